@@ -39,6 +39,7 @@ ORDER = (
     "Autograd",
     "gradient",                                # gradient functions registered in the place of a record's
     "determinism",                             # what has no deterministic implementation in torch, what is left unset
+    "sparse",                                  # operations on sparse tensors
     "bits",                                    # conjugate and negative views get values
     "mutation",                                # copies of what is about to change
     "Backend_CPU", "Backend_CUDA", "Backend_Ascend", "Backend_Meta", "CompositeExplicit",

@@ -32,6 +32,19 @@ _ndarray = np.ndarray
 
 _NOTHING: dict[str, Any] = {}
 
+FOREIGN: set[type] = set()
+"""The classes of buffers that executors do not compute with, but the front end: there entries use the formulas that work on tensors."""
+ODD: set[type] = {type(None), list}
+"""The classes of what arrives at entries and may be none for `raw`: nothing, the gradients of several outputs, and those in FOREIGN."""
+
+
+def foreign_buffer(cls: type) -> None:
+    """From now on there are buffers of a class that executors do not compute with."""
+    BUFFERS.add(cls)
+    FOREIGN.add(cls)
+    ODD.add(cls)
+
+
 _tasks = itertools.count()
 
 observers: list[Callable[..., Any]] = []
@@ -47,6 +60,17 @@ def _observer() -> Callable[..., Any] | None:
 
 def _around(outer: Any, inner: Any) -> Any:
     return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
+
+
+def on_tensors(entry: TapeEntry, grad: Any) -> list[Any]:
+    """The gradients of an entry's inputs, buffers, by the formulas that work on tensors."""
+    F = entry.front_end
+
+    def wrapped(g: Any) -> Any:
+        return g if g is None or isinstance(g, TensorRef) else F.wrap(g if g.__class__ in BUFFERS else np.asarray(g))
+
+    grads = entry.recorded([wrapped(g) for g in grad] if isinstance(grad, list) else wrapped(grad), F)
+    return [None if g is None else data_of(g) for g in grads]
 
 
 class _Pass:
@@ -81,7 +105,7 @@ class _Pass:
         grad = None
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if grad is None or grad.__class__ is list:
+            if grad.__class__ in ODD:
                 grads = self._differentiate(entry, grad)
             else:
                 grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
@@ -121,7 +145,10 @@ class _Pass:
         """The gradients of an entry's inputs; none of them where nothing arrived and its rule does not ask to see that."""
         if not entry.takes_undefined and (grad is None or isinstance(grad, list) and all([g is None for g in grad])):
             return [None] * len(entry.edges)
-        return entry.recorded(grad, self.F) if self.create_graph else entry.raw(grad, self.F)
+        if self.create_graph:
+            return entry.recorded(grad, self.F)
+        foreign = FOREIGN and not FOREIGN.isdisjoint(map(type, grad if isinstance(grad, list) else (grad,)))
+        return on_tensors(entry, grad) if foreign else entry.raw(grad, self.F)
 
     def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]]) -> None:
         """A gradient, or None, has come along `edge`."""

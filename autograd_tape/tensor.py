@@ -58,6 +58,11 @@ class Above:
     """`manual`: an entry that saved other tensors, an executor's operations on buffers, an operation's rule by name."""
     sharded: Any = None
     """`sharding.gradients`: what is done about sharded tensors; None until there are any."""
+    entry_classes: list[Callable[..., Any]] = []
+    """Who may make an entry of another class: called with the class, the differentiable inputs, None for numbers, and the outputs; None
+    where it is to be as it is. `sharding.gradients`, and the sparse tensors of a front end."""
+    sparse_rows: Callable[..., Any] | None = None
+    """A front end's: the gradient for a table of which few rows were looked up, None where no front end has sparse tensors."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 

@@ -468,8 +468,8 @@ def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
     """The history of a view as one of `base`, wherever its memory is by now."""
     rec = get_record("as_strided_view")
     made: Any = node_class(rec)
-    if above.sharded is not None:
-        made = above.sharded.sharded_class(made, [base], [view]) or made
+    for special in above.entry_classes:
+        made = special(made, [base], [view]) or made
     node: TapeEntry = made()
     node.id, node.edges, node.meta = next_id(), (edge_of(base),), None
     node.saved = (*_geometry(view), _geometry(base))

@@ -24,6 +24,7 @@ from autograd_tape.dtypes import (
 )
 from autograd_tape.dtypes import bool_ as bool
 from autograd_tape.executors import set_executor
+from autograd_tape.tensor import above as _of_the_tape
 
 from ._calls.above import above as _above
 from ._tensor import Tensor, frontend as _frontend
@@ -75,6 +76,9 @@ _LAZY = {
         ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
         "_making.settings"),
+    "sparse_coo_tensor": "sparse._coo", **dict.fromkeys(
+        ["sparse_compressed_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor"],
+        "sparse._compressed"), **dict.fromkeys(["hspmm", "smm", "sspaddmm"], "sparse._products"),
 }
 
 
@@ -168,7 +172,7 @@ def _of_method(name: str) -> _Any:
 
 
 resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
-resize_as_, zero_ = map(_of_method, ("resize_as_", "zero_"))
+resize_as_, resize_as_sparse_, zero_ = map(_of_method, ("resize_as_", "resize_as_sparse_", "zero_"))
 _conj, _conj_physical, _neg_view = map(_of_method, ("_conj", "_conj_physical", "_neg_view"))
 
 
@@ -262,6 +266,8 @@ _above.later("func", "jvp", "vjp", "vmap")
 _above.later("func._forward", "restore_tangents")
 _above.later("func._whole", "made_like")
 _above.later("_files.rebuild", "rebuilder")
+_of_the_tape.sparse_rows = lambda *args: _above.sparse_methods().sparse_rows(*args)
+_above.later("sparse", "sparse_methods")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass")
 
 from ._making import legacy as _legacy

@@ -30,6 +30,7 @@ from ._calls.above import above
 from ._calls.frontend import TorchFrontend
 from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
+from ._memory.layout import layout
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
 from .storage import resize, view_of
@@ -235,6 +236,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         t = _new(Tensor)
         t._data, t._k = self._data, self._k
         t._node = t._v = t._base = None
+        if t._k.special.__class__ is layout:
+            t._data = t._data.over(t._data.values)
         return t
 
     @data.setter
@@ -252,7 +255,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """The same memory, without history."""
         if TO_ALL and (found := passed(Tensor.detach, (self,))) is not HERE: return found
         t = _new(Tensor)
-        t._data, t._k = self._data.view(), self._k
+        data, t._k = self._data, self._k
+        t._data = data.view() if t._k.special.__class__ is not layout else data.over(data.values)
         t._node, t._base = None, None
         t._v = self._v or Version.of(self)
         return t
@@ -309,6 +313,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if TO_ALL and (found := passed(Tensor.item, (self,))) is not HERE: return found
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
+        if self._k.special.__class__ is layout:
+            return above.sparse_methods().item(self)
         data = self._data
         if self._k.device is not CPU:
             data = self._fetched("item")
@@ -319,6 +325,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        if self._k.special.__class__ is layout:
+            self._needs_data("tolist")
         data = self._data if self._k.device is CPU else self._fetched("tolist")
         if self._k.special is not None:
             data = values(self)
@@ -331,6 +339,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return data if data.__class__ is np.ndarray else data.whole()
 
     def _needs_data(self, what: str) -> None:
+        if self._k.special.__class__ is layout:
+            if what == "numpy":
+                name = above.sparse_methods().NAMES[self._k.special]
+                raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         if self._k.device.type == "meta":
             if what == "numpy":
                 raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
@@ -445,6 +458,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
         if node.__class__ is NoGradView:
             node = None
+        if self._k.special.__class__ is layout:
+            ends = ([f"grad_fn=<{node.name()}>"] if node is not None else ["requires_grad=True"] if self._node is not None else [])
+            return above.sparse_methods().text(self, "tensor(", _is_default(dtype), ends)
         shown, place = (None, []) if device.type == "meta" else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
             shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
@@ -503,6 +519,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def set_(self, source: Any = None, storage_offset: int = 0, size: Size | tuple[int, ...] | None = None,
              stride: Sequence[int] | None = None) -> "Tensor":
         """Makes this tensor look at other memory."""
+        if self._k.special.__class__ is layout:
+            raise above.sparse_methods().refused(self, "set_.source_Tensor")
         if isinstance(source, Tensor) and source._k.dtype is not self._k.dtype:
             raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
                                f"{_C_NAMES[self._k.dtype.name]}")
@@ -529,6 +547,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> "Tensor":
         """Changes the shape in place; new elements are uninitialised."""
+        if self._k.special.__class__ is layout:
+            raise above.sparse_methods().refused(self, "resize_")
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
             raise RuntimeError("cannot resize variables that require grad")
@@ -542,6 +562,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def resize_as_(self, other: "Tensor", memory_format: memory_format | None = None) -> "Tensor":
         """Changes the shape in place to that of `other`."""
+        if self._k.special.__class__ is layout:
+            return above.sparse_methods().resize_as_sparse_(self, other)
         return self.resize_(other.shape)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
@@ -549,6 +571,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
                                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
                                "see https://github.com/pytorch/pytorch/pull/103001")
+        if self._k.special.__class__ is layout:
+            twin = memo[id(self)] = above.sparse_methods().deep_copy(self)
+            return twin
         if bits_of(self) is None:
             return super().__deepcopy__(memo)
         plain = self.detach().resolve_conj().resolve_neg().requires_grad_(self.requires_grad)
@@ -563,6 +588,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
+        if self._k.special.__class__ is layout:
+            return above.rebuilder("_rebuild_sparse_tensor"), above.sparse_methods().saved_parts(self, tuple)
         if self._k.device.type == "meta":
             made = above.rebuilder("_rebuild_meta_tensor_no_storage")
             geometry = (self._k.dtype, tuple(self.shape), self.stride(), self.requires_grad)
@@ -602,6 +629,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def is_set_to(self, other: "Tensor") -> bool:
         """Whether both look at the same memory in the same way."""
+        if self._k.special.__class__ is layout:
+            raise above.sparse_methods().refused(self, "is_set_to")
         return (self.data_ptr() == other.data_ptr() and self._data.shape == other._data.shape and self._data.strides == other._data.strides)
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
@@ -695,7 +724,7 @@ def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Tensor:
 
 def _kind_for(cls: type, k: Kind) -> Kind:
     """The kind of an instance of `cls`: special where the class overrides torch functions."""
-    plain = k.special if k.special.__class__ is Bits else None
+    plain = k.special if k.special.__class__ in (Bits, layout) else None
     if cls is Tensor or getattr(cls, "_plain", False):
         return kind(k.dtype, k.device, plain)
     look_for_classes()
@@ -731,9 +760,26 @@ def _history(t: Tensor) -> Any:
 def _type_string(t: Tensor) -> str:
     device = "" if t._k.device.type == "cpu" else t._k.device.type + "."
     dtype = t._k.dtype
+    if t._k.special.__class__ is layout:
+        device += t._k.special.name.replace("_coo", "") + "."
     return f"torch.{'quantized.' * (dtype.group == 'quantized')}{device}{dtype.scalar}Tensor"
 
 
+def _of_sparse(name: str) -> Callable[..., Any]:
+    """A method that the package of sparse tensors has."""
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(above.sparse_methods(), name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`torchcompat.sparse`'s: {name.strip('_').replace('_', ' ')}."
+    return method
+
+
+for _name in ("_coalesced_", "_dimI", "_dimV", "_indices", "_nnz", "_values", "ccol_indices", "coalesce", "col_indices", "crow_indices",
+              "dense_dim", "indices", "is_coalesced", "narrow_copy", "resize_as_sparse_", "row_indices", "smm", "sparse_dim", "sparse_mask",
+              "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_dense", "to_sparse", "to_sparse_bsc", "to_sparse_bsr",
+              "to_sparse_csc", "to_sparse_csr", "values"):
+    setattr(Tensor, _name, _of_sparse(_name))
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
 for _name in ("detach", "item", "__bool__", "__int__", "__float__"):

@@ -252,16 +252,18 @@ def tensor_str(
         suffixes.append("requires_grad=True")
     if tangent is not None:
         suffixes.append("tangent=" + tangent)
-    text = _with_suffixes(prefix + body, suffixes, indent)
+    text = with_suffixes(prefix + body, suffixes, indent)
     return f"Parameter({text})" if is_parameter and class_name != "tensor" else text
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def with_suffixes(text: str, suffixes: list[str], indent: int, apart: bool = False) -> str:
+    """The text and what is said after it, closed; `apart` begins that on a line of its own."""
     parts = [text]
     # One more than the characters of the last line: torch counts its newline, or the missing one, too.
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > options.linewidth:
+        if apart or used + len(suffix) + 2 > options.linewidth:
+            apart = False
             parts.append(",\n" + " " * indent + suffix)
             used = indent + len(suffix)
         else:

@@ -14,6 +14,7 @@ from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from ._memory.bits import Bits
+from ._memory.layout import layout
 
 
 class _State(threading.local):
@@ -127,7 +128,7 @@ def _overriding(args: tuple[object, ...]) -> Sequence[Any]:
                 continue
             k = getattr(x, "_k", None)
             if (k is None and hasattr(type(x), "__torch_function__")
-                    or k is not None and k.special.__class__ not in (NoneType, Bits)
+                    or k is not None and k.special.__class__ not in (NoneType, Bits, layout)
                     and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)

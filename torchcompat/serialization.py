@@ -38,10 +38,12 @@ from ._files.rebuild import (
     STORAGE_TYPES,
     UNTYPED,
     StorageType,
+    _get_layout,
     _rebuild_from_type_v2,
     _rebuild_meta_tensor_no_storage,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
+    _rebuild_sparse_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
     refuse_absent,
@@ -54,6 +56,7 @@ from ._files.weights_only import (
     get_safe_globals,
     safe_globals,
 )
+from ._memory.layout import layout, strided
 from .storage import TypedStorage, UntypedStorage
 
 if TYPE_CHECKING:
@@ -177,6 +180,8 @@ def _pickler_class(module: types.ModuleType) -> type:
                 return obj.name
             if isinstance(obj, torch.Size):
                 return torch.Size, (tuple(obj),)
+            if isinstance(obj, layout):
+                return _get_layout, (repr(obj),)
             if isinstance(obj, Device):
                 return Device, (obj.type,) if obj.index is None else (obj.type, obj.index)
             return NotImplemented
@@ -225,6 +230,10 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Fn, Arguments]:
 
 
 def _reduce_data(tensor: Tensor) -> tuple[Fn, Arguments]:
+    if tensor.layout is not strided:
+        from .sparse._methods import saved_parts
+
+        return _rebuild_sparse_tensor, saved_parts(tensor)
     size, stride = tuple(tensor.shape), tuple(tensor.stride())
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)

@@ -335,19 +335,7 @@ class General(Door):
                 return hold(self, args, self.run, (args, out, inplace, executor), out=out, inplace=inplace)
             if self._sized and self.sized_by(args):
                 note_size()
-        read = self.read(args)
-        if read is not None:
-            values, tensors = read
-        else:
-            try:
-                name = rec.name + "_" * inplace
-                values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
-                          for i, (p, v) in enumerate(zip(rec.params, args))}
-            except ArgumentError:
-                if self._overloads is None:
-                    raise
-                raise no_match_of(rec, args) from None
-            tensors = self.tensors_of(values)
+        values, tensors = self.arguments(args, inplace)
         recorded = False  # whether some argument has a history, or begins one
         for t in tensors:
             if t._data is None:  # the output of an OpSpec; what cannot be computed yet is an error
@@ -452,6 +440,21 @@ class General(Door):
         return self._given(outputs)
 
     # -- arguments ------------------------------------------------------------------------------------------------
+
+    def arguments(self, args: tuple[Any, ...], inplace: bool = False) -> tuple[dict[str, Any], list[TensorRef]]:
+        """(arguments by name, the tensors among them), checked and converted to what the schema says."""
+        read = self.read(args)
+        if read is not None:
+            return read
+        rec, name = self.rec, self.rec.name + "_" * inplace
+        try:
+            values = {p.name: _check(rec, p, max(i + (not self.method), 1), self.frontend.coerce(p, v), name)
+                      for i, (p, v) in enumerate(zip(rec.params, args))}
+        except ArgumentError:
+            if self._overloads is None:
+                raise
+            raise no_match_of(rec, args) from None
+        return values, self.tensors_of(values)
 
     def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:
         """The arguments by name, and the tensors among them, of the operation whose entry a call with `args` made."""
@@ -649,9 +652,10 @@ class General(Door):
             raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
                                 remedy="detach its inputs")
         cls = conjugated_class(rec) if is_complex else node_class(rec)
-        if above.sharded is not None:
+        if above.entry_classes:
             inputs = [x for p in rec.differentiable_params for x in (values[p.name] if p.type == "Tensor[]" else (values[p.name],))]
-            cls = above.sharded.sharded_class(cls, inputs, targets) or cls
+            for special in above.entry_classes:
+                cls = special(cls, inputs, targets) or cls
         node = cls()
         for _ in targets[1:]:
             next_id()

@@ -117,5 +117,6 @@ def _raw(self: Any, grad: Any, F: Any) -> Any:
 
 
 above.sharded = sys.modules[__name__]
+above.entry_classes.append(sharded_class)
 
 __all__ = ["accumulated", "accumulated_buffer", "sharded_class", "whole_on"]

@@ -86,6 +86,12 @@ def test_every_name_with_wrong_arguments(path: str) -> None:
             harmless(found)
 
 
+def _untyped(size: tuple[int, ...], dtype: str) -> Call:
+    """A tensor over the one storage, whatever its dtype."""
+    return Call(TABLE["torch._utils._rebuild_tensor_v3"], (storage(16, "UntypedStorage"), 0, size, (*size[1:], 1), False, EMPTY,
+                                                           Name("torch", dtype), None))
+
+
 GOOD = {
     "_rebuild_tensor": (storage(), 0, (4,), (1,)),
     "_rebuild_tensor_v2": (storage(), 0, (4,), (1,), False, EMPTY, None),
@@ -93,6 +99,8 @@ GOOD = {
     "_rebuild_parameter": (T, True, EMPTY),
     "_rebuild_parameter_with_state": (T, True, EMPTY, {"note": 1}),
     "_rebuild_meta_tensor_no_storage": (Name("torch", "float32"), (4,), (1,), False),
+    "_rebuild_sparse_tensor": (Call(TABLE["torch.serialization._get_layout"], ("torch.sparse_coo",)), (
+        _untyped((1, 2), "int64"), _untyped((2,), "float32"), (3,), False)),
 }
 
 

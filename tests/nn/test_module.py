@@ -428,11 +428,9 @@ def test_lazy_modules():
 
 
 @pytest.mark.parametrize("make", [lambda: nn.Embedding(5, 3, sparse=True), lambda: nn.EmbeddingBag(5, 3, sparse=True, mode="sum")])
-def test_a_sparse_gradient_is_refused_and_not_made_dense(make: Any) -> None:
+def test_the_gradient_of_a_sparse_table_has_the_rows_that_were_looked_up(make: Any) -> None:
     module, index = make(), torch.tensor([[0, 2]])
-    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-        module(index)
-    with torch.no_grad():
-        assert module(index).shape[-1] == 3
-    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-        torch.embedding(module.weight, index, sparse=True).sum().backward()
+    for _ in range(2):
+        module(index).sum().backward()
+        assert module.weight.grad.is_sparse and set(module.weight.grad._indices().reshape(-1).tolist()) == {0, 2}
+    assert module.weight.grad.to_dense().tolist() == [[2.0] * 3, [0.0] * 3, [2.0] * 3, [0.0] * 3, [0.0] * 3]

@@ -26,6 +26,8 @@ class Above:
     retain_grad: Callable[..., None]
     keep_grad: Callable[..., None]
     """`autograd.hooks`."""
+    sparse_methods: Callable[[], Any]
+    """`sparse`: the module of what sparse tensors do where others do something else."""
     to_mindspore: Callable[..., Any]
     """`_making.mindspore`."""
     rebuilder: Callable[[str], Callable[..., Any]]

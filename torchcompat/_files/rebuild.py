@@ -22,7 +22,7 @@ from autograd_tape.executors.meta import meta_array
 
 from .._tensor import frontend
 from .._memory.bits import marked
-from .._memory.layout import layout
+from .._memory.layout import layout, sparse_coo, strided
 from ..storage import TypedStorage, check_geometry, view_of
 
 if TYPE_CHECKING:
@@ -176,6 +176,26 @@ def _rebuild_meta_tensor_no_storage(dtype: DType, size: Sizes, stride: Sizes, re
     return _require(_meta(dtype, size, stride), requires_grad)
 
 
+def _sparse_parts(value: Any) -> bool:
+    """Tensors, the sizes, and of coordinates whether they are in order."""
+    if type(value) is not tuple or len(value) not in (3, 4) or type(value[-1]) is bool and len(value) != 4:
+        return False
+    flags = value[3:] if type(value[-1]) is bool else ()
+    tensors, size = value[:len(value) - 1 - len(flags)], value[len(value) - 1 - len(flags)]
+    return all([_tensor(t) and t.layout is strided for t in tensors]) and _ints(size) and all([n >= 0 for n in size])
+
+
+@checked(layout=_exactly(layout), data=_sparse_parts)
+def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
+    from ..sparse import _coo, _compressed
+
+    if layout is sparse_coo:
+        indices, values, size, *flags = data
+        return _coo.sparse_coo_tensor(indices, values, tuple(size), check_invariants=True, is_coalesced=bool(flags and flags[0]))
+    compressed, plain, values, size = data
+    return _compressed.sparse_compressed_tensor(compressed, plain, values, tuple(size), layout=layout, check_invariants=True)
+
+
 @checked(data=_tensor, requires_grad=_exactly(bool), hooks=_hooks)
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: OrderedDict) -> Tensor:
     if requires_grad and not (data.is_floating_point() or data.is_complex()):
@@ -325,7 +345,7 @@ REBUILDERS = {
     f.__name__: f
     for f in (
         _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
-        _rebuild_meta_tensor_no_storage,
+        _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor,
     )
 }  # fmt: skip
 
@@ -336,7 +356,7 @@ def rebuilder(name: str) -> Fn:
 
 
 ABSENT = {
-    "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
+    "torch._utils._rebuild_qtensor": "quantized tensors",
     "torch._utils._rebuild_nested_tensor": "nested tensors", "torch._utils._rebuild_wrapper_subclass": "tensors without memory",
     "torch._utils._rebuild_device_tensor_from_numpy": "tensors of other devices",
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": "tensors of other devices",

@@ -12,7 +12,7 @@ from autograd_tape.tensor import TensorRef
 from autograd_tape.version import changes, number_of
 
 from .bits import bits_of
-from .layout import strided
+from .layout import layout, sparse_coo, sparse_csr, strided
 from .size import Size
 from ..storage import TypedStorage, UntypedStorage
 
@@ -41,8 +41,9 @@ class Metadata(_Base):
 
     @property
     def layout(self) -> layout:
-        """torch.strided."""
-        return strided
+        """How elements are laid out: torch.strided, or that of a sparse tensor."""
+        special = self._k.special
+        return special if special.__class__ is layout else strided
 
     @property
     def ndim(self) -> int:
@@ -57,6 +58,11 @@ class Metadata(_Base):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
+        if self._k.special.__class__ is layout:
+            raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the "
+                               "nbytes of "
+                               "the indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by "
+                               "element_size()")
         return self._data.nbytes
 
     def dim(self) -> int:
@@ -98,14 +104,20 @@ class Metadata(_Base):
 
     def storage_offset(self) -> int:
         """Where the first element lies in the storage, in elements."""
+        if self._k.special.__class__ is layout:
+            return 0
         return storage_offset(self._data)
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
+        if self._k.special.__class__ is layout:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return 0 if self._data.size == 0 or self._k.device.type == "meta" else address_of(self._data)
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory."""
+        if self._k.special.__class__ is layout:
+            raise NotImplementedError(f"Cannot access storage of Sparse{'' if self.is_sparse else 'Csr'}TensorImpl")
         return UntypedStorage.of(self._data, self._k.device)
 
     def storage(self) -> TypedStorage:
@@ -116,6 +128,9 @@ class Metadata(_Base):
 
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether elements lie in row-major order, or in that of `memory_format`."""
+        special = self._k.special
+        if special.__class__ is layout and special is not sparse_coo:
+            raise RuntimeError(f"Sparse {special.name[-3:].upper()} tensors do not have is_contiguous")
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._data.flags.c_contiguous
         data = self._data
@@ -138,7 +153,17 @@ class Metadata(_Base):
         """Whether the tensor was made in inference mode."""
         return self._k.inference
 
-    is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = False
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the tensor is one of coordinates, of layout torch.sparse_coo."""
+        return self._k.special is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """Whether the tensor is one of rows, of layout torch.sparse_csr."""
+        return self._k.special is sparse_csr
+
+    is_quantized = is_nested = is_mkldnn = False
     is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.engine import Engine
+from autograd_tape.engine import FOREIGN, Engine
 from autograd_tape.modes import GradMode, _mode, engine_depth, grad_mode
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
@@ -38,6 +38,11 @@ _add = np.add
 def _plain(k: Kind) -> Kind:
     """The Kind of a gradient of a tensor of Kind `k`."""
     return k if k.special is None else kind(k.dtype, k.device)
+
+
+def _is_sparse(*values: Any) -> bool:
+    """Whether any of these tensors or buffers is sparse."""
+    return any([x.__class__ in FOREIGN or getattr(x, "_data", None).__class__ in FOREIGN for x in values])
 
 
 def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
@@ -73,7 +78,9 @@ def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
-    if g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
+    if g.__class__ in FOREIGN or data.__class__ in FOREIGN:
+        above.sparse_methods().accumulate(leaf, frontend.wrap(g), owned)
+    elif g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
         t = of_the_tape.sharded.accumulated_buffer(g, leaf)
         leaf._grad = have + t if have is not None else t if owned or t._data is not g else frontend.wrap(g.copy())
     elif have is None:
@@ -93,8 +100,11 @@ def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
         target = have._data
         if g.__class__ is _ndarray and g.dtype is target.dtype:
             _add(target, g, target)
-        else:
+        elif target.__class__ is _ndarray:
             _add(target, g, target, casting="unsafe")
+        else:
+            above.sparse_methods().accumulate(leaf, frontend.wrap(g), owned)
+            have = leaf._grad
         v = have._v
         if v is None:
             Version.count(have)
@@ -123,7 +133,9 @@ def accumulate_tensor(leaf: Tensor, g: Tensor, owned: bool) -> None:
         _not_a_leaf(leaf)
         return
     have = getattr(leaf, "_grad", None)
-    if have is None:
+    if FOREIGN and _is_sparse(leaf, g, have):
+        above.sparse_methods().accumulate(leaf, g, owned)
+    elif have is None:
         data = leaf._data
         # Gradients of a class of their own, which are tensors without history; and those on meshes, which lie as their tensors do.
         if grad_mode() is not GradMode.ENABLED or g.sharding is not None:
@@ -174,6 +186,8 @@ def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
         if not output._k.dtype.is_floating_point:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._k.dtype}")
         if output._k.special is not None and carries_out(output):
+            return frontend.ones_like(output.detach())
+        if data.__class__ in FOREIGN:
             return frontend.ones_like(output.detach())
         one = np.ones(data.shape, data.dtype)
         return frontend.wrap(one, output._k) if tensors else one
@@ -421,7 +435,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             data = ref._data
-            if data is None:  # an edge whose tensor nobody knows any more
+            if FOREIGN and _is_sparse(g, ref):
+                g = frontend.wrap(g)
+            elif data is None:  # an edge whose tensor nobody knows any more
                 g = frontend.wrap(buffer_of(g))
             else:
                 array = buffer_of(g, data.dtype)

@@ -10,13 +10,13 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
-from ...modes import GradMode, grad_mode, no_grad
+from ...modes import no_grad
 from ...record import Sample, op
 from ...views import check_single
 from .._host import need_values, on_host, values_of
 from ._losses import constant
 from ...annotations import Functions
-from ...tensor import TensorRef
+from ...tensor import TensorRef, above
 from .._batch import BatchedCall
 
 
@@ -135,7 +135,10 @@ class embedding:
                                 f"{SCALAR_TYPE_NAMES[indices.dtype.name]}Tensor instead (while checking arguments for embedding)")
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse):
         if sparse:
-            raise MissingKernelError(_SPARSE)
+            if above.sparse_rows is None:
+                raise MissingKernelError("embedding with sparse=True: there are no sparse gradients; use sparse=False, whose gradient "
+                                         "is dense")
+            return above.sparse_rows(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     def batch(F, call): return _batched_rows(F, call, lambda rows: rows.detach())
 
@@ -147,15 +150,6 @@ class embedding:
         yield (np.ones((3, 2)), np.array([5])), IndexError, "index out of range in self"
         yield (np.ones((3, 2)), np.array([-1])), IndexError, "index out of range in self"
         yield (np.ones(3), np.array([1])), RuntimeError, "'weight' must be 2-D"
-
-
-_SPARSE = "embedding with sparse=True: sparse gradients are not supported; use sparse=False, whose gradient is dense"
-
-
-def _refuse_sparse(sparse: bool, weight: TensorRef) -> None:
-    """Raises where a gradient would have to be sparse."""
-    if sparse and weight._node is not None and grad_mode() is GradMode.ENABLED:
-        raise MissingKernelError(_SPARSE)
 
 
 def _renormalized(weight: np.ndarray, indices: np.ndarray, max_norm: float, norm_type: float) -> np.ndarray:
@@ -221,7 +215,6 @@ class nn_functional_embedding:
     """
 
     def function(F, input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-        _refuse_sparse(sparse, weight)
         padding_idx = -1 if padding_idx is None else _padding(padding_idx, weight.shape[0])
         if max_norm is not None:
             _renormalize(F, weight, input, max_norm, norm_type)
@@ -246,7 +239,8 @@ class embedding_bag:
     amp = "whole"
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
-        _refuse_sparse(sparse, weight)
+        if sparse and mode == "max":
+            raise ValueError("max mode does not support sparse weights")
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
             raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
                              "same "

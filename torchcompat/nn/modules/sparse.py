@@ -59,7 +59,7 @@ class Embedding(_Table):
         padding_idx: a row that is zero and gets no gradient.
         max_norm: rows longer than this (in the `norm_type` norm) are scaled down when they are used.
         scale_grad_by_freq: divide a row's gradient by the number of its uses in the batch.
-        sparse: refused where a gradient is recorded: there are no sparse tensors.
+        sparse: whether the table's gradient is sparse: the rows that were looked up.
 
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
     torch.Size([2, 2, 3])

@@ -1,0 +1,148 @@
+"""Sparse tensors: what calls on them give, and their gradients, as recorded from torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS
+
+import torchcompat as torch
+from autograd_tape.calls import LISTENING
+from torchcompat.sparse import _arithmetic, _door
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_calls_give_what_torch_gives(group: int) -> None:
+    SPARSE_CALLS.assert_as_torch(torch, *SPARSE_CALLS.part(group, 4))
+
+
+@pytest.mark.parametrize("group", range(2))
+def test_gradients_are_those_of_torch(group: int) -> None:
+    SPARSE_GRADIENTS.assert_as_torch(torch, *SPARSE_GRADIENTS.part(group, 2))
+
+
+def test_dense_programs_load_nothing_of_it() -> None:
+    """Who has no sparse tensors imports no module of theirs, and nobody listens for them."""
+    code = ("import sys, torchcompat as torch; torch.ones(2, requires_grad=True).sum().backward(); torch.nn.Embedding(3, 2); "
+            "print([m for m in sys.modules if m.startswith('torchcompat.sparse')], torch.ones(2).is_sparse, torch.ones(2).layout)")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert out.split() == ["[]", "False", "torch.strided"]
+
+
+def random_sparse(rng: np.random.Generator, shape: tuple[int, ...], n: int, dense: tuple[int, ...] = ()) -> torch.Tensor:
+    """A tensor with `n` elements anywhere, some of them twice."""
+    indices = np.stack([rng.integers(0, size, n) for size in shape])
+    return torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(rng.standard_normal((n, *dense))), (*shape, *dense))
+
+
+@pytest.mark.parametrize("name", [*_arithmetic.IN_ORDER, *_arithmetic.AS_THEY_ARE])
+def test_functions_of_zero_that_are_zero_are_those_of_dense_tensors(name: str) -> None:
+    x = random_sparse(np.random.default_rng(0), (4, 5), 12) * 0.2
+    function = getattr(torch, name)
+    x = x.abs() if name == "sqrt" else x
+    for y in (x, x.to_sparse_csr()):
+        assert torch.equal(function(y).to_dense(), function(x.to_dense()))
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_layouts_lead_to_each_other(layout: torch.layout, batch: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    dense = torch.from_numpy(rng.standard_normal((4, 6)) * (rng.random((4, 6)) < 0.4))
+    dense = torch.stack([dense, dense.flip(0).flip(1)]) if batch else dense
+    blocks = {"blocksize": (2, 3)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
+    if batch and blocks:
+        dense = torch.stack([dense[0], dense[0] * 2])
+    x = dense.to_sparse(layout=layout, **blocks)
+    assert x.layout is layout
+    assert torch.equal(x.to_dense(), dense)
+    assert torch.equal(x.to_sparse().to_dense(), dense)
+    assert torch.equal(x.transpose(-2, -1).to_dense(), dense.transpose(-2, -1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.complex128, torch.int64])
+def test_products_are_those_of_dense_tensors(dtype: torch.dtype) -> None:
+    rng = np.random.default_rng(2)
+    x, y = (random_sparse(rng, (5, 6), 14).to(dtype), random_sparse(rng, (6, 3), 9).to(dtype))
+    d = torch.from_numpy(rng.standard_normal((6, 4))).to(dtype)
+    for left in (x, x.coalesce(), x.to_sparse_csr(), x.to_sparse_csc()):
+        np.testing.assert_allclose(
+            (left @ d).numpy(), (x.to_dense() @ d).numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose((x @ y).to_dense().numpy(), (x.to_dense() @ y.to_dense()).numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose((d.t() @ y).numpy() if dtype is not torch.int64 else 0, (d.t() @ y.to_dense()).numpy()
+                               if dtype is not torch.int64 else 0, rtol=1e-5, atol=1e-6)
+
+
+def test_messages_over_edges_of_a_graph() -> None:
+    """A graph network's layer, by a sparse matrix and by gathering and scattering: values and gradients of both are alike."""
+    rng = np.random.default_rng(3)
+    n, edges = 20, 70
+    ends = torch.from_numpy(rng.integers(0, n, (2, edges)))
+    features = torch.from_numpy(rng.standard_normal((n, 4))).requires_grad_()
+    weight = torch.from_numpy(rng.standard_normal(edges)).requires_grad_()
+    w = torch.from_numpy(rng.standard_normal((4, 3))).requires_grad_()
+
+    def by_matrix() -> torch.Tensor:
+        adjacency = torch.sparse_coo_tensor(ends, weight, (n, n))
+        degree = torch.sparse.sum(adjacency.detach().abs(), 1).to_dense() + 1
+        return torch.sparse.mm(adjacency, features @ w) / degree[:, None]
+
+    def by_edges() -> torch.Tensor:
+        degree = torch.zeros(n, dtype=torch.float64).index_add(0, ends[0], torch.zeros(edges, dtype=torch.float64))
+        dense = torch.zeros(n, n, dtype=torch.float64).index_put((ends[0], ends[1]), weight.detach(), accumulate=True)
+        degree = degree + dense.abs().sum(1) + 1
+        messages = (features @ w)[ends[1]] * weight[:, None]
+        return torch.zeros(n, 3, dtype=torch.float64).index_add(0, ends[0], messages) / degree[:, None]
+
+    outcomes = []
+    for layer in (by_matrix, by_edges):
+        h = layer()
+        outcomes.append([h.detach(), *torch.autograd.grad(h.tanh().sum(), (features, weight, w))])
+    for a, b in zip(*outcomes):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_second_derivatives() -> None:
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=torch.float64).to_sparse().coalesce()
+    values = x.values().requires_grad_()
+    d = torch.tensor([[1.0, 2.0], [0.5, -1.0]], dtype=torch.float64, requires_grad=True)
+
+    def loss(values: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
+        return (torch.sparse.mm(torch.sparse_coo_tensor(x.indices(), values, (2, 2)), d) ** 3).sum()
+
+    assert torch.autograd.gradcheck(loss, (values, d))
+    assert torch.autograd.gradgradcheck(loss, (values, d))
+
+
+def test_changes_of_what_was_saved_are_noticed() -> None:
+    x = torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_()
+    d = torch.ones(2, 2, dtype=torch.float64)
+    y = torch.sparse.mm(x, d)
+    d.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_a_second_pass_through_a_freed_graph_is_refused() -> None:
+    x = torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_()
+    loss = x.to_dense().sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        loss.backward()
+
+
+def test_tangents_are_refused_and_not_lost() -> None:
+    import torchcompat.autograd.forward_ad as fwAD
+
+    with fwAD.dual_level():
+        v = fwAD.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(NotImplementedError, match="forward AD"):
+            torch.sparse_coo_tensor([[0, 1]], v, (2,))
+
+
+def test_one_interceptor_meets_all() -> None:
+    torch.eye(2).to_sparse()
+    assert sum(i is _door.SPARSE for i in LISTENING) == 1

@@ -1,0 +1,386 @@
+"""Matrix products: sparse by dense, dense by sparse, sparse by sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES
+
+from .._calls.above import above
+from .._memory.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csr
+from .._tensor import Tensor, frontend
+from ._buffers import Compressed, Coo, is_sparse, sparse
+from ._compressed import coordinates, in_layout
+from ._coo import coalesce, in_order, index_tensor, summed, unraveled
+from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
+from ._nodes import plain, recorded, values_of, with_values
+
+F = frontend
+BOTH = (COO, COMPRESSED)
+
+
+def matrix_of(x: Tensor) -> Coo:
+    """The coordinates of a sparse matrix, whatever its layout."""
+    b: Any = x._data
+    return coordinates(b) if b.__class__ is Compressed else b
+
+
+def _same_dtype(a: Any, b: Any) -> None:
+    if a._k.dtype is not b._k.dtype:
+        raise RuntimeError(f"expected scalar type {SCALAR_TYPE_NAMES[a._k.dtype.name]} but found {SCALAR_TYPE_NAMES[b._k.dtype.name]}")
+
+
+def by_dense(x: Coo, d: Tensor) -> Tensor:
+    """A sparse matrix (m, k) times a dense one (k, n): (m, n)."""
+    rows, cols = x.indices._data
+    if not rows.size:
+        return F.zeros((x.shape[0], d._data.shape[1]), dtype=d._k.dtype)
+    terms = F.mul(F.unsqueeze(x.values, 1), F.index_select(d, 0, index_tensor(cols)))
+    return added_rows(terms, rows, x.shape[0])
+
+
+def added_rows(terms: Tensor, rows: np.ndarray, n: int) -> Tensor:
+    """Rows added up by number: (n, ...). Those in order are added in one pass."""
+    data = terms._data
+    if data.dtype.kind in "fc" and data.dtype.itemsize > 2 and (rows[1:] >= rows[:-1]).all():
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        total = np.zeros((n, *data.shape[1:]), data.dtype)
+        total[rows[starts]] = np.add.reduceat(data, starts, axis=0)
+        return F.wrap(total)
+    return summed(terms, rows, n)
+
+
+def by_sparse(a: Coo, b: Coo) -> Coo:
+    """A sparse matrix (m, k) times a sparse one (k, n): (m, n)."""
+    a, b = in_order(a), in_order(b)
+    (rows, cols), (brows, bcols) = a.indices._data, b.indices._data
+    starts = np.searchsorted(brows, np.arange(b.shape[0] + 1))
+    counts = (starts[1:] - starts[:-1])[cols]
+    left = np.repeat(np.arange(len(rows)), counts)
+    right = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts[cols], counts)
+    flat = rows[left] * b.shape[1] + bcols[right]
+    terms = F.mul(F.index_select(a.values, 0, index_tensor(left)), F.index_select(b.values, 0, index_tensor(right)))
+    places, groups = np.unique(flat, return_inverse=True)
+    shape = a.shape[0], b.shape[1]
+    return Coo(shape, unraveled(places, shape), summed(terms, groups.reshape(-1), len(places)), True)
+
+
+def _fits(a: Tensor, b: Tensor, name: str = "addmm") -> None:
+    for t in (a, b):
+        if t._data.ndim < 2 and not is_sparse(t):
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{max(t._data.ndim, 1)}, {max(t._data.ndim, 1) - 1}], "
+                             "but got 1)")
+    if a._data.shape[1] != b._data.shape[0]:
+        raise RuntimeError(f"{name}: Argument #3 (dense): Expected dim 0 size {a._data.shape[1]}, got {b._data.shape[0]}"
+                           if not is_sparse(b) else
+                           f"mat1 and mat2 shapes cannot be multiplied ({a._data.shape[0]}x{a._data.shape[1]} and "
+                           f"{b._data.shape[0]}x{b._data.shape[1]})")
+
+
+@kernel("mm", on=BOTH)
+def _mm(input: Tensor, mat2: Tensor) -> Any:
+    _fits(input, mat2)
+    _same_dtype(input, mat2)
+    if not is_sparse(mat2):
+        return by_dense(matrix_of(input), mat2)
+    if not is_sparse(input):
+        b = matrix_of(mat2)
+        turned = Coo(b.shape[::-1], index_tensor(b.indices._data[::-1]), b.values)
+        return F.t(by_dense(turned, F.t(input)))
+    product = by_sparse(matrix_of(input), matrix_of(mat2))
+    if input._k.special is sparse_coo and mat2._k.special is sparse_coo:
+        return sparse(product)
+    return in_layout(sparse(product), input._k.special if input._k.special is not sparse_coo else sparse_csr)
+
+
+@kernel("mv", on=BOTH)
+def _mv(input: Tensor, vec: Tensor) -> Tensor:
+    if input._data.ndim != 2 or vec._data.ndim != 1:
+        raise RuntimeError("mv: two dim tensor 'self' and one dim tensor 'vec' expected, but got "
+                           f"{input._data.ndim}D and {vec._data.ndim}D")
+    if input._data.shape[-1] != vec._data.shape[0]:
+        raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
+    return F.squeeze(by_dense(matrix_of(input), F.unsqueeze(vec, 1)), 1)
+
+
+@composite("matmul", on=BOTH)
+def _matmul(input: Tensor, other: Tensor) -> Any:
+    a, b = input._data.ndim, other._data.ndim
+    if a == b == 2:
+        return F.mm(input, other)
+    if a == 2 and b == 1:
+        return F.mv(input, other)
+    if a == b == 1:
+        return F.dot(input, other)
+    if a == 1 and b == 2:
+        return F.squeeze(F.mm(F.unsqueeze(input, 0), other), 0)
+    raise RuntimeError("expand is unsupported for Sparse tensors")
+
+
+@composite("mm_nt", on=BOTH)
+def _mm_nt(input: Tensor, mat2: Tensor) -> Any:
+    return F.mm(input, F.t(mat2))
+
+
+@composite("mm_tn", on=BOTH)
+def _mm_tn(input: Tensor, mat2: Tensor) -> Any:
+    return F.mm(F.t(input), mat2)
+
+
+@composite("linear", on=BOTH)
+def _linear(input: Tensor, weight: Tensor, bias: Any = None) -> Any:
+    product = F.matmul(input, F.t(weight))
+    return product if bias is None else F.add(product, bias)
+
+
+@kernel("addmm", on=BOTH)
+def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    if is_sparse(input):
+        raise RuntimeError("expand is unsupported for Sparse tensors" if input._k.special is sparse_coo else
+                           "addmm: computation on CPU is not implemented for SparseCsr + Strided @ Strided")
+    product = _mm(mat1, mat2)
+    if is_sparse(product):
+        product = product.to_dense()
+    return plus(input, product, beta, alpha)
+
+
+def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """beta input + alpha product, the input broadcast to the product."""
+    product = product if alpha == 1 else F.mul(product, alpha)
+    if beta == 0:
+        return product
+    shape = tuple(product.shape)
+    try:
+        input = F.expand(input, shape)
+    except RuntimeError:
+        raise RuntimeError(
+            f"The expanded size of the tensor ({shape[0]}) must match the existing size ({input.shape[0]}) at non-singleton dimension 1.  "
+            f"Target sizes: {list(shape)}.  Tensor sizes: {list(input.shape)}") from None
+    return F.add(product, input if beta == 1 else F.mul(input, beta))
+
+
+@kernel("bmm")
+def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    if not is_sparse(input):
+        turned = F.transpose(mat2, 1, 2)
+        return F.transpose(_bmm(turned, F.transpose(input, 1, 2)), 1, 2)
+    if is_sparse(mat2):
+        raise could_not_run("bmm", "SparseCPU")
+    b = input._data
+    if b.sparse_dim != 3:
+        raise RuntimeError(f"bmm_sparse: Tensor 'self' must have 3 sparse dims, but has {b.sparse_dim}")
+    if mat2._data.ndim != 3:
+        raise RuntimeError(f"bmm_sparse: Tensor 'mat2' must have 3 dims, but has {mat2._data.ndim}")
+    if b.shape[0] != mat2._data.shape[0]:
+        raise RuntimeError("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
+    if b.shape[2] != mat2._data.shape[1]:
+        raise RuntimeError("bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")
+    batch, rows, cols = b.indices._data
+    n, m, k = b.shape
+    flat = Coo((n * m, n * k), index_tensor(np.stack([batch * m + rows, batch * k + cols])), b.values)
+    return F.reshape(by_dense(flat, F.reshape(mat2, (n * k, mat2._data.shape[2]))), (n, m, mat2._data.shape[2]))
+
+
+# -- those of torch.sparse ------------------------------------------------------------------------------------------------------
+
+
+def picked_product(a: Tensor, b: Tensor, like: Tensor) -> Tensor:
+    """The values of a @ b where a sparse tensor has elements, from the rows and columns that they need; recorded."""
+    m = matrix_of(like)
+    rows, cols = m.indices._data
+    return F.sum(F.mul(F.index_select(a, 0, index_tensor(rows)), F.index_select(F.t(b), 0, index_tensor(cols))), 1)
+
+
+def _conjugate(t: Tensor) -> Tensor:
+    return F.conj(t) if t._k.dtype.is_complex else t
+
+
+def sparse_addmm(input: Any, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta input + alpha mat1 @ mat2, with a gradient for a sparse `mat1` where it has elements only."""
+    with unrecorded():
+        product = _mm(plain(mat1), plain(mat2))
+        result = plus(plain(input), product, beta, alpha) if input is not None else product if alpha == 1 else F.mul(product, alpha)
+
+    def of_sparse(g: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+        g = g if alpha == 1 else g * alpha
+        return with_values(mat1._data, picked_product(g, _conjugate(F.t(mat2)), mat1))
+
+    def of_dense(g: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+        product = F.mm(_conjugate(F.t(mat1)), g)
+        return product if alpha == 1 else product * alpha
+
+    def of_input(g: Tensor, *_: Tensor) -> Tensor:
+        g = g if beta == 1 else g * beta
+        return g if tuple(g.shape) == tuple(input.shape) else F.reduce_to_shape(g, tuple(input.shape))
+
+    return recorded(result, "SparseAddmmBackward0", (input, of_input), (mat1, of_sparse), (mat2, of_dense), saves=(mat1, mat2))
+
+
+def sparse_sparse_matmul(a: Tensor, b: Tensor) -> Tensor:
+    """The product of two sparse matrices, whose gradients are where these have elements only."""
+    def left(g: Tensor, a: Any, b: Any) -> Tensor:
+        return above.sparse_methods().sparse_mask(coalesce(F.mm(g, _conjugate(F.t(b)))), coalesce(a))
+
+    def right(g: Tensor, a: Any, b: Any) -> Tensor:
+        return above.sparse_methods().sparse_mask(coalesce(F.mm(_conjugate(F.t(a)), g)), coalesce(b))
+
+    with unrecorded():
+        _fits(a, b)
+        _same_dtype(a, b)
+        product = sparse(by_sparse(a._data, b._data))
+    return recorded(product, "SparseSparseMatmulBackward0", (a, left), (b, right), saves=(a, b))
+
+
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
+    """The product of a sparse and a dense matrix, or of two sparse ones; the gradient of a sparse one is where it has elements only.
+
+    Args:
+        reduce: "sum", "mean", "amax" or "amin" of the terms, of a matrix of layout CSR.
+
+    >>> import torchcompat as torch
+    >>> x = torch.tensor([[0., 2.], [3., 0.]]).to_sparse().requires_grad_()
+    >>> torch.sparse.mm(x, torch.ones(2, 1)).sum().backward()
+    >>> x.grad
+    tensor(indices=tensor([[0, 1],
+                           [1, 0]]),
+           values=tensor([1., 1.]),
+           size=(2, 2), nnz=2, layout=torch.sparse_coo)
+    """
+    if reduce is not None:
+        return _mm_reduce(mat1, mat2, reduce)
+    a, b = is_sparse(mat1), is_sparse(mat2)
+    if a and b:
+        if mat1._k.special is sparse_coo and mat2._k.special is sparse_coo:
+            return sparse_sparse_matmul(mat1, mat2)
+        return F.mm(mat1, mat2)
+    if a:
+        _fits(mat1, mat2)
+        return sparse_addmm(None, mat1, mat2)
+    if b:
+        return F.transpose(sparse_addmm(None, F.transpose(mat2, 0, 1), F.transpose(mat1, 0, 1)), 0, 1)
+    return F.mm(mat1, mat2)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+    """beta mat + alpha mat1 @ mat2 with a sparse `mat1`, whose gradient is where it has elements only."""
+    if not is_sparse(mat1):
+        return F.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    _fits(mat1, mat2)
+    return sparse_addmm(mat, mat1, mat2, beta, alpha)
+
+
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Tensor:
+    """beta input + alpha mat1 @ mat2 where a matrix of layout CSR has elements."""
+    if input._k.special is not sparse_csr:
+        raise (could_not_run("sparse_sampled_addmm", "CPU") if not is_sparse(input) else RuntimeError(
+            f"Expected input to have sparse csr layout, but got {input.layout}") if input._k.special is not sparse_coo else
+            could_not_run("sparse_sampled_addmm", "SparseCPU"))
+    if mat1._data.ndim < 2 or mat2._data.ndim < 2 or mat1._data.shape[-1] != mat2._data.shape[-2]:
+        raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, mat1.shape))} and "
+                           f"{'x'.join(map(str, mat2.shape))})")
+    if tuple(input.shape[-2:]) != (mat1._data.shape[-2], mat2._data.shape[-1]):
+        raise RuntimeError(f"sampled_addmm: Expected self.shape[-2] == mat1.shape[-2], but got {input.shape[-2]} and {mat1.shape[-2]}"
+                           if input.shape[-2] != mat1.shape[-2] else
+                           f"sampled_addmm: Expected self.shape[-1] == mat2.shape[-1], but got {input.shape[-1]} and {mat2.shape[-1]}")
+    with unrecorded():
+        terms = F.mul(picked_product(plain(mat1), plain(mat2), input), alpha)
+        values = terms if beta == 0 else F.add(terms, F.mul(input._data.values, beta))
+        result = sparse(input._data.over(values))
+
+    def of_input(g: Tensor, *_: Tensor) -> Tensor:
+        return g if beta == 1 else g * beta
+
+    def of_left(g: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+        product = F.mm(g, _conjugate(F.t(mat2)))
+        return product if alpha == 1 else product * alpha
+
+    def of_right(g: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+        product = F.mm(_conjugate(F.t(mat1)), g)
+        return product if alpha == 1 else product * alpha
+
+    made = recorded(result, "SparseSampledAddmmBackward0", (input, of_input), (mat1, of_left), (mat2, of_right), saves=(mat1, mat2))
+    if out is None:
+        return made
+    out._data = made._data
+    return out
+
+
+def _mm_reduce(x: Tensor, d: Tensor, reduce: str) -> Tensor:
+    """Each row's terms reduced: `torch.sparse.mm(x, d, reduce)`."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if reduce not in ("sum", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")
+    if x._k.special is not sparse_csr:
+        raise RuntimeError("Expected self to have sparse csr layout, got " + str(x.layout)) if is_sparse(x) else could_not_run(
+            "_sparse_mm_reduce_impl", "CPU")
+    m = matrix_of(x)
+    rows, cols = m.indices._data
+    n, width = m.shape[0], d._data.shape[1]
+    counts = np.bincount(rows, minlength=n)
+
+    def per_row(t: np.ndarray) -> Tensor:
+        return F.cast(F.wrap(t.reshape(-1, 1)), d._k.dtype)
+
+    with unrecorded():
+        terms = F.mul(F.unsqueeze(m.values, 1), F.index_select(plain(d), 0, index_tensor(cols)))
+        if reduce in ("sum", "mean"):
+            share = np.ones(len(rows)) if reduce == "sum" else 1.0 / counts[rows]
+            result = added_rows(terms, rows, n)
+            result = result if reduce == "sum" else F.div(result, per_row(np.maximum(counts, 1)))
+            weight: Any = per_row(share)
+        else:
+            index = F.expand(F.wrap(rows.reshape(-1, 1)), (len(rows), width))
+            result = F.scatter_reduce(F.zeros((n, width), dtype=d._k.dtype), 0, index, terms, reduce, include_self=False)
+            chosen = terms._data == result._data[rows]
+            # Of several that are the same, the first one.
+            first = np.full((n, width), len(rows))
+            np.minimum.at(first, rows, np.where(chosen, np.arange(len(rows))[:, None], len(rows)))
+            weight = F.cast(F.wrap(np.arange(len(rows))[:, None] == first[rows]), d._k.dtype)
+
+    def of_sparse(g: Tensor, x: Tensor, d: Tensor) -> Tensor:
+        spread = F.mul(F.index_select(g, 0, index_tensor(rows)), weight)
+        return with_values(x._data, F.sum(F.mul(spread, F.index_select(d, 0, index_tensor(cols))), 1))
+
+    def of_dense(g: Tensor, x: Tensor, d: Tensor) -> Tensor:
+        spread = F.mul(F.index_select(g, 0, index_tensor(rows)), weight)
+        return summed(F.mul(spread, F.unsqueeze(values_of(x), 1)), cols, d._data.shape[0])
+
+    return recorded(result, "SparseMmReduceImplBackward0", (x, of_sparse), (d, of_dense), saves=(x, d))
+
+
+# -- hybrid results ---------------------------------------------------------------------------------------------------------------
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a tensor whose rows are sparse."""
+    b = in_order(mat1._data)
+    _fits(mat1, mat2)
+    with unrecorded():
+        rows = np.unique(b.indices._data[0])
+        dense = by_dense(b, plain(mat2))
+        return sparse(Coo((b.shape[0], mat2._data.shape[1]), index_tensor(rows[None]), F.index_select(dense, 0, index_tensor(rows))))
+
+
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta input + alpha mat1 @ mat2, of two sparse matrices and a dense one, as a sparse one."""
+    rows, cols = mat1.shape[0], mat2.shape[1]
+    if input.shape[0] != rows:
+        raise RuntimeError(f"sspaddmm: Argument #1: Expected dim 0 size {rows}, got {input.shape[0]}")
+    if input.shape[1] != cols:
+        raise RuntimeError(f"sspaddmm: Argument #1: Expected dim 1 size {cols}, got {input.shape[1]}")
+    h = hspmm(mat1, mat2)._data
+    there = np.repeat(h.indices._data[0], cols), np.tile(np.arange(cols), h.nnz)
+    with unrecorded():
+        product = Coo((rows, cols), index_tensor(np.stack(there)), F.mul(F.reshape(h.values, (-1,)), alpha), True)
+        values = F.cat([F.mul(input._data.values, beta), product.values])
+        return sparse(Coo((rows, cols), index_tensor(np.concatenate([input._data.indices._data, product.indices._data], 1)), values))
+
+
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a sparse one."""
+    return sspaddmm(sparse(Coo((input.shape[0], mat.shape[1]), index_tensor(np.zeros((2, 0))), mat.new_zeros(0), True)), input, mat)
+
+
+__all__ = ["addmm", "hspmm", "matrix_of", "mm", "sampled_addmm", "smm", "sparse_bsc", "sparse_bsr", "sspaddmm"]
