@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from ..errors import ArgumentError, type_name
-from ..show.svg import CHARACTER, Document
+from ..show.svg import CHARACTER, Document, document
 from ..show.text import columns, escape
 from ..tensor import TensorRef
 from .mesh import Sharding
@@ -167,9 +167,9 @@ class ShardingDrawing(Document):
                     x += w
                 y += h
             y += 22
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide + 20:.0f}" height="{y + 16:.0f}"><g transform="translate(10 16)" '
-                f'font-family="monospace" font-size="12" fill="#1f2937"><text x="0" y="0">{escape(self.title)}</text>\n'
-                + "\n".join(made) + "\n</g></svg>\n")
+        made.insert(0, '<g transform="translate(10 16)" font-family="monospace" font-size="12" fill="#1f2937">'
+                    f'<text x="0" y="0">{escape(self.title)}</text>')
+        return document(self.title, wide + 20, y + 16, "\n".join([*made, "</g>"]))
 
     def _repr_html_(self) -> str:
         return f"<div>{self.svg}</div>"

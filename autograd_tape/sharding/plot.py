@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import attrs
 
-from ..show.svg import Document
+from ..show.svg import Document, document
 from ..show.text import escape
 
 WIDTH, HEIGHT, LEFT, TOP = 360.0, 240.0, 76.0, 40.0
@@ -43,8 +43,8 @@ class Plot(Document):
         """The picture as an SVG document."""
         wide = (LEFT + WIDTH + 30) * len(self.panels)
         body = "".join([_panel(panel, (LEFT + WIDTH + 30) * i + LEFT, self.below) for i, panel in enumerate(self.panels)])
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{TOP + HEIGHT + 50:.0f}" font-family="sans-serif" '
-                f'font-size="11" fill="#1f2937"><rect width="100%" height="100%" fill="#ffffff"/>\n{body}</svg>\n')
+        return document(", ".join([panel.title for panel in self.panels]), wide, TOP + HEIGHT + 50,
+                        f'<g font-family="sans-serif" font-size="11" fill="#1f2937">\n{body}</g>')
 
     def __repr__(self) -> str:
         return f"<Plot: {', '.join([panel.title for panel in self.panels])}>"

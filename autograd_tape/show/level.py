@@ -219,6 +219,7 @@ class Level:
                 self._settle(row, above)
             for row in reversed(self.order):
                 self._settle(row, below)
+            self._straighten(down)
         left = min([m - w / 2 for m, (w, _) in zip(self._middle, self.sizes)], default=0.0)
         self._middle = [round(m - left, 1) for m in self._middle]
         self.width = max([m + w / 2 for m, (w, _) in zip(self._middle, self.sizes)], default=0.0)
@@ -226,6 +227,16 @@ class Level:
         self.width += SPACE + BEND * (1 + max(self.around.values())) if self.around else 0.0
         self._stack(head)
         self.x = [m - w / 2 for m, (w, _) in zip(self._middle, self.sizes)]
+
+    def _straighten(self, down: Sequence[Sequence[tuple[int, float, float]]]) -> None:
+        """Moves whole rows such that long edges, and those between items, go straight down on the average: of many rows, each a bit beside
+        the one above, comes no staircase."""
+        middle, shift, n = self._middle, 0.0, self.items
+        for row in self.order:
+            joined = [(middle[j] + by - middle[i], w) for i in row for j, by, w in down[i] if (i < n) is (j < n)]
+            for i in row:
+                middle[i] += shift
+            shift -= sum([d * w for d, w in joined]) / (sum([w for _, w in joined]) or 1.0)
 
     def _settle(self, row: Sequence[int], joined: Sequence[Sequence[tuple[int, float, float]]]) -> None:
         """Moves a row's members to where their neighbours want them, as near as their order allows: least squares."""

@@ -123,11 +123,15 @@ def write(svg: str, file: Any) -> None:
         file.write(svg)
 
 
+def document(title: str, wide: float, high: float, body: str) -> str:
+    """An SVG document of what is drawn, on white: words are dark, and pages may be, too."""
+    width, height = _number(wide), _number(high)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
+            f'<title>{escape(title)}</title>\n<rect class="ground" width="{width}" height="{height}" fill="#ffffff"/>\n{body}\n</svg>\n')
+
+
 def _document(picture: Picture, found: Layout) -> str:
-    width, height = _number(found.width + 2 * BORDER), _number(found.height + 2 * BORDER)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
-             f"<title>{escape(picture.title)}</title>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-             f'<g transform="translate({_number(BORDER)} {_number(BORDER)})" font-family="monospace" '
+    parts = [f'<g transform="translate({_number(BORDER)} {_number(BORDER)})" font-family="monospace" '
              f'font-size="{SIZE}" fill="#1f2937">', '<g fill="#64748b" fill-opacity="0.06" stroke="#94a3b8">']
     named = [(name, box) for (name, _), box in zip(picture.groups, found.groups) if box is not None]
     parts += [f'<rect class="group" {_rectangle(box)} rx="6"/>' for _, box in named]
@@ -138,7 +142,7 @@ def _document(picture: Picture, found: Layout) -> str:
     parts += [f'<text x="{_number(box.x + 7)}" y="{_number(box.y + 14)}" fill="#475569" font-style="italic">{escape(name)}</text>'
               for name, box in named]
     parts += [_shape(nr, shape, box) for nr, (shape, box) in enumerate(zip(picture.shapes, found.boxes))]
-    return "\n".join([part for part in [*parts, "</g>", "</svg>"] if part]) + "\n"
+    return document(picture.title, found.width + 2 * BORDER, found.height + 2 * BORDER, "\n".join([part for part in [*parts, "</g>"] if part]))
 
 
 def _shape(nr: int, shape: Shape, box: Box) -> str:

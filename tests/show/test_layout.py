@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pytest
 
+from autograd_tape import F, Tape, TensorRef, sharding
+from autograd_tape.sharding.plot import Line, Panel, Plot
 from autograd_tape.show import level
 from autograd_tape.show.layout import Box, Layout, layout
 
@@ -123,3 +127,32 @@ def test_a_chain_of_thousands() -> None:
     edges = [(i, i + 1) for i in range(n - 1)] + [(i, i + 7) for i in range(0, n - 7, 5)]
     found = layout([(60.0, 30.0)] * n, edges)
     assert all(a.y + a.height < b.y for a, b in zip(found.boxes, found.boxes[1:]))
+
+
+def test_a_long_program_that_uses_one_thing_in_every_step_goes_straight_down() -> None:
+    """As a recurrent network its weight: steps of five, the third and fifth of which, and a branch, take what comes first."""
+    def steps(n: int) -> list[tuple[int, int]]:
+        edges = []
+        for step in range(n):
+            weight, last = 0, 5 * step
+            turned, scaled, product, grown, bent = range(5 * step + 1, 5 * step + 6)
+            edges += [(weight, turned), (turned, scaled), (scaled, product), (last, product), (weight, grown), (product, grown),
+                      (grown, bent)]
+        return edges
+
+    few, many = [layout([(100.0, 40.0)] * (5 * n + 1), steps(n)) for n in (2, 40)]
+    assert many.height > 10 * few.height and many.width < 2.5 * few.width
+
+
+def test_every_drawing_is_on_white() -> None:
+    x = TensorRef.of([1.0], requires_grad=True)
+    with Tape() as tape:
+        F.sum(x * x)
+    mesh = sharding.Mesh({"data": 2})
+    plot = Plot([Panel("a panel", str, (Line("a line", ((1.0, 1.0), (2.0, 3.0))),))], "devices")
+    for drawing in (tape.draw(), sharding.Sharding(mesh, ("data",)).draw((4,)), plot):
+        root = ElementTree.fromstring(drawing.svg)
+        title, ground = root[0], root[1]
+        assert title.text and ground.get("class") == "ground" and ground.get("fill") == "#ffffff"
+        assert [ground.get(side) for side in ("width", "height")] == [root.get(side) for side in ("width", "height")]
+        assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
