@@ -157,20 +157,24 @@ def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: 
     >>> cotangents[x.id]
     array([2., 2.])
     """
+    if not isinstance(ref, TensorRef):
+        tensors_of(ref, "accumulate_cotangent()", "a tensor")
     if above.sharded is not None:
         cotangent = above.sharded.accumulated_buffer(cotangent, ref)
     held = cotangents.get(ref.id)
     cotangents[ref.id] = cotangent if held is None else held + cotangent
 
 
-def reduce_to_shape(cotangent: Any, shape: Sequence[int]) -> Any:
+def reduce_to_shape(cotangent: Any, shape: int | Sequence[int]) -> Any:
     """A cotangent, array or tensor, summed over the dimensions that broadcasting added to `shape` or stretched.
 
     >>> reduce_to_shape(np.ones((4, 2, 3)), (2, 1))
     array([[12.],
            [12.]])
     """
-    found, shape = tuple(cotangent.shape), tuple(shape)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    cotangent = cotangent if hasattr(cotangent, "shape") else np.asarray(cotangent)
+    found = tuple(cotangent.shape)
     lead = len(found) - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, found[lead:])):
         raise ShapeMismatchError("A cotangent cannot be reduced to this shape", expected=f"a shape that broadcasts to {found}",

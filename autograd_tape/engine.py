@@ -19,7 +19,7 @@ import numpy as np
 from .annotations import Functions
 from . import ownership
 from .dtypes import SCALAR_TYPE_NAMES
-from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
@@ -521,6 +521,9 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
         if data.shape != tuple(output.shape):
             raise ShapeMismatchError("A grad_output has another shape than its output", expected=str(tuple(output.shape)),
                                      found=str(data.shape), remedy="pass a cotangent of the output's shape")
+        if data.dtype.kind == "c" and output._k.np.kind != "c":
+            raise DTypeError("A grad_output is complex, and its output is not", expected=output._k.dtype.name, found=str(data.dtype),
+                             remedy="pass its real part")
         if create_graph and isinstance(given, TensorRef):
             return given
         # A recorded pass may save it, and the caller may change theirs.

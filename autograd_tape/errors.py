@@ -143,6 +143,10 @@ class ArgumentError(AutogradError, TypeError):
     builtin: type[Exception] = TypeError
 
 
+class UnknownEntryError(ArgumentError, KeyError):
+    """A tape has no entry of this id."""
+
+
 class GradientDTypeError(DTypeError, ArgumentError, RuntimeError):
     """A gradient was asked for of numbers that have none: integers, booleans."""
 

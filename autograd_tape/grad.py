@@ -146,7 +146,7 @@ class GradManager:
                               found=f"the output of '{ref.creator.op_name}'",  # type: ignore[union-attr]  # only entries have an output
                               remedy="compute it under no_grad(), or make a new TensorRef of its data")
         if ref.is_leaf:
-            ref.requires_grad = bool(requires)
+            ref.requires_grad = requires
         self._manage(ref)
 
     def requires_grad(self, ref: TensorRef) -> bool:
@@ -252,12 +252,8 @@ class GradManager:
             ArgumentError: `max_norm` is negative or `norm_type` not positive.
             AutogradError: the norm is not finite, and `error_if_nonfinite`; the gradients are left alone.
         """
-        if not max_norm >= 0:
-            raise ArgumentError("max_norm must not be negative", expected="a number >= 0", found=max_norm,
-                                remedy="pass the largest norm allowed")
-        if not norm_type > 0:
-            raise ArgumentError("norm_type must be positive", expected="a number > 0, or inf", found=norm_type,
-                                remedy="pass p of the p-norm")
+        _check_number(max_norm, "max_norm must not be negative", "a number >= 0", "pass the largest norm allowed", lambda x: x >= 0)
+        _check_number(norm_type, "norm_type must be positive", "a number > 0, or inf", "pass p of the p-norm", lambda x: x > 0)
         with self._lock:
             held = [(ref, found) for ref in _distinct(refs, "clip_grad_norm") if (found := _held(ref)) is not None]
             if not held:
@@ -280,9 +276,8 @@ class GradManager:
             ArgumentError: `clip_value` is negative.
             DTypeError: a gradient is complex, and so has no order; none is changed.
         """
-        if not clip_value >= 0:
-            raise ArgumentError("clip_value must not be negative", expected="a number >= 0", found=clip_value,
-                                remedy="pass the largest absolute value allowed")
+        _check_number(clip_value, "clip_value must not be negative", "a number >= 0", "pass the largest absolute value allowed",
+                      lambda x: x >= 0)
         held = [(ref, found) for ref in _distinct(refs, "clip_grad_value") if (found := _held(ref)) is not None]
         for _, g in held:
             if g._k.np.kind == "c":
@@ -293,9 +288,15 @@ class GradManager:
 
     # -- checking -------------------------------------------------------------------------------------------------
 
-    def check_grad(self, fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3) -> bool:
+    @staticmethod
+    def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3) -> bool:
         """Whether the gradients of `fn(*inputs)` agree with numerical ones; `autograd_tape.check_grad` says where they do not."""
         return check_grad(fn, inputs, eps=eps, atol=atol, rtol=rtol).ok
+
+
+def _check_number(value: Any, wrong: str, expected: str, remedy: str, allowed: Callable[[float], bool]) -> None:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or not allowed(float(value)):
+        raise ArgumentError(wrong, expected=expected, found=repr(value), remedy=remedy)
 
 
 def _check_ref(ref: Any, name: str) -> TensorRef:
@@ -426,7 +427,7 @@ def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Ex
     if options:
         raise ArgumentError("grad() of a tensor has no such option", expected="tape, executor, grad_outputs, retain_graph, create_graph",
                             found=", ".join(options), remedy="leave it out")
-    inputs = tensors_of([] if inputs is None else inputs, "grad()")
+    output, inputs = tensors_of(output, "grad()"), tensors_of([] if inputs is None else inputs, "grad()")
     if not inputs:
         raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`",
                             found="none", remedy="pass grad(output, [x, ...])")

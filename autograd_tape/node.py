@@ -347,7 +347,9 @@ def freed(entry: TapeEntry) -> AutogradError:
     return NoGradError(
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
         "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
-        "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
+        "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+        expected="entries that hold what they saved", found=f"one of '{entry.op_name}' that was freed",
+        remedy="pass retain_graph=True to the pass before, or compute the output again")
 
 
 WATCHED: list[bool] = []

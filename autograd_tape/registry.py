@@ -14,7 +14,7 @@ import numpy as np
 from .annotations import Functions
 from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING, dtype_of
 from .engine import gradients
-from .errors import ArgumentError, NoGradFnError
+from .errors import ArgumentError, NoGradFnError, type_name
 from .executors import executor_for
 from .frontend import F
 from .lazy import spread
@@ -76,6 +76,9 @@ class RecordGradFn:
 
     def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
         """Gradients with respect to each input."""
+        if not isinstance(saved_tensors, (list, tuple)):
+            raise ArgumentError(f"grad_{self.record.name} takes saved tensors in a list", expected="a list of arrays or tensors",
+                                found=type_name(saved_tensors), remedy="pass [x, y]")
         grads = grad_output if isinstance(grad_output, (list, tuple)) else [grad_output]
         if any(isinstance(x, TensorRef) for x in (*grads, *saved_tensors)):
             return self.apply(F, *_as_tensors(F, grad_output, saved_tensors))

@@ -337,7 +337,8 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     tensor = isinstance(value, TensorRef)
     if tensor and severed_since(value, expected or 0):
         return AutogradError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
-                             "please use out-of-place `.detach()` instead")
+                             "please use out-of-place `.detach()` instead", expected="a tensor with its history", found="one without",
+                             remedy="detach a copy")
     version = changes((value._v.number if tensor else found) or 0)
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
@@ -354,4 +355,6 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     return AutogradError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
         f"{version}; expected version {changes(expected or 0)} instead. Hint: enable anomaly detection to find the operation that failed "
-        "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+        "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
+        expected="what was saved as it was", found=f"what was changed {version - changes(expected or 0)} times since"
+        if version > changes(expected or 0) else "other memory", remedy="change a copy, or change it before it is used")

@@ -18,7 +18,7 @@ import attrs
 
 from .dtypes import FLOATING
 from .calls import listen, unlisten
-from .errors import ArgumentError, TapeNotRecordingError, type_name
+from .errors import ArgumentError, TapeNotRecordingError, UnknownEntryError, type_name
 from .held import HOLDING, Held, Owner, made_by, recordings
 from .lazy import OpSpec, follow, spec_of
 from .manual import ManualEntry, OpKind
@@ -243,8 +243,9 @@ class Tape:
         if inputs is None or output is None:
             raise ArgumentError(f"record() needs the inputs and the output of '{op}'", expected="inputs and output",
                                 found="no " + ("inputs" if inputs is None else "output"), remedy="pass both, or an OpSpec")
-        if not isinstance(op, str):
-            raise ArgumentError("record() takes the name of an operation", expected="a str, an OpKind or an OpSpec", found=type_name(op),
+        if not isinstance(op, str) or not op:
+            raise ArgumentError("record() takes the name of an operation", expected="a str, an OpKind or an OpSpec",
+                                found="an empty one" if isinstance(op, str) else type_name(op),
                                 remedy="pass record('name', inputs, output)")
         inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
         saved_tensors = [saved_tensors] if isinstance(saved_tensors, TensorRef) else saved_tensors
@@ -398,11 +399,16 @@ class Tape:
         return iter(self.entries)
 
     def get_entry(self, id: TapeId | int) -> TapeEntry:
-        """The entry with this id; KeyError where the tape has none."""
-        try:
-            return self._entries[id] if id in self._entries else self.held.plain[id]
-        except KeyError:
-            raise KeyError(f"the tape has no entry {id}; it holds {len(self._entries)} entries. Was it cleared?") from None
+        """The entry with this id.
+
+        Raises:
+            UnknownEntryError: the tape has none.
+        """
+        found = self._entries.get(id) or self.held.plain.get(id)
+        if found is None:
+            raise UnknownEntryError(f"The tape has no entry {id!r}", expected="the id of one of its entries", found=f"{id!r} among "
+                                    f"{len(self._entries)}", remedy="look before the tape is cleared: a pass does that, too")
+        return found
 
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry on this tape that made `ref`, or None."""
@@ -513,11 +519,16 @@ class DefaultTape(Tape):
         self.cleared = next_id()
 
     def get_entry(self, id: TapeId | int) -> TapeEntry:
-        """The live entry with this id."""
+        """The live entry with this id.
+
+        Raises:
+            UnknownEntryError: there is none.
+        """
         for entry in self.entries:
             if entry.id == id:
                 return entry
-        raise KeyError(f"no live entry {id}; the default tape holds entries only as long as their outputs live")
+        raise UnknownEntryError(f"There is no live entry {id!r}", expected="the id of an entry whose output lives", found=repr(id),
+                                remedy="keep the output: the default tape holds entries only as long as that lives")
 
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry that made `ref`, or None."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NewType, cast
 import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
-from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
+from .errors import ArgumentError, DTypeError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
 from .locks import cached_property
 from .strided import deep_copy
 from .version import Version
@@ -283,10 +283,15 @@ class TensorRef:
             ArgumentError: `data` holds no numbers.
             GradientDTypeError: integers or booleans that are to require grad.
         """
-        array = np.array(data, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
-        if array.dtype.kind in "OUSMm":
-            raise ArgumentError("A tensor is made of numbers", expected="an array, a number, or nested lists of them",
-                                found=type(data).__name__, remedy="pass numbers; TensorRef.declare(shape, dtype) makes one without data")
+        try:
+            array = np.array(data, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
+            known = array.dtype in CPU_KINDS or array.dtype.newbyteorder("=") in CPU_KINDS
+        except ValueError:  # lists of several lengths, or of words that are to be numbers
+            known = False
+        if not known:
+            raise ArgumentError("A tensor is made of numbers", expected="an array, a number, or nested lists of them, of one length",
+                                found=f"{type(data).__name__} of {data.dtype}" if hasattr(data, "dtype") else type(data).__name__,
+                                remedy="pass numbers; TensorRef.declare(shape, dtype) makes one without data") from None
         made = cls.over(array, requires_grad=requires_grad)
         if device is not CPU:
             made._k = kind(made._k.dtype, Device(device))
@@ -401,7 +406,7 @@ class TensorRef:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if value is not True and value is not False:
-            raise AutogradError("requires_grad must be a bool", expected="True or False", found=type(value).__name__, remedy="pass a bool")
+            raise ArgumentError("requires_grad must be a bool", expected="True or False", found=type(value).__name__, remedy="pass a bool")
         if not self.is_leaf:
             raise NoGradError(
                 "you can only change requires_grad flags of leaf variables." + (
@@ -461,6 +466,9 @@ class TensorRef:
         """A gradient as a tensor of this one's class, shape and dtype: an array is copied, as its caller may change it."""
         leaf_node(self._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
         F = self._front_end
+        if (value._k.np.kind == "c" if isinstance(value, TensorRef) else np.iscomplexobj(value)) and self._k.np.kind != "c":
+            raise DTypeError(f"The gradient of tensor {self.id} is complex, and the tensor is not", expected=self._k.dtype.name,
+                             found=str(value.dtype) if hasattr(value, "dtype") else type_name(value), remedy="pass its real part")
         if not isinstance(value, TensorRef):
             try:
                 value = np.array(value, self._k.np, order="K") if value.__class__ not in BUFFERS else value.astype(self._k.np, order="K")

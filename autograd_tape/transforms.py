@@ -102,7 +102,8 @@ def _traced(x: Any, front: Frontend, copied: bool = False) -> TensorRef:
 
 def _not_floating(found: str) -> ArgumentError:
     return ArgumentError("Derivatives are taken with respect to floating-point arguments", expected="arrays, tensors or numbers of a "
-                         "floating-point dtype", found=found, remedy="convert the argument to float, or leave it out of argnums")
+                         "floating-point dtype", found=found, remedy="convert the argument to float, leave it out of argnums, or make "
+                         "its class a tree with register_tree")
 
 
 def _constant(x: Any, front: Frontend, copied: bool = False) -> Any:
@@ -691,7 +692,7 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
     """Carries cotangents of a trace's outputs back to its inputs.
 
     Args:
-        cotangents: in the structure of the trace's output; ones for a single output of one element where left out.
+        cotangents: in the structure of the trace's output; ones where left out.
         create_graph: gradients are tensors whose computation is recorded.
 
     Returns:
@@ -705,7 +706,7 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
                             remedy="make one with trace(fn, *args)")
     inputs = [x for x in trace.inputs if x.requires_grad]
     if cotangents is None:
-        given: list[Any] = [None] * len(trace.outputs)
+        given: list[Any] = [np.ones(tuple(o.shape), o._k.np) for o in trace.outputs]
     else:
         found_like = leaves_like(trace.output, cotangents, "The cotangents and the output")
         given = [g for o, g in zip(leaves(trace.output), found_like) if isinstance(o, TensorRef)]

@@ -60,7 +60,8 @@ class CopySlices(TapeEntry):
             tensors = self.front_end
             return [g if g is None else g._data for g in self.recorded(tensors.wrap(grad), tensors)]
         if grad.size and any([s == 0 and n > 1 for s, n in zip((*base_strides, *strides), (*base_shape, *shape))]):
-            raise AutogradError(ONE_PLACE)
+            raise AutogradError(ONE_PLACE, expected="a place for each element", found="several in one place",
+                                remedy="copy it first")
         total = empty_strided(base_shape, base_strides, grad.dtype)
         np.copyto(total, grad)
         view_dtype = total.dtype if (total.dtype.kind == "c") == (dtype.kind == "c") else dtype
@@ -275,13 +276,15 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
     mode = grad_mode()
     if target._k.inference and mode is not GradMode.INFERENCE:
         raise AutogradError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-                            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+                            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+                            expected="a normal tensor, or inference mode", found="a tensor made in inference mode", remedy="make a copy")
     if mode is not GradMode.ENABLED:
         return
     base = target._base
     if base is None:
         if target._node is LEAF:
             raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.",
+                                expected="a computed tensor, or a leaf that does not require grad", found="a leaf that does",
                                 remedy="use the out-of-place operation, or update it under no_grad()")
     elif target._node is not None or base._node is not None or any([t._node is not None for t in others]):
         if target._node.__class__ is Poisoned:
@@ -291,6 +294,7 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
             raise AutogradError(refusal(target, creation))
         if base._node is LEAF or base._node is None and target._node is not None:
             raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                                expected="a view of a computed tensor", found="a view of a leaf that requires grad",
                                 remedy="use the out-of-place operation, or update it under no_grad()")
     for t in others:
         if t._node.__class__ is Poisoned:
@@ -307,7 +311,8 @@ def check_single(target: TensorRef) -> None:
     """Raises where several elements of `target` are one number in memory."""
     data = target._data
     if 0 in data.strides and data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
-        raise AutogradError(ONE_PLACE)
+        raise AutogradError(ONE_PLACE, expected="a place for each element", found="several in one place",
+                                remedy="copy it first")
 
 
 def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
@@ -324,7 +329,9 @@ def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) ->
     for other in others:
         if whole and other is target or overlap(target._data, other._data, whole):
             raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                                "memory location. Please clone() the tensor before performing the operation.")
+                                "memory location. Please clone() the tensor before performing the operation.",
+                                expected="memory that the inputs do not lie in", found="memory that they share in part",
+                                remedy="copy one of them first")
 
 
 def set_leaf(t: TensorRef, requires_grad: bool) -> None:

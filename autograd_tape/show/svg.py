@@ -142,7 +142,7 @@ def _document(picture: Picture, found: Layout) -> str:
     parts += [f'<text x="{_number(box.x + 7)}" y="{_number(box.y + 14)}" fill="#475569" font-style="italic">{escape(name)}</text>'
               for name, box in named]
     parts += [_shape(nr, shape, box) for nr, (shape, box) in enumerate(zip(picture.shapes, found.boxes))]
-    return document(picture.title, found.width + 2 * BORDER, found.height + 2 * BORDER, "\n".join([part for part in [*parts, "</g>"] if part]))
+    return document(picture.title, found.width + 2 * BORDER, found.height + 2 * BORDER, "\n".join([p for p in [*parts, "</g>"] if p]))
 
 
 def _shape(nr: int, shape: Shape, box: Box) -> str:

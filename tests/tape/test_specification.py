@@ -23,7 +23,7 @@ from autograd_tape.errors import ArgumentError, AutogradError, DTypeError, NoGra
 from autograd_tape.executors import executor_for
 from autograd_tape.lazy import array_of
 from autograd_tape.ops import RECORDS
-from autograd_tape.tape import DefaultTape
+from autograd_tape.tape import WEAK_TAPE, DefaultTape
 from autograd_tape.tree import leaves, leaves_like, register_tree, tree_map
 
 ROOT = Path(__file__).parents[2]
@@ -218,6 +218,18 @@ MISUSE = {
     "register_tree, no function": lambda tape, x: register_tree(Pair, 3, 4), "bind": lambda tape, x: at.cpu_executor().bind(3, 1.0),
     "bind no numbers": lambda tape, x: at.cpu_executor().bind(TensorRef.declare((1,), "float64"), "abc"),
     "OpSpec": lambda tape, x: at.OpSpec("neg", [3]), "Operation of a taken name": lambda tape, x: _Doubled("mul"),
+    "record, no name": lambda tape, x: tape.record("", [x], x * 1.0), "get_entry": lambda tape, x: tape.get_entry(10**9),
+    "get_entry of the default tape": lambda tape, x: WEAK_TAPE.get_entry(None), "grad of None": lambda tape, x: grad(None, [x]),
+    "accumulate_cotangent": lambda tape, x: at.accumulate_cotangent({}, 3, 1.0),
+    "clip_grad_norm, a word": lambda tape, x: GradManager().clip_grad_norm([x], "1"),
+    "clip_grad_norm, another norm": lambda tape, x: GradManager().clip_grad_norm([x], 1.0, None),
+    "clip_grad_value, None": lambda tape, x: GradManager().clip_grad_value([x], None),
+    "set_requires_grad, a word": lambda tape, x: GradManager().set_requires_grad(x, "yes"),
+    "requires_grad, a word": lambda tape, x: setattr(x, "requires_grad", 1), "saved tensors": lambda tape, x: at.grad_mul(np.ones(1), None),
+    "of lists of several lengths": lambda tape, x: TensorRef.of([[1], [1, 2]]),
+    "of records": lambda tape, x: TensorRef.of(np.zeros(2, [("a", "f4")])),
+    "of long doubles": lambda tape, x: TensorRef.of(np.longdouble(1)),
+    "of words as numbers": lambda tape, x: TensorRef.of(["a"], "float32"), "of None": lambda tape, x: TensorRef.of(None),
     "a second Operation of one name": lambda tape, x: _Doubled("doubled_of_entries"),
 }
 
@@ -229,6 +241,29 @@ def test_misuse_is_an_error_of_the_specification(name: str) -> None:
         MISUSE[name](tape, x)
     error = caught.value
     assert error.expected is not None and error.found is not None and error.remedy, str(error)
+
+
+OTHER_MISUSE = {
+    "a second pass": (NoGradError, lambda x, y: (backward(y), backward(y))),
+    "what was saved is changed": (AutogradError, lambda x, y: (z := x * 1.0, loss := F.sum(z * z), z.mul_(2.0), backward(loss))),
+    "a leaf in place": (AutogradError, lambda x, y: x.mul_(2.0)), "a view of a leaf in place": (AutogradError, lambda x, y: x[0].mul_(2.0)),
+    "one place": (AutogradError, lambda x, y: F.expand(TensorRef.of([1.0]), (3,)).mul_(2.0)),
+    "shared memory": (AutogradError, lambda x, y: (m := TensorRef.of([1.0, 2.0, 3.0]), m[1:].mul_(m[:-1]))),
+    "a complex cotangent": (DTypeError, lambda x, y: backward(x * 1.0, grad_outputs=np.ones(2, complex))),
+    "a complex cotangent, recorded": (DTypeError, lambda x, y: grad(x * 1.0, [x], create_graph=True, grad_outputs=np.ones(2, complex))),
+    "a complex gradient": (DTypeError, lambda x, y: GradManager().set_grad(x, np.ones(2, complex))),
+    "a complex tensor as gradient": (DTypeError, lambda x, y: setattr(x, "grad", TensorRef.of(np.ones(2, complex)))),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_MISUSE)
+def test_other_misuse_says_all_too(name: str) -> None:
+    kind, run = OTHER_MISUSE[name]
+    x = leaf(1.0, 2.0)
+    with pytest.raises(kind) as caught:
+        run(x, F.sum(x * x))
+    assert caught.value.expected is not None and caught.value.found is not None and caught.value.remedy, str(caught.value)
+    assert x.grad is None or name == "a second pass"
 
 
 class TestOperations:
@@ -367,6 +402,12 @@ class TestTraces:
         t = trace(lambda x, *, y: x * y, 2.0, y=5.0)
         grads = backward_on_trace(t)
         assert [grads[i] for i in t.inputs] == [grads[i.id] for i in t.inputs] == [5.0, 2.0]
+
+    def test_cotangents_are_ones_where_left_out(self) -> None:
+        t = trace(lambda x: {"square": x * x, "sum": F.sum(x), "rank": F.argsort(x)}, np.array([1.0, 2.0]))
+        for _ in range(3):  # the second pass is another program
+            assert backward_on_trace(t)[t.inputs[0]].tolist() == [3.0, 5.0]
+        assert at.reduce_to_shape([1.0, 2.0], ()) == 3.0 and at.reduce_to_shape(np.ones((2, 3)), 3).tolist() == [2.0, 2.0, 2.0]
 
     def test_keyword_arrays_are_inputs(self) -> None:
         t = trace(lambda x, *, y, n: F.sum(x * y) * n, np.ones(2), y=np.full(2, 3.0), n=2)

@@ -43,7 +43,7 @@ class TestRecording:
         assert tape.tensor_to_entry == {y.id: y.creator.id, z.id: z.creator.id}
         assert tape.get_creator(x) is None
         assert tape.requires_grad(z) and tape.requires_grad(x) and not tape.requires_grad(TensorRef.of([1.0]))
-        with pytest.raises(KeyError, match="holds 2 entries"):
+        with pytest.raises(KeyError, match="among 2"):
             tape.get_entry(10**9)
 
     def test_dependencies_are_all_ancestors_nearest_first(self) -> None:
