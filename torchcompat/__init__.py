@@ -43,7 +43,7 @@ from .random import (
     randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
 )
 from ._memory.size import Size
-from .storage import TypedStorage, UntypedStorage
+from .storage import CLASSES as _CLASSES, TypedStorage, UntypedStorage
 from .torch_version import __version__ as __version__
 from .types import *
 
@@ -58,6 +58,10 @@ double, half, cfloat, cdouble, chalf, bit = float64, float16, complex64, complex
 int, long, short = int32, int64, int16
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
+
+globals().update({_cls.__name__: _cls for _cls in _CLASSES.values()})
+Storage = TypedStorage
+_storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
@@ -130,6 +134,13 @@ def typename(obj: _Any) -> str:
     module = getattr(named, "__module__", None) or ""
     module = "torch" + module[11:] if module.split(".")[0] == "torchcompat" else module
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+
+
+def from_file(filename: str, shared: _Any = None, size: _Any = 0, *, dtype: dtype | None = None, **options: _Any) -> Tensor:
+    """A tensor over the elements of a file, mapped: written to where `shared`."""
+    dtype, requires_grad = dtype or get_default_dtype(), options.get("requires_grad", False)
+    bytes_ = UntypedStorage.from_file(filename, shared or False, size * dtype.itemsize)
+    return _frontend.empty(0, dtype=dtype).set_(bytes_).requires_grad_(requires_grad)
 
 
 def is_storage(obj: _Any) -> _Any:

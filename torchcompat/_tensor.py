@@ -539,6 +539,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             self._data = source._data if size is None else source.as_strided(size, stride or contiguous_strides(size), storage_offset)._data
         else:
             memory = source.untyped()
+            if memory is not source and source.dtype is not self._k.dtype:
+                raise RuntimeError(f"Expected a Storage of type {_C_NAMES[self._k.dtype.name]} or an UntypedStorage, but got type "
+                                   f"{SCALAR_TYPE_NAMES[source.dtype.name]} for argument 1 'storage'")
             if size is None:
                 size = (memory.nbytes() // self._k.np.itemsize - storage_offset,)
             self._data = view_of(memory, self._k.dtype, storage_offset, tuple(size), contiguous_strides(size) if stride is None else stride)

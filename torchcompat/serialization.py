@@ -88,7 +88,7 @@ def _storage_of(tensor: Tensor) -> tuple[TypedStorage | UntypedStorage, int]:
     array, dtype = tensor._data, tensor.dtype
     storage = UntypedStorage.of(array, tensor.device)
     offset = (address_of(array) - storage.data_ptr()) // dtype.itemsize if array.size else 0
-    return (TypedStorage(storage, dtype) if dtype in STORAGE_TYPES else storage), offset
+    return (TypedStorage.of(storage, dtype) if dtype in STORAGE_TYPES else storage), offset
 
 
 @functools.cache
@@ -419,7 +419,7 @@ class _Reader:
         _, kind, key, location, count = saved
         if key not in self.loaded:
             storage = self.move(UntypedStorage.of(self._elements(key, kind.dtype, count)), location)
-            self.loaded[key] = TypedStorage(storage, kind.dtype), kind, count
+            self.loaded[key] = TypedStorage.of(storage, kind.dtype), kind, count
         found, *declared = self.loaded[key]
         if declared != [kind, count]:
             raise RuntimeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike
-from autograd_tape.dtypes import CPU, DType, Device
+from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, default_dtype
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of
@@ -33,11 +34,14 @@ class UntypedStorage:
 
     __slots__ = ("_owner", "_bytes", "device", "__weakref__")
 
-    def __init__(self, size: int | np.ndarray = 0, *, device: Device = CPU) -> None:
-        self._owner = np.zeros(size, np.uint8) if isinstance(size, int) else size
-        self.device = device
-        # A buffer without data may be larger than all memory; its storage has its size, and zeros.
-        self._bytes = np.broadcast_to(np.uint8(0), (_reach(self._owner),)) if device.type == "meta" else _as_bytes(self._owner)
+    def __init__(self, size: int | Sequence[int] | np.ndarray = 0, *, device: Device | str = CPU) -> None:
+        self.device = device = _device(device)
+        given = isinstance(size, np.ndarray)
+        self._owner: np.ndarray = size if isinstance(size, np.ndarray) else _made_of(size, device)
+        if device.type != "meta":
+            self._bytes = _as_bytes(self._owner)
+        else:  # a buffer without data may be larger than all memory; its storage has its size, and zeros
+            self._bytes = np.broadcast_to(np.uint8(0), (_reach(self._owner),)) if given else self._owner
 
     @staticmethod
     def of(array: np.ndarray, device: Device = CPU) -> "UntypedStorage":
@@ -116,7 +120,7 @@ class UntypedStorage:
 
     def clone(self) -> "UntypedStorage":
         """A copy, on the same device."""
-        return UntypedStorage(self._owner if self.device.type == "meta" else self._bytes.copy(), device=self.device)
+        return UntypedStorage(self.nbytes() if self.device.type == "meta" else self._bytes.copy(), device=self.device)
 
     def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
         """Copies the bytes of another, which may be on another device."""
@@ -126,10 +130,61 @@ class UntypedStorage:
 
     def resize_(self, size: int) -> "UntypedStorage":
         """Changes the size. Tensors over the old memory keep it; RuntimeError where it would have to grow under them."""
-        if size > self.nbytes():
+        if self.device.type == "meta":
+            self._owner = self._bytes = np.broadcast_to(np.uint8(0), (size,))
+        elif size <= self._owner.nbytes:
+            self._bytes = self._whole()[:size]
+        elif self.is_shared():
             raise RuntimeError("Trying to resize storage that is not resizable")
-        self._bytes = self._bytes[:size]
+        else:
+            shared.grow(self, size)
         return self
+
+    def resizable(self) -> bool:
+        """Whether `resize_` can make it larger: not where processes share the memory."""
+        return not self.is_shared()
+
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
+
+    def fill_(self, value: int) -> "UntypedStorage":
+        """Sets all bytes."""
+        if self.device.type != "meta":
+            self._bytes[...] = value
+        return self
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of its class."""
+        if dtype is not None:
+            raise TypeError("a storage of bytes has no other type: TypedStorage(wrap_storage=...) reads it as one")
+        return "torch.storage.UntypedStorage"
+
+    def byteswap(self, dtype: DType) -> None:
+        """Turns the bytes of each element of a dtype around; the halves of complex ones by themselves."""
+        item = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        elements = self._bytes[: self.nbytes() // item * item].reshape(-1, item)
+        elements[...] = elements[:, ::-1].copy()
+
+    @staticmethod
+    def from_buffer(buffer: Any, *args: Any, **kwargs: Any) -> "UntypedStorage":
+        """A copy of the elements in a buffer, `from_buffer(buffer, byte_order, count=-1, offset=0, *, dtype)`; see `TypedStorage`."""
+        return _from_buffer(buffer, *args, **kwargs)
+
+    def get_device(self) -> int:
+        """The number of the device, -1 of the CPU."""
+        return -1 if self.device.type == "cpu" else self.device.index or 0
+
+    is_sparse = is_sparse_csr = is_hpu = False
+
+    def __copy__(self) -> "UntypedStorage":
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "UntypedStorage":
+        found = memo.get(id(self))
+        if found is None:
+            memo[id(self)] = found = self.clone()
+        return found
 
     def is_shared(self) -> bool:
         """Whether the memory is shared between processes."""
@@ -183,8 +238,56 @@ class UntypedStorage:
         return self.to(device="cuda" if device is None else device)
 
     def __repr__(self) -> str:
-        values = "..." if self.device.type == "meta" else "\n".join(f" {v}" for v in self._bytes[:1000])
+        values = "..." if self.device.type == "meta" else "\n".join(f" {v}" for v in self._bytes[:1000]) or " "
         return f"{values}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _device(device: Any) -> Device:
+    """A device that storages can be on; RuntimeError where there is none."""
+    try:
+        device = Device(device)
+    except RuntimeError:
+        raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {device}") from None
+    if device.type not in ("cpu", "meta", "cuda", "npu"):
+        raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {device.type}")
+    return device
+
+
+def _made_of(size: Any, device: Device) -> np.ndarray:
+    """Memory of so many bytes, or of these."""
+    if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
+        return np.broadcast_to(np.uint8(0), (int(size),)) if device.type == "meta" else np.zeros(size, np.uint8)
+    if not hasattr(size, "__len__") or not hasattr(size, "__getitem__"):
+        raise TypeError(f"torch.UntypedStorage() received an invalid combination of arguments - got ({type(size).__name__})")
+    for item in size:
+        if not isinstance(item, (int, np.integer)) or isinstance(item, bool):
+            raise RuntimeError(f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(size).__name__}), but one of "
+                               f"the items was of type {type(item).__name__} instead of int")
+    return np.array(size, np.int64).astype(np.uint8)
+
+
+def _from_buffer(buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: DType) -> UntypedStorage:
+    """The bytes of elements of a dtype in a buffer, in this machine's order.
+
+    Raises:
+        RuntimeError: no order is given for elements of several bytes.
+        ValueError: it is no order, or the buffer holds no whole number of elements.
+    """
+    item = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if byte_order is None and dtype.itemsize > 1:
+        raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+    if byte_order not in (None, "big", "little", "native"):
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+    memory = np.frombuffer(buffer, np.uint8)[offset:] if len(memoryview(buffer)) else np.empty(0, np.uint8)
+    if count >= 0:
+        memory = memory[: count * dtype.itemsize]
+    if memory.nbytes % dtype.itemsize:
+        raise ValueError(f"buffer size ({memory.nbytes}) must be a multiple of element size ({dtype.itemsize})")
+    if byte_order not in (None, "native", sys.byteorder):
+        memory = memory.reshape(-1, item)[:, ::-1].reshape(-1)
+    if dtype.name == "bool":
+        memory = memory != 0
+    return UntypedStorage(np.array(memory).view(np.uint8))
 
 
 def _with_data(storage: UntypedStorage) -> UntypedStorage:
@@ -281,15 +384,68 @@ def _reach(a: np.ndarray) -> int:
 
 
 class TypedStorage:
-    """A storage read as elements of one dtype (what `tensor.storage()` gives)."""
+    """A storage read as elements of one dtype (what `tensor.storage()` gives).
 
-    def __init__(self, storage: UntypedStorage, dtype: DType) -> None:
-        self._untyped_storage, self.dtype = storage, dtype
+    `TypedStorage(size)`, `TypedStorage(sequence)`, both with `dtype` and `device`; `TypedStorage(wrap_storage=..., dtype=...)` reads a
+    storage of bytes.
+
+    >>> import torchcompat as torch
+    >>> torch.TypedStorage([1, 2], dtype=torch.float32).nbytes()
+    8
+
+    Raises:
+        RuntimeError: other arguments.
+        TypeError: one of another type.
+    """
+
+    is_sparse = is_hpu = False
+
+    def __init__(self, *args: Any, device: Any = None, dtype: DType | None = None, wrap_storage: UntypedStorage | None = None) -> None:
+        wrong = ("TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+                 " * (*, torch.device device, torch.dtype dtype)\n"
+                 " * (int size, *, torch.device device, torch.dtype dtype)\n"
+                 " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+                 " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n")
+        if wrap_storage is not None:
+            if args:
+                raise RuntimeError(wrong + "No positional arguments should be given when using 'wrap_storage'")
+            if dtype is None:
+                raise RuntimeError(wrong + "Argument 'dtype' must be specified")
+            if not isinstance(dtype, DType):
+                raise TypeError(wrong + f"Argument 'dtype' must be torch.dtype, not {type(dtype)}")
+            if device is not None:
+                raise RuntimeError(wrong + "Argument 'device' should not be specified when 'wrap_storage' is given")
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(wrong + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+            self._untyped_storage, self.dtype = wrap_storage, dtype
+            return
+        self.dtype = default_dtype() if dtype is None else dtype
+        if not isinstance(self.dtype, DType):
+            raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+        device = _device(CPU if device is None else device)
+        if len(args) > 1:
+            raise RuntimeError(wrong + "Too many positional arguments")
+        size = args[0] if args else 0
+        if isinstance(size, int) and not isinstance(size, bool):
+            self._untyped_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
+        elif isinstance(size, Sequence):
+            memory = np.ascontiguousarray(_numbers(size, self.dtype)).view(np.uint8)
+            self._untyped_storage = UntypedStorage(len(size) * self.dtype.itemsize if device.type == "meta" else memory, device=device)
+        else:
+            raise TypeError(wrong + f"Argument type not recognized: {type(size)}")
+
+    @classmethod
+    def of(cls, storage: UntypedStorage, dtype: DType) -> "TypedStorage":
+        """Storage of bytes, read as elements of a dtype."""
+        made = object.__new__(TypedStorage)
+        made._untyped_storage, made.dtype = storage, dtype
+        return made
 
     def _array(self) -> np.ndarray:
         self._untyped_storage._needs_data()
         memory = self._untyped_storage._bytes
-        return memory[: memory.nbytes // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype.np)
+        kind = f"i{self.dtype.itemsize}" if self.dtype.group == "quantized" else self.dtype.np  # the numbers that stand for quantities
+        return memory[: memory.nbytes // self.dtype.itemsize * self.dtype.itemsize].view(kind)
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
@@ -309,6 +465,10 @@ class TypedStorage:
         """The address of the first element."""
         return self._untyped_storage.data_ptr()
 
+    @property
+    def _cdata(self) -> int:
+        return id(self._untyped_storage)
+
     def element_size(self) -> int:
         """Bytes an element."""
         return self.dtype.itemsize
@@ -318,6 +478,15 @@ class TypedStorage:
         """The device."""
         return self._untyped_storage.device
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lives on a CUDA device."""
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """The number of the device, -1 of the CPU."""
+        return self._untyped_storage.get_device()
+
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
         return self._array().tolist()
@@ -326,19 +495,52 @@ class TypedStorage:
         return iter(self.tolist())
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._array()[index]
-        return found.tolist() if isinstance(index, slice) else found.item()
+        self._untyped_storage._needs_data()
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {TypedStorage} with {type(index)}")
+        if not -self.size() <= index < self.size():
+            raise IndexError(f"index {index} out of range for storage of size {self.size()}")
+        return self._array()[index].item()
 
     def __setitem__(self, index: object, value: object) -> None:
+        if not isinstance(index, (int, slice)):
+            raise RuntimeError(f"can't index a {TypedStorage} with {type(index)}")
+        if isinstance(value, str):
+            raise TypeError(f"can't assign a str to a torch.{SCALAR_TYPE_NAMES[self.dtype.name]}Tensor")
+        if isinstance(index, int) and not -self.size() <= index < self.size():
+            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {self.size()}")
         self._array()[index] = value
 
     def fill_(self, value: object) -> "TypedStorage":
         """Sets all elements."""
-        self._array()[...] = value
+        if self.device.type != "meta":
+            self._array()[...] = value
         return self
 
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> "TypedStorage":
+        """Copies the bytes of another storage, whatever they mean there.
+
+        Raises:
+            RuntimeError: it has another number of bytes.
+        """
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
+        self._untyped_storage.copy_(source.untyped(), bool(non_blocking))
+        return self
+
+    def resize_(self, size: int) -> "TypedStorage":
+        """Changes the number of elements."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+        return self
+
+    def resizable(self) -> bool:
+        """Whether it can be made larger."""
+        return self._untyped_storage.resizable()
+
     def _new_shared(self, size: int) -> "TypedStorage":
-        return TypedStorage(UntypedStorage._new_shared(size * self.dtype.itemsize), self.dtype)
+        return TypedStorage.of(UntypedStorage._new_shared(size * self.dtype.itemsize), self.dtype)
 
     def is_shared(self) -> bool:
         """Whether the memory is shared between processes."""
@@ -349,14 +551,176 @@ class TypedStorage:
         self._untyped_storage.share_memory_()
         return self
 
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked; never here."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> "TypedStorage":
+        """Refuses: no device here reads page-locked memory."""
+        self._untyped_storage.pin_memory(device)
+        return self
+
     def clone(self) -> "TypedStorage":
         """A copy, on the same device."""
-        return TypedStorage(self._untyped_storage.clone(), self.dtype)
+        return TypedStorage.of(self._untyped_storage.clone(), self.dtype)
+
+    def __copy__(self) -> "TypedStorage":
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "TypedStorage":
+        return TypedStorage.of(self._untyped_storage.__deepcopy__(memo), self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedStorage) and self.dtype is other.dtype and self._untyped_storage == other._untyped_storage
+
+    def __hash__(self) -> int:
+        return hash(self._untyped_storage)
 
     def cpu(self) -> "TypedStorage":
         """Itself, or a copy on the CPU."""
-        return self if self.device == CPU else TypedStorage(self._untyped_storage.cpu(), self.dtype)
+        return self if self.device == CPU else TypedStorage.of(self._untyped_storage.cpu(), self.dtype)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "TypedStorage":
+        """Itself, or a copy on a CUDA device."""
+        return TypedStorage.of(self._untyped_storage.cuda(device), self.dtype)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> "TypedStorage":
+        """Itself, or a copy on another device."""
+        found = self._untyped_storage.to(device=device)
+        return self if found is self._untyped_storage else TypedStorage.of(found, self.dtype)
+
+    def _to(self, dtype: DType) -> "TypedStorage":
+        """A copy with the elements converted; itself where they are of that dtype."""
+        if dtype is self.dtype:
+            return self
+        if self.device.type == "meta":
+            return TypedStorage(self.size(), dtype=dtype, device=self.device)
+        return TypedStorage.of(UntypedStorage(np.ascontiguousarray(_numbers(self._array(), dtype)).view(np.uint8)), dtype)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the class of its dtype, `torch.FloatStorage`; with one of these, or its name, a copy of that dtype."""
+        if dtype is None:
+            found = CLASSES.get(self.dtype)
+            return "torch.storage.TypedStorage" if found is None else f"torch.{found.__name__}"
+        named = dtype.rpartition(".")[2] if isinstance(dtype, str) else dtype.__name__
+        return self._to(_storage_type_to_dtype_map()[named])
+
+    def pickle_storage_type(self) -> str:
+        """The name of the class of its dtype, as pickles have it.
+
+        Raises:
+            KeyError: the dtype has none.
+        """
+        return _dtype_to_storage_type_map()[self.dtype]
+
+    _pickle_storage_type = pickle_storage_type
+
+    @classmethod
+    def from_buffer(cls, *args: Any, **kwargs: Any) -> "TypedStorage":
+        """A copy of the elements in a buffer: `torch.IntStorage.from_buffer(buffer, byte_order, count=-1, offset=0)`.
+
+        Raises:
+            RuntimeError: no order is given for elements of several bytes.
+            ValueError: it is no order, or the buffer holds no whole number of elements.
+        """
+        dtype = getattr(cls, "dtype", None) or kwargs.pop("dtype", None) or default_dtype()
+        return TypedStorage.of(_from_buffer(*args, dtype=dtype, **kwargs), dtype)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool, size: int) -> "TypedStorage":
+        """The elements of a file, mapped; `torch.FloatStorage.from_file`.
+
+        Raises:
+            RuntimeError: called of `TypedStorage` itself, which has no dtype.
+        """
+        if cls is TypedStorage:
+            raise RuntimeError("from_file can only be called on derived classes")
+        dtype: DType = vars(cls)["dtype"]
+        return TypedStorage.of(UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype)
 
     def __repr__(self) -> str:
-        values = "\n".join(f" {v}" for v in self.tolist())
+        values = "..." if self.device.type == "meta" else "\n".join(f" {v}" for v in self.tolist()) or " "
         return f"{values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+    def __reduce__(self) -> Any:
+        return _load_typed, (self.dtype, bytes(self._untyped_storage._bytes))
+
+
+def _numbers(values: Any, dtype: DType) -> np.ndarray:
+    """Numbers as elements of a dtype."""
+    with np.errstate(all="ignore"):
+        array = np.asarray(values)
+        if dtype.name == "bool":
+            return array != 0
+        if array.dtype.kind == "c" and dtype.np.kind != "c":
+            array = array.real
+        return array.astype(np.int64).astype(dtype.np) if dtype.np.kind in "iu" and array.dtype.kind == "f" else array.astype(dtype.np)
+
+
+def _load_typed(dtype: DType, data: bytes) -> TypedStorage:
+    """A storage from a pickle."""
+    return TypedStorage.of(UntypedStorage(np.frombuffer(bytearray(data), np.uint8)), dtype)
+
+
+class _LegacyStorageMeta(type):
+    """Classes of storages of one dtype: a `TypedStorage` of that dtype is an instance."""
+
+    dtype: DType
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is TypedStorage and cls is not _LegacyStorage and (instance.dtype, instance.device) == (cls.dtype, CPU)
+
+
+class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
+    """What `torch.FloatStorage` and its kin derive from: calling them gives a `TypedStorage`."""
+
+    def __new__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **kwargs: Any) -> TypedStorage:  # type: ignore[misc]
+        if cls is _LegacyStorage:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
+        wrong = (f"<class 'torch.{cls.__name__}'>.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n"
+                 " * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n")
+        for name in ("device", "dtype"):
+            if name in kwargs:
+                raise RuntimeError(wrong + f"Keyword argument '{name}' cannot be specified")
+        if wrap_storage is not None:
+            if args:
+                raise RuntimeError(wrong + "No positional arguments should be given when using 'wrap_storage'")
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(wrong + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+            return TypedStorage.of(wrap_storage, cls.dtype)
+        if len(args) > 1:
+            raise RuntimeError(wrong + "Too many positional arguments")
+        if args and isinstance(args[0], str):
+            raise TypeError("new(): invalid data type 'str'")
+        if args and not isinstance(args[0], (int, Sequence)):
+            raise TypeError(wrong + f"Argument type not recognized: {type(args[0])}")
+        return TypedStorage(*args, dtype=cls.dtype)
+
+
+CLASSES: dict[DType, _LegacyStorageMeta] = {
+    DType.by_name[dtype]: _LegacyStorageMeta(f"{name}Storage", (_LegacyStorage,), {
+        "dtype": DType.by_name[dtype], "__module__": "torch", "__doc__": f"Storages of {dtype}, as torch used to name them."})
+    for dtype, name in SCALAR_TYPE_NAMES.items() if dtype in (
+        "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128", "complex64", "qint8",
+        "qint32", "quint8", "quint4x2", "quint2x4")}
+"""The classes of storages of one dtype, those that torch has."""
+for _dtype, _method in (("float64", "double"), ("float32", "float"), ("float16", "half"), ("int64", "long"), ("int32", "int"),
+                        ("int16", "short"), ("int8", "char"), ("uint8", "byte"), ("bool", "bool"), ("bfloat16", "bfloat16"),
+                        ("complex128", "complex_double"), ("complex64", "complex_float"), ("float8_e5m2", "float8_e5m2"),
+                        ("float8_e4m3fn", "float8_e4m3fn"), ("float8_e5m2fnuz", "float8_e5m2fnuz"),
+                        ("float8_e4m3fnuz", "float8_e4m3fnuz")):
+    def _conversion(self: TypedStorage, _dtype: DType = DType.by_name[_dtype]) -> TypedStorage:
+        return self._to(_dtype)
+
+    _conversion.__name__, _conversion.__doc__ = _method, f"A copy as {_dtype}; itself where it is that."
+    setattr(TypedStorage, _method, _conversion)
+
+
+def _dtype_to_storage_type_map() -> dict[DType, str]:
+    """The names of the classes by dtype."""
+    return {dtype: cls.__name__ for dtype, cls in CLASSES.items()}
+
+
+def _storage_type_to_dtype_map() -> dict[str, DType]:
+    """The dtypes by name of their classes."""
+    return {cls.__name__: dtype for dtype, cls in CLASSES.items()}

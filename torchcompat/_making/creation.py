@@ -9,7 +9,8 @@ import numpy as np
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, FLOATING, OPAQUE, DType, Device, converted, default_dtype, dtype_of, float32, inference_kind, number_array,
+    CPU, CPU_KINDS, DType, Device, FLOATING, OPAQUE, SCALAR_TYPE_NAMES, converted, default_dtype, dtype_of, float32, inference_kind,
+    number_array,
 )
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
@@ -17,7 +18,7 @@ from autograd_tape.tensor import LEAF
 from .conversion import checked_dtype, convert
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
-from ..storage import UntypedStorage
+from ..storage import TypedStorage, UntypedStorage
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import layout
@@ -142,6 +143,20 @@ def _first_leaf_type(data: Any) -> str:
     return next(type(x).__name__ for x in _leaves(data) if not isinstance(x, (int, float, complex, bool)))
 
 
+def of_storage(storage: TypedStorage | UntypedStorage, dtype: DType | None) -> np.ndarray:
+    """A storage's elements, of bytes as a dtype.
+
+    Raises:
+        RuntimeError: they are of another dtype.
+    """
+    if isinstance(storage, UntypedStorage):
+        return TypedStorage.of(storage, dtype or default_dtype())._array()
+    if dtype not in (None, storage.dtype):
+        raise RuntimeError(f"Expected a Storage of type {SCALAR_TYPE_NAMES[dtype.name]} or an UntypedStorage, but got "
+                           f"{SCALAR_TYPE_NAMES[storage.dtype.name]}")
+    return storage._array()
+
+
 @frontend.passing
 def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
@@ -172,6 +187,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
             warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
                           stacklevel=2)
+        if isinstance(data, (TypedStorage, UntypedStorage)):
+            data = of_storage(data, dtype)
         array = to_array(data, dtype)
     t._data = array
     t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
@@ -237,8 +254,8 @@ def asarray(obj: object, *, dtype: DType | None = None, device: DeviceLike | Non
         result = obj if obj._node is None or requires_grad else obj.detach()
     elif isinstance(obj, np.ndarray):
         result = from_numpy(obj)
-    elif isinstance(obj, UntypedStorage):
-        result = frontend.wrap(obj._bytes.view((dtype or float32).np))
+    elif isinstance(obj, (TypedStorage, UntypedStorage)):
+        result = frontend.wrap(of_storage(obj, dtype))
     elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic):
         result = from_dlpack(obj)
     elif isinstance(obj, (bytes, bytearray, memoryview)):

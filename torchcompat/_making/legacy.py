@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.annotations import Fn
-from autograd_tape.dtypes import DType
+from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 from autograd_tape.node import watch_entries
 from autograd_tape.tensor import NOTHING, info_of
 
@@ -43,6 +43,9 @@ def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: An
         t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
         return t
     if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
+        if isinstance(args[0], TypedStorage) and args[0].dtype.np != want:
+            raise RuntimeError(f"Expected a Storage of type {SCALAR_TYPE_NAMES[(dtype or default_dtype()).name]} or an UntypedStorage, but "
+                               f"got type {SCALAR_TYPE_NAMES[args[0].dtype.name]} for argument 1 'storage'")
         return _blank(cls, np.empty(0, want)).set_(args[0])
     if not args:
         return _blank(cls, np.empty(0, want))
@@ -78,6 +81,8 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return args[0].detach()
     if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and type(args[0]).__name__ != "Size":
         return tensor(args[0], dtype=self.dtype, device=device)
+    if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
+        return frontend.empty(0, dtype=self.dtype, device=device).set_(args[0])
     size = kwargs.pop("size", args)
     return frontend.empty(*(size or (0,)), dtype=self.dtype, device=device)
 

@@ -14,7 +14,7 @@ from autograd_tape.version import changes, number_of
 from .bits import bits_of
 from .layout import layout, sparse_coo, sparse_csr, strided
 from .size import Size
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import CLASSES, TypedStorage, UntypedStorage
 
 _size = functools.partial(tuple.__new__, Size)
 
@@ -122,9 +122,13 @@ class Metadata(_Base):
 
     def storage(self) -> TypedStorage:
         """The memory as elements of this dtype."""
-        return TypedStorage(self.untyped_storage(), self._k.dtype)
+        return TypedStorage.of(self.untyped_storage(), self._k.dtype)
 
     _typed_storage = storage
+
+    def storage_type(self) -> type | None:
+        """The class of storages of this dtype, `torch.FloatStorage`; None where it has none."""
+        return CLASSES.get(self._k.dtype)
 
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether elements lie in row-major order, or in that of `memory_format`."""

@@ -95,6 +95,21 @@ def share(storages: Iterable[UntypedStorage], tensors: Iterable[TensorRef] = ())
     for key, storage in moving.items():
         moved[key] = new = block.array(starts[key], storage._owner.nbytes)
         new[...] = contents[key]
+    _follow(moving, moved, looking)
+
+
+def grow(storage: UntypedStorage, size: int) -> None:
+    """Gives a storage more bytes, in other memory, with every tensor that looks at it; arrays made of these keep the memory that was."""
+    moving = {id(storage._owner): storage}
+    looking = [] if _alone(moving, ()) else _tensors()
+    bytes_, new = storage._whole(), np.empty(size, np.uint8)
+    new[: bytes_.nbytes] = bytes_
+    _follow(moving, {id(storage._owner): new}, looking)
+    storage._bytes = new
+
+
+def _follow(moving: dict[int, UntypedStorage], moved: dict[int, np.ndarray], looking: Iterable[TensorRef]) -> None:
+    """Lets tensors look at the memory to which storages have moved, and the storages themselves."""
     for tensor in looking:
         owner = owner_of(tensor._data)
         to = moved.get(id(owner))

@@ -54,7 +54,7 @@ def rebuild_copy(data: bytes) -> UntypedStorage:
 
 def reduce_typed_storage(storage: TypedStorage) -> Arguments:
     """A storage of one dtype."""
-    return TypedStorage, (storage.untyped(), storage.dtype)
+    return TypedStorage.of, (storage.untyped(), storage.dtype)
 
 
 def reduce_tensor(t: Tensor) -> Any:
