@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from . import modes
 from .codegen import execute
 from .errors import AutogradError
+from .modes import recordings
 from .locks import fork_safe_lock
 from .tensor import TensorRef
 
@@ -274,24 +275,26 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
     >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])((3, 0, True))
     ((3,), {'keep': True})
     """
-    cells: dict[str, Any] = {"same": same} | source_of(params)[2]
-    changed = "{0} is not _default_{0} and not same({0}, _default_{0})"
-    given = [p.spread + p.name + ", " for p in params if not p.keyword_only and p.spread != "**"]
-    lines = [f"_keywords = {{{', '.join(['**' + p.name for p in params if p.spread == '**'])}}}"]
-    lines += [(f"if {changed.format(p.name)}: " if p.has_default else "") + f"_keywords['{p.name}'] = {p.name}"
-              for p in params if p.keyword_only]
-    for p in [p for p in params if not p.keyword_only and p.spread != "**"][::-1]:
-        lines.append((f"if {changed.format(p.name)}: " if p.has_default else "") + f"return ({''.join(given)}), _keywords")
-        if not p.has_default:
-            break
-        given.pop()
-    else:
-        lines.append("return (), _keywords")
-    if params:
-        lines.insert(0, f"{', '.join([p.name for p in params])}, = _args")
-    text = "def spell(_args):\n" + "".join([f"    {line}\n" for line in lines])
+    lines, cells = spelling(params)
+    head = [f"{', '.join([p.name for p in params])}, = _args"] if params else []
+    text = "def spell(_args):\n" + "".join([f"    {line}\n" for line in [*head, *lines, "return _given, _named"]])
     spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = execute(text, "spell", "<spell>", cells)
     return spell
+
+
+def spelling(params: Sequence[Parameter], written: Callable[[str], str] = str) -> tuple[list[str], dict[str, Any]]:
+    """(statements that set `_given` and `_named` to the arguments by position and by keyword, without defaults at the end, what they call
+    by name). `written` is how an argument is written there."""
+    changed = "{0} is not _default_{0} and not _same({0}, _default_{0})"
+    lines = [f"_named = {{{', '.join(['**' + p.name for p in params if p.spread == '**'])}}}"]
+    lines += [(f"if {changed.format(p.name)}: " if p.has_default else "") + f"_named['{p.name}'] = {written(p.name)}"
+              for p in params if p.keyword_only]
+    by_position = [p for p in params if not p.keyword_only and p.spread != "**"]
+    given, choice = [p.spread + written(p.name) + ", " for p in by_position], ""
+    while by_position and by_position[-1].has_default:
+        choice += f"({''.join(given)}) if {changed.format(by_position.pop().name)} else "
+        given.pop()
+    return [*lines, f"_given = {choice}({''.join(given)})"], {"_same": same} | source_of(params)[2]
 
 
 def ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
@@ -302,6 +305,10 @@ def ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple
         if result is not NotImplemented:
             return result
     return NotImplemented
+
+
+HERE: Any = object()
+"""What says that a call is to go on where it is."""
 
 
 class Door:
@@ -326,9 +333,12 @@ class Door:
         self.rec, self.frontend = rec, frontend
         self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
         self._public: list[Any] = [None, None]
+        self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place, where they are open to all calls
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation on `args`, in the order of `params`, unless somebody who listens does."""
+        if recordings and (noted := self.noted(args, out, inplace)) is not HERE:
+            return noted
         try:
             heard, asked = self._asked
             if heard is not _listening:
@@ -339,9 +349,21 @@ class Door:
                 result = interceptor.meet(self, args, out, inplace, asked, at)
                 if result is not NotImplemented:
                     return result
+            below = self._below[inplace]
+            if below is not None and out is None and modes.watched and not recordings:
+                return below(*args)
             return self.carry_out(args, out, inplace)
         except AutogradError as error:
             raise self.frontend.error(error) from None
+
+    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """A call that is not noted."""
+        result = ask(self, args, out, inplace, self.hear(), 0)
+        return self.carry_out(args, out, inplace) if result is NotImplemented else result
+
+    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The result of a call that tapes alone listen to, which is noted for them; HERE where it must go through the door."""
+        return HERE
 
     def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
@@ -448,7 +470,6 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-HERE = object()
 
 
 def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:

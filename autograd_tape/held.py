@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from .record import Record
     from .tape import Tape
 
-recordings: list[None] = []
-"""As many items as there are tapes recording, on whatever thread: operations ask whether it is empty, and no more while it is."""
-
-
 @attrs.frozen
 class Slot:
     """The place of a tensor among the arguments of an operation: its input with this number."""

@@ -13,9 +13,9 @@ from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
 from .executors import executor_for
 from .frontend import front_end_of
-from .held import Slot, hold, note_size, recordings, take_apart, tensors_in
+from .held import Slot, hold, note_size, take_apart, tensors_in
 from .lazy import array_of, evaluate
-from .modes import GradMode, _ModeContext, active_tapes, aside, grad_mode, keep_on_tapes
+from .modes import GradMode, _ModeContext, active_tapes, aside, grad_mode, keep_on_tapes, recordings
 from .node import GradFn, OutputEdge, TapeEntry, edge_of, freed
 from .version import Version, number_of
 from .ops import ALIASES, RECORDS

@@ -36,6 +36,7 @@ class GradMode(IntEnum):
 _mode: ContextVar[GradMode] = ContextVar("autograd_tape.grad_mode", default=GradMode.ENABLED)
 grad_mode: Callable[[], GradMode] = _mode.get
 """The grad mode of this thread. Operations call this at most once each, and only where an input requires grad."""
+_ENABLED, _DISABLED = GradMode.ENABLED, GradMode.DISABLED  # whose class takes its time to look them up
 _lock = fork_safe_lock()
 _loud = 0
 watched = 0
@@ -125,6 +126,8 @@ def exit_inference() -> None:
 _active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())
 
 
+recordings: list[None] = []
+"""As many items as there are tapes recording, on whatever thread: operations ask whether it is empty, and no more while it is."""
 UNDONE: Any = object()
 """The result of a noted call that still runs."""
 
@@ -268,6 +271,17 @@ def no_grad() -> _ModeContext:
     False
     """
     return _ModeContext(GradMode.DISABLED)
+
+
+def unrecorded(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """The result of a call without recording; in inference mode as it is."""
+    if grad_mode() is not _ENABLED:
+        return function(*args)
+    _mode.set(_DISABLED)
+    try:
+        return function(*args)
+    finally:
+        _mode.set(_ENABLED)
 
 
 def set_grad_mode(mode: GradMode) -> None:

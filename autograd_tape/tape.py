@@ -19,11 +19,12 @@ import attrs
 from .dtypes import FLOATING
 from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError, UnknownEntryError, type_name
-from .held import HOLDING, Held, Owner, made_by, recordings
+from .held import HOLDING, Held, Owner, made_by
 from .lazy import OpSpec, follow, spec_of
 from .manual import ManualEntry, OpKind
 from .modes import (
-    GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, set_grad_mode, unsettled, unwatch_calls, watch_calls,
+    GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, recordings, set_grad_mode, unsettled, unwatch_calls,
+    watch_calls,
 )
 from .node import Edge, AccumulateGrad, GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording

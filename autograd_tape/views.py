@@ -138,7 +138,9 @@ def overlap(a: np.ndarray, b: np.ndarray, whole: bool = False) -> bool:
 
 def same_region(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays are the same elements of the same memory."""
-    return address_of(a) == address_of(b) and a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    if a is b or a.shape != b.shape or a.strides != b.strides or a.dtype != b.dtype:
+        return a is b
+    return (a.__class__ is not np.ndarray or not a.size or np.may_share_memory(a, b)) and address_of(a) == address_of(b)
 
 
 def is_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:

@@ -77,13 +77,18 @@ class _Functions(Interceptor):
         state = _state.__dict__  # this thread's, quicker than attribute after attribute
         modes = state.get("modes")
         special: Sequence[Any] = ()
-        for value in args:
+        named: dict[str, Any] = {}
+        if modes:
+            given, named = door.spelled(args)
+        for value in args if not modes else (*given, *named.values()) if named else given:  # no default overrides anything
             if (kind := value.__class__) not in WITHOUT and not ((kind is tuple or kind is list) and WITHOUT.issuperset(map(type, value))):
                 special = _overriding(args)
                 break
         if not modes and not special:
             return NotImplemented
-        function, (given, named) = door.public(inplace), door.spelled(args)
+        function = door.public(inplace)
+        if not modes:
+            given, named = door.spelled(args)
         if out is not None:
             named["out"] = out
         types = tuple(dict.fromkeys([type(x) for x in special])) if special else ()

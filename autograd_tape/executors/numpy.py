@@ -63,8 +63,9 @@ def in_single(rec: Record, kernel: Callable[..., Any], values: Sequence[Any]) ->
 
 def narrow(result: Any, half: np.dtype) -> Any:
     """A result of a computation in float32, rounded; others as they are, as arrays."""
-    result = np.asarray(result)
-    return result.astype(half) if result.dtype == SINGLE else result
+    if result.__class__ is not np.ndarray:
+        result = np.asarray(result)
+    return result.astype(half) if result.dtype is SINGLE or result.dtype == SINGLE else result
 
 
 def is_half(dtype: np.dtype) -> bool:

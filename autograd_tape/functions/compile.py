@@ -19,12 +19,14 @@ from ..codegen import execute
 from ..executors.kernels.sharing import BIG
 from ..executors.numpy import SINGLE, in_single, narrow, widens
 from ..record import RECORDS, Param, Record, get_record
-from ..tensor import above
+from ..tensor import TensorRef, above
 from ..version import made
-from .general import General, Operator
+from .entries import edge_lines, edges, fitted, saved_items
+from .general import General
 from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
+from .refusals import no_operand
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -38,13 +40,6 @@ def _raw(p: Param) -> str:
     return f"{p.name}._data" if p.is_tensor else p.name
 
 
-def _edge(p: Param) -> str:
-    if p.type == "Tensor[]":
-        return f"*[_x if _x._node is LEAF else _x._node for _x in {p.name}]"
-    edge = f"({p.name} if {p.name}._node is LEAF else {p.name}._node)"
-    return f"(None if {p.name} is None else {edge})" if p.type == "Tensor?" else edge
-
-
 def _wanted(rec: Record) -> str:
     """Source of the test whether any input requires grad."""
     tests = []
@@ -56,64 +51,6 @@ def _wanted(rec: Record) -> str:
         else:
             tests.append(f"{p.name}._node is not None")
     return " or ".join(tests)
-
-
-def _needed_by(rec: Record, name: str) -> list[str]:
-    """The inputs whose own formula needs `name`; empty where it is always needed."""
-    if len(rec.vjps) < 2:
-        return []
-    users = [target for target, _, needed in rec.vjps if name in needed]
-    return [] if None in users or len(users) == len(rec.vjps) else [u for u in users if u]
-
-
-def _saved(rec: Record, scalar: str | None = None) -> list[str]:
-    """Source of each item of `entry.saved`. `scalar` names an Operand that is a Python number here."""
-    params = {p.name: p for p in rec.params}
-    items: list[str] = []
-    for read in rec.saved:
-        name, kind, p = read.name, read.kind, read.param
-        if kind == "tensors":
-            items.append(f"(tuple({name}), [_x._v and _x._v.number for _x in {name}])")
-        elif kind == "tensor":
-            if name == scalar:
-                items += [name, "None"]
-            elif p is not None and p.type.endswith("?"):
-                items += [name, f"{name} is not None and {name}._v and {name}._v.number"]
-            else:
-                users = [u for u in _needed_by(rec, name) if u != scalar and u in params and params[u].type in ("Tensor", "Operand")]
-                if users and len(users) == len(_needed_by(rec, name)):
-                    test = " and ".join(f"{u}._node is None" for u in users)
-                    items += [f"(None if {test} else {name})", f"{name}._v and {name}._v.number"]
-                elif scalar is not None and _needed_by(rec, name) == [scalar]:
-                    items += ["None", "None"]
-                else:
-                    items += [name, f"{name}._v and {name}._v.number"]
-        elif kind == "value":
-            items.append(name)
-        elif kind == "shape" and p is not None:
-            shape = f"{p.name}._data.shape"
-            if p.type == "Tensor[]":
-                shape = f"[_x._data.shape for _x in {p.name}]"
-            elif p.name == scalar:
-                shape = "()"
-            elif p.type.endswith("?"):
-                shape = f"(None if {p.name} is None else {shape})"
-            items.append(shape)
-        elif kind == "dtype" and p is not None:
-            items.append(f"{p.name}._k.dtype")
-        elif kind == "kernel":
-            items.append(f"_r{read.nr}")
-        else:
-            nr = read.nr
-            users = _needed_by(rec, name)
-            if scalar is not None and users == [scalar]:
-                output = "None"
-            elif len(users) == 1 and users[0] in params and params[users[0]].type in ("Tensor", "Operand"):
-                output = f"(None if {users[0]}._node is None else _r{nr})"
-            else:
-                output = f"_r{nr}"
-            items += [output, "None" if output == "None" else f"_v{nr}", "0", f"_k{nr}"]
-    return items
 
 
 def _kind(rec: Record, nr: int) -> str:
@@ -212,7 +149,15 @@ def _defaults_test(params: Sequence[Param]) -> list[str]:
     return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in params if p.default is not None]
 
 
-def _call(rec: Record, scalar: str | None = None) -> str:
+def _rounds(rec: Record) -> bool:
+    """Whether all that half precision takes is a kernel of tensors in float32, whose result is rounded."""
+    return (widens(rec) and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
+            and all([p.type == "Tensor" for p in rec.params if p.passed]))
+
+
+def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
+    if half and _rounds(rec):
+        return f"narrow(kernel({', '.join([f'{p.name}._data.astype(SINGLE)' for p in rec.params if p.passed])}), _k.np)"
     ufunc = _is_ufunc(rec)
     # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
     passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
@@ -289,7 +234,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         out.append(", ".join(f"_r{i}" for i in range(count + len(rec.saved_returns))) + ", = _r")
     else:
         out.append("_r0 = _r")
-    saved = _saved(rec, scalar) if rec.differentiable else []
+    saved = saved_items(rec, scalar) if rec.differentiable else []
     zero_dim = "" if number or half else _widens(rec, scalar)
     if zero_dim:
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
@@ -333,17 +278,13 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             wanted = " or ".join(t for t in wanted.split(" or ") if t != f"{scalar}._node is not None")
         node = f"Node_{rec.without}" if rec.without else "".join(f"Node{i} if {c} else " for i, (c, _, _) in enumerate(rec.nodes)) + "Node"
         differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
-        edges = ", ".join("None" if p.name == scalar else _edge(p) for p in rec.differentiable_params)
         out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
         body = [f"_n = new_node({node})"]
         body += ["next_id()"] * (len(differentiable_outputs) - 1)
         body += ["_n.id = next_id()"]
         body += versions
-        body += [f"_n.edges = ({edges},)", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
-        body += _meta(rec, scalar) if not number and not half else ["_n.meta = (" + ", ".join([
-            f"*[(_x._data.shape, _x._k.np) for _x in {p.name}]" if p.type == "Tensor[]" else
-            f"None if {p.name}.__class__ in NUMBERS or {p.name} is None else ({p.name}._data.shape, {p.name}._k.np)"
-            for p in rec.differentiable_params]) + ",)"]
+        body += [*edge_lines(rec, scalar), f"_n.edges = {edges(rec, scalar)}", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
+        body += [f"_n.meta = {fitted(rec, scalar)}"] if number or half else _meta(rec, scalar)
         if len(differentiable_outputs) == 1:
             body += [f"_t{i}._node = _n" if i == differentiable_outputs[0] else f"_t{i}._node = None" for i in range(count)]
         else:
@@ -357,7 +298,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record, *, spread: bool = False, operator: bool = False, below: bool = False, half: bool = False) -> str:
+def forward_source(rec: Record, *, spread: bool = False, operator: str = "", below: bool = False, half: bool = False) -> str:
     """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
     it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position; with `half` of
     that for half precision."""
@@ -370,11 +311,10 @@ def forward_source(rec: Record, *, spread: bool = False, operator: bool = False,
         lines = [f"def {rec.name}({signature}):",
                  f"    if len({v}) == 1 and {v}[0].__class__ is not int: {v} = {v}[0]",
                  # What has no derivative gets the values alone.
-                 *[f"    elif '{key}' in _kw: return general.frontend.function('{name}')({rec.params[0].name}"
+                 *[f"    elif '{key}' in _kw: return door.frontend.function('{name}')({rec.params[0].name}"
                    f"{'' if RECORDS[name].has_gradient else '.detach()'}, *{v}, **_kw)"
                    for key, name in (rec.field("keywords") or {}).items()],
                  f"    elif _kw: return function({rec.params[0].name}, *{v}, **_kw)"]
-    args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
     guard += ["not _more"] if more else []
@@ -385,7 +325,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: bool = False,
         if rec.field("check") is not None and rec.field("amp") != "lower":  # it may refuse the dtype
             check = [f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"]
     if rec.returns_list or rec.field("numpy") is None:
-        return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
+        return "\n".join([*lines, *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
     set_k, quiet = _quiet_test(rec)
     if operand is not None:
@@ -398,16 +338,28 @@ def forward_source(rec: Record, *, spread: bool = False, operator: bool = False,
                   f"                if _o is None: _o = _k.scalar({operand.name})",
                   f"                _r = {_call(rec, operand.name)}"]
         lines += _wrap(rec, operand.name, " " * 16, half=half)
-        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec)}"]
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half)}"]
         lines += _wrap(rec, half=half)
         lines += [] if half else _scaled_lines(rec, guard)
     else:
         lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", *check,
-                  f"            _r = {_call(rec)}"]
+                  f"            _r = {_call(rec, None, half)}"]
         lines += _wrap(rec, half=half)
     lines += ["    except STUMBLES: pass", *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
-              f"    return general({args}{', out' if with_out else ''})"]
+              *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
+
+
+def _ending(rec: Record, operator: str, more: str) -> list[str]:
+    """Statements that go on to the general path; of an operator they give the other operand its turn where there is a TypeError."""
+    call = f"return general(({''.join([p.name + ', ' for p in rec.params])}){more})"
+    if not operator:
+        return ["    " + call]
+    first, other = rec.params[:2]
+    lines = [f"    if not isinstance({first.name}, TensorRef): raise no_operand({operator!r}, {first.name})"]
+    if operator == "__eq__":  # the one operator that torch gives arrays to
+        lines.append(f"    if isinstance({other.name}, ndarray): {other.name} = door.frontend.wrap({other.name})")
+    return [*lines, f"    try: {call}", "    except TypeError: return NotImplemented"]
 
 
 def _head(signature: str, more: bool) -> str:
@@ -419,7 +371,7 @@ def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
     """What leads a call with more arguments than the schema has to the deprecated signatures."""
     given = ", ".join([p.name for p in rec.params if not p.keyword_only])
     named = "".join([f"{p.name}, " for p in rec.params if p.keyword_only])
-    return [f"    if _more: return general.deprecated(({given}, *_more), ({named}), {out}, {inplace})"]
+    return [f"    if _more: return door.deprecated(({given}, *_more), ({named}), {out}, {inplace})"]
 
 
 def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -447,16 +399,15 @@ def _by_position(rec: Record) -> str:
     return ", ".join([p.name for p in rec.params])
 
 
-def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) -> str:
+def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> str:
     """The source of `name_`; as an `operator` it has no deprecated signatures; see `forward_source`."""
     more = bool(rec.field("deprecated")) and not operator and not below
     lines = [f"def {rec.name}_({_by_position(rec) if below else _head(rec.signature(), more)}):"]
     deprecated = _deprecated_line(rec, "None", True) if more else []
-    args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
     further = rec.params[2 if rec.family == "binary" else 1:]
     if rec.field("store") is not None:
-        return "\n".join([*lines, *_store_lines(rec), f"    return general({args}, None, True)"]) + "\n"
+        return "\n".join([*lines, *_store_lines(rec), *_ending(rec, operator, ", None, True")]) + "\n"
     if _is_ufunc(rec) and all(p.default is not None for p in further):
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
@@ -496,8 +447,7 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
     elif rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?") \
             and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
         lines += _overwrite_lines(rec, more)
-    lines += [*deprecated, f"    return general({args}, None, True)"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
 
 
 def _free(name: str) -> str:
@@ -590,12 +540,7 @@ def source(name: str) -> str:
 
 def _half_kernel(rec: Record, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel as it takes half precision."""
-    if not widens(rec):
-        return kernel
-    if rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns and all([
-            p.type == "Tensor" for p in rec.params if p.passed]):
-        return lambda *arrays: narrow(kernel(*[a.astype(SINGLE) for a in arrays]), arrays[0].dtype)  # `in_single` for tensors alone
-    return lambda *values: in_single(rec, kernel, values)
+    return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
@@ -606,19 +551,21 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     is NumPy's function of that name where there are other keywords than the record's."""
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or (
-        Operator(rec, frontend, operator) if operator else General(rec, frontend, method or inplace)),
+    door = General(rec, frontend, method or inplace)
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or door.__call__, "door": door,
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
+    if operator:
+        cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
-        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "check": rec.field("check")}
+        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "narrow": narrow, "SINGLE": SINGLE, "check": rec.field("check")}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = (inplace_source(rec, operator=bool(operator), below=below is not None) if inplace else
-            forward_source(rec, spread=spread, operator=bool(operator), below=below is not None, half=half))
+    body = (inplace_source(rec, operator=operator, below=below is not None) if inplace else
+            forward_source(rec, spread=spread, operator=operator, below=below is not None, half=half))
     if numpys:
         cells |= {"_above": above, "_defaults": rec.defaults}
         given = ", ".join([f"{p.name!r}: {p.name}" for p in rec.params[1:]])

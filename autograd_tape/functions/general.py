@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import modes
-from ..calls import TO_REGULAR, Door, Parameter
+from ..calls import HERE, TO_REGULAR, Door, Parameter
 from ..codegen import execute
 from ..dims import broadcast_shape
 from ..dtypes import (
@@ -20,25 +20,25 @@ from ..dtypes import (
     result_dtype, write_numbers,
 )
 from ..errors import ArgumentError, AutogradError, type_name
-from ..held import hold, note_size, note_write, recordings, within
-from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting
-from ..node import OutputEdge, TapeEntry, edge_of
+from ..held import hold, note_size, note_write, within
+from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting, recordings, unrecorded
+from ..node import TapeEntry
 from ..ops._host import data_dependent
 from ..ops._samples import check_number
 from ..record import Param, Record
-from ..saved import INFERENCE_SAVED
 from ..strided import copy_like, laid_out
 from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
-from ..version import Version, number_of
+from ..version import Version
+from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
-from .nodes import conjugated_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from .refusals import grad_refusal, on_meta, wants_grad
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
+_ENABLED = GradMode.ENABLED  # whose class takes its time to look it up
 
 
 def _never(*args: Any) -> bool:
@@ -176,8 +176,12 @@ _AS_IT_IS = {"Tensor": _IS_TENSOR, "Index": _IS_TENSOR, "Mask": _IS_TENSOR, "Ope
 Reader = Callable[..., "tuple[dict[str, Any], list[TensorRef]] | None"]
 
 
-def _reader(rec: Record) -> Reader:
-    """A function of an operation's arguments: (those by name, the tensors among them) where `_check` has nothing to do, else None."""
+READING = {"TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex]), "LISTS": frozenset([list, tuple])}
+"""What the source of `reading` calls by name."""
+
+
+def reading(rec: Record) -> tuple[str, str]:
+    """(source of the test that `_check` has nothing to do for the arguments of an operation, of the list of tensors among them)."""
     tests, tensors = [], []
     for p in rec.params:
         base, optional = p.type.removesuffix("?"), p.type.endswith("?") or p.default == "None"
@@ -186,11 +190,16 @@ def _reader(rec: Record) -> Reader:
         if p.is_tensor:
             tensors.append(f"*({p.name} or ())" if base == "Tensor[]" else
                            f"*(({p.name},) if {_IS_TENSOR.format(p.name)} else ())" if optional or base == "Operand" else p.name)
+    return " and ".join([t for t in tests if t != "True"]) or "True", f"[{', '.join(tensors)}]"
+
+
+def _reader(rec: Record) -> Reader:
+    """A function of an operation's arguments: (those by name, the tensors among them) where `_check` has nothing to do, else None."""
     names = [p.name for p in rec.params]
+    test, tensors = reading(rec)
     given = f"{{{', '.join([f'{n!r}: {n}' for n in names])}}}"
-    text = f"def read({', '.join(names)}): return ({given}, [{', '.join(tensors)}]) if {' and '.join(tests) or True} else None\n"
-    reader: Reader = execute(text, "read", f"<{rec.name}: arguments>", {
-        "TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex]), "LISTS": frozenset([list, tuple])})
+    text = f"def read({', '.join(names)}): return ({given}, {tensors}) if {test} else None\n"
+    reader: Reader = execute(text, "read", f"<{rec.name}: arguments>", dict(READING))
     return reader
 
 
@@ -203,13 +212,20 @@ def half_operand(rec: Record) -> Param | None:
 
 
 class General(Door):
-    """The general path of one operation for one front end."""
+    """The general path of one operation for one front end.
+
+    Attributes:
+        shown: what who carries out calls elsewhere made to do so at once, of the operation and of its variant in place.
+        leads: whether there are calls that another operation carries out; see `leads_elsewhere`.
+        refuses_grad: the record's field.
+    """
 
     def __init__(self, rec: Record, frontend: Any, method: bool = False) -> None:
         super().__init__(rec, frontend)
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
-        self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
+        self._makers: list[Callable[..., Any] | None] = [None, None]  # of entries, and those of the variant in place
+        self.shown: list[Any] = [None, None]
         self._half: Any = None  # the entrance for half precision
         self._read: Reader | None = None
         first = half_operand(rec)
@@ -217,8 +233,10 @@ class General(Door):
         # What each call on the general path asks of the record.
         self.refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
-        self._leads = self._overloads is not None or self._redirect is not None or bool(rec.takes_inplace)
+        self.leads = self._overloads is not None or self._redirect is not None or bool(rec.takes_inplace)
         self.is_view = rec.family in ("view", "view?")
+        self._keeps_more = any([read.kind == "kernel" for read in rec.saved]) if rec.has_vjp else False
+        self._stores = rec.field("store") is not None
         self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
         self._ordered = layout_operands(rec)
         self._dtype = next((p.name for p in rec.params if p.type == "dtype?"), None)
@@ -228,31 +246,28 @@ class General(Door):
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
         self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
 
-    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
-        if recordings and not TO_REGULAR and out is None and not inplace and not self.at_once and (notes := noting.calls) is not None \
-                and ("asyncio" not in _modules or not in_loop()):
-            notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
-            try:
-                if self._sized and self.sized_by(args):
-                    note_size()
-                note[2] = result = (self._below[0] or self._entrance(False))(*args)
-            except (AutogradError, TypeError) as error:
-                return self.failed(error, args)
-            note[3] = result._node or next_id() if self._single else [o._node or next_id() for o in result]
-            return result
-        return self.passed(args, out, inplace)
-
-    passed = Door.__call__
-    """A call through the door."""
-
-    def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
-        """What a call gives that failed with `error`."""
-        raise (self.frontend.error(error) if isinstance(error, AutogradError) else error) from None
+    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """As doors do it."""
+        if TO_REGULAR or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
+                or "asyncio" in _modules and in_loop():
+            return HERE
+        notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
+        try:
+            if self._sized and self.sized_by(args):
+                note_size()
+            note[2] = result = (self._below[0] or self._entrance(False))(*args)
+        except AutogradError as error:
+            raise self.frontend.error(error) from None
+        note[3] = result._node or next_id() if self._single else [o._node or next_id() for o in result]
+        return result
 
     def _entrance(self, inplace: bool) -> Any:
         below = self._below[inplace] = self.frontend.below(self, inplace)
         return below
+
+    def _half_entrance(self) -> Any:
+        half = self._half = self.frontend.half(self)
+        return half
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -291,18 +306,15 @@ class General(Door):
             x = args[self._half_at]
             if x.__class__ is list or x.__class__ is tuple:
                 x = x[0] if x else None
-            if getattr(x, "_k", None) in HALF_KINDS and not self.leads_elsewhere(args, False):
-                half = self._half
-                if half is None:
-                    half = self._half = self.frontend.half(self)
-                return half(*args)
+            if getattr(x, "_k", None) in HALF_KINDS and not (self.leads and self.leads_elsewhere(args, False)):
+                return (self._half or self._half_entrance())(*args)
         return self.whole(args, out, inplace)
 
     def whole(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation on the general path."""
         if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
             notes.pop()  # what is not quiet is held as a whole
-            return Door.__call__(self, args, out, inplace)
+            return self.passed(args, out, inplace)
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
@@ -316,8 +328,6 @@ class General(Door):
 
     def leads_elsewhere(self, args: tuple[Any, ...], inplace: bool) -> bool:
         """Whether another operation carries out a call with these arguments, or nobody does."""
-        if not self._leads:
-            return False
         given = self.rec.takes_inplace
         return (self._overloads is not None and not isinstance(args[0], TensorRef) or bool(given and not inplace and args[given])
                 or self._redirect is not None and self._redirect(*args) is not None)
@@ -344,7 +354,7 @@ class General(Door):
                 recorded = True
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
-        if recorded and rec.differentiable and grad_mode() is GradMode.ENABLED:
+        if recorded and rec.differentiable and grad_mode() is _ENABLED:
             for t in tensors:
                 node = t._node
                 if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
@@ -373,6 +383,10 @@ class General(Door):
             handled = frontend.below_autograd(self, values, tensors, inplace)
             if handled is not NotImplemented:
                 return handled
+        if inplace and executor is None and not recordings and tensors[0]._k.special is None and (
+                write := self._quiet_write(values, tensors)) is not None:
+            return self._changed(values, tensors, write, lambda t: frontend.wrap(t._data.copy(), t._k),
+                                 lambda t: frontend.wrap(t._data, t._k))
         device, usual = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
         if tensors:
@@ -430,7 +444,7 @@ class General(Door):
             views: whether the outputs of a view look at its first argument's memory.
         """
         results = [o._data for o in outputs]
-        if any([t._node is not None for t in tensors]) and any([read.kind == "kernel" for read in self.rec.saved]):
+        if self._keeps_more and any([t._node is not None for t in tensors]):
             # What kernels give beside the outputs is known to ours only.
             if any([t._k.special is not None for t in tensors]):
                 raise NotImplementedError(f"{self.rec.name}(): no gradient where the class of a tensor carries it out")
@@ -489,7 +503,7 @@ class General(Door):
         if refuses is not None and refuses(**values):
             raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
-        check_outs(self.rec.name, outs, grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]))
+        check_outs(self.rec.name, outs, grad_mode() is _ENABLED and any([t._node is not None for t in tensors]))
         if self.rec.field("computed_in_out") and values["dtype"] is None:
             values["dtype"] = outs[0]._k.dtype
 
@@ -609,109 +623,28 @@ class General(Door):
                 break
         else:
             return
-        if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
-            node = self._node(values, results, outputs)
-            if node is not None:
+        if outputs and rec.differentiable and grad_mode() is _ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
+            node = self._maker(values)(self.frontend, outputs, results, *values.values())
+            if node is not None and recordings:
                 keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
+
+    def _maker(self, values: dict[str, Any], inplace: bool = False) -> Callable[..., Any]:
+        """What makes the entry of a call with these arguments."""
+        maker = self._makers[inplace]
+        if maker is None:
+            rec = self.rec.in_place if inplace else self.rec
+            maker = entry_of(rec.overload(values))
+            if not rec.numbers and not rec.nodes:
+                self._makers[inplace] = maker
+        return maker
 
     def link(self, source: TensorRef, outputs: Sequence[TensorRef]) -> None:
         """Makes views of `source` of the outputs of a view, those that look at its memory."""
         rec = self.rec
         for output in outputs:
-            base = output._data.base
-            if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
+            if rec.family == "view" or (base := output._data.base) is not None and (base is source._data or base is source._data.base):
                 output._k = inference_kind(output._k, source._k.inference)
                 self.frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
-
-    def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
-        if self.rec.returns_list:
-            return list(outputs)
-        return [o for o, (t, _) in zip(outputs, self.rec.returns) if t == "Tensor" and o._k.dtype.category >= FLOATING]
-
-    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], rec: Record | None = None) -> Any:
-        """Makes the entry where an input requires grad, and hangs it on the outputs."""
-        rec = (rec or self.rec).overload(values)
-        edges: list[Any] = []
-        meta: list[Any] = []
-        for p in rec.differentiable_params:
-            value = values[p.name]
-            for x in value if p.type == "Tensor[]" else (value,):
-                if isinstance(x, TensorRef):
-                    edges.append(edge_of(x))
-                    meta.append((x._data.shape, x._k.np))
-                else:
-                    edges.append(None)
-                    meta.append(None)
-        if not any([e is not None for e in edges]):
-            return None
-        targets = self._differentiable_outputs(outputs)
-        if not targets:
-            return None
-        is_complex = any([t._k.dtype.is_complex for t in targets])
-        if is_complex and rec.complex == "no gradient":
-            raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
-                                remedy="detach its inputs")
-        cls = conjugated_class(rec) if is_complex else node_class(rec)
-        if above.entry_classes:
-            inputs = [x for p in rec.differentiable_params for x in (values[p.name] if p.type == "Tensor[]" else (values[p.name],))]
-            for special in above.entry_classes:
-                cls = special(cls, inputs, targets) or cls
-        node = cls()
-        for _ in targets[1:]:
-            next_id()
-        node.id = next_id()
-        node.edges, node.meta = tuple(edges), tuple(meta)
-        if rec.returns_list:
-            node.n_outputs = len(targets)
-        node.saved = self._saved(rec, values, results, outputs)
-        self.frontend.pack_saved(node)
-        if len(targets) == 1 and not rec.returns_list:
-            targets[0]._node = node
-        else:
-            for nr, target in enumerate(targets):
-                target._node = OutputEdge(node, nr)
-        return node
-
-    def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef]) -> tuple[Any, ...]:
-        saved: list[Any] = []
-        for read in rec.saved:
-            name, kind = read.name, read.kind
-            given: Any = None if read.param is None else values[read.param.name]
-            if kind == "tensors":
-                saved.append((tuple(given), [number_of(x) for x in given]))
-            elif kind == "tensor":
-                wanted = given if self._wanted_by(rec, name, values) else None
-                if isinstance(wanted, TensorRef) and wanted._k.inference:
-                    raise AutogradError(INFERENCE_SAVED, remedy="clone it first")
-                saved += [wanted, number_of(wanted)]
-            elif kind == "value":
-                saved.append(given)
-            elif kind == "shape":
-                saved.append(shape_of(given))
-            elif kind == "dtype":
-                saved.append(given._k.dtype)
-            elif kind == "kernel":
-                saved.append(results[read.nr])
-            else:
-                nr = read.nr
-                if not self._wanted_by(rec, name, values):
-                    saved += [None, None, 0, None]
-                    continue
-                output, version = outputs[nr], Version.of(outputs[nr])
-                saved += [output._data, version, version.number, output._k if output._k.special is None else self.frontend.bare(output)]
-        return tuple(saved)
-
-    @staticmethod
-    def _wanted_by(rec: Record, name: str, values: dict[str, Any]) -> bool:
-        """Whether a gradient that somebody wants needs the input `name`."""
-        for target, _, needed in rec.vjps:
-            if name in needed:
-                if target is None:
-                    return True
-                x = values[target]
-                if isinstance(x, TensorRef) and x._node is not None or isinstance(x, (tuple, list)):
-                    return True
-        return False
 
     # -- in place -------------------------------------------------------------------------------------------------
 
@@ -749,6 +682,31 @@ class General(Door):
         return self._changed(values, tensors, write, lambda t: frontend.wrap(frontend.values_of(t).copy(), t._k),
                              lambda t: frontend.wrap(frontend.values_of(t), t._k))
 
+    def _quiet_write(self, values: dict[str, Any], tensors: list[TensorRef]) -> Callable[[], Any] | None:
+        """What changes the first argument as a quiet path does, which keeps no history; None where there is no such path."""
+        target, args = tensors[0], tuple(values.values())
+        kind, data, version = target._k, target._data, target._v
+        if version is not None and version.watched or 0 in data.strides or self._ends_history(target) or any([
+                t._k is not kind for t in tensors if t._k.dtype.category >= FLOATING]):
+            return None
+        if kind in HALF_KINDS:
+            if self._half_at < 0 or self._stores:
+                return None
+            result = unrecorded(self._half or self._half_entrance(), args)
+            return (lambda: np.copyto(data, result._data)) if result._k is kind and result._data.shape == data.shape else None
+        if kind not in self.frontend.below_namespace["Q_ALL"] or grad_mode() is not _ENABLED or not any([
+                t._node is not None for t in tensors]):
+            return None
+        below = self._below[True] or self._entrance(True)
+
+        def write() -> None:
+            version = Version.of(target)
+            before = version.number
+            unrecorded(below, args)
+            version.number = before
+
+        return write
+
     def changed_elsewhere(self, values: dict[str, Any], tensors: list[Any], write: Callable[[], Any], copied: Callable[[Any], Any]
                           ) -> TensorRef:
         """The in-place variant where somebody else, `write`, changes the first argument, in one step: it is recorded as ever.
@@ -769,10 +727,18 @@ class General(Door):
             return self.frontend.function("drawn_")(target, self.frontend.wrap(target._data.copy(), target._k), self.rec.name + "_")
         return self._changed(values, tensors, write_once, copied, self.frontend.bare)
 
+    def _keeps(self, name: str, values: dict[str, Any]) -> bool:
+        """Whether a gradient that somebody wants needs the value of an input."""
+        for target, _, needed in self.rec.vjps:
+            x = None if target is None else values[target]
+            if name in needed and (target is None or isinstance(x, (tuple, list)) or getattr(x, "_node", None) is not None):
+                return True
+        return False
+
     def _ends_history(self, target: TensorRef) -> bool:
         """Whether nothing of what was there has a gradient: the operation is constant almost everywhere."""
         rec = self.rec
-        return not rec.differentiable and bool(rec.field("node_")) and target._node is not None and grad_mode() is GradMode.ENABLED
+        return not rec.differentiable and bool(rec.field("node_")) and target._node is not None and grad_mode() is _ENABLED
 
     def _changed(self, values: dict[str, Any], tensors: list[TensorRef], write: Callable[[], Any], copied: Callable[[Any], Any],
                  bare: Callable[[Any], Any]) -> TensorRef:
@@ -780,8 +746,8 @@ class General(Door):
         rec, frontend = self.rec, self.frontend
         first = rec.params[0].name
         target: TensorRef = values[first]
-        recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
-        if recording and (first in rec.saved_names or rec.field("resizes_")):
+        recording = rec.differentiable and grad_mode() is _ENABLED and any(t._node is not None for t in tensors)
+        if recording and (rec.field("resizes_") or self._keeps(first, values)):
             # The gradient needs the value, or the shape, from before the update.
             copy = copied(target)
             copy._node = target._node
@@ -790,35 +756,15 @@ class General(Door):
         if recording:
             shadow = bare(target)
             shadow._v = version = Version.of(target)
-            node = self._node(values, [target._data], [shadow], rec.in_place)
+            node = self._maker(values, True)(frontend, [shadow], [target._data], *values.values())
             # `x.mul_(x)` changes what it saves of x, so that going back through it is an error; the result is saved as it is after that.
             frontend.bump(target)
             if node is not None:
                 if node.saved.__class__ is tuple:
                     node.saved = tuple([s + 1 if at and node.saved[at - 1] is version else s for at, s in enumerate(node.saved)])
-                keep_on_tapes(node, tuple(tensors), (target,), values, None, (node.id,))
+                if recordings:
+                    keep_on_tapes(node, tuple(tensors), (target,), values, None, (node.id,))
                 frontend.rebase(target, node)
         else:
             frontend.bump(target)
         return target
-
-
-class Operator(General):
-    """The general path of an operation as a Python operator: a TypeError gives the other operand its turn."""
-
-    def __init__(self, rec: Record, frontend: Any, name: str) -> None:
-        super().__init__(rec, frontend)
-        self.name = name
-
-    def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
-        return self.passed(args, None, False)
-
-    def passed(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        if not isinstance(args[0], TensorRef):
-            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(args[0])}' object")
-        if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to
-            args = args[0], self.frontend.wrap(args[1])
-        try:
-            return super().passed(args, out, inplace)
-        except TypeError:
-            return NotImplemented

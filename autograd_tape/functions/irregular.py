@@ -12,12 +12,12 @@ from typing import Any
 from collections.abc import Callable, Sequence
 
 from .. import calls, modes
-from ..calls import LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
+from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
-from ..held import HOLDING, as_it_is, held_in, note_write, recordings, within
-from ..modes import UNDONE, grad_mode, in_loop, noting
+from ..held import HOLDING, as_it_is, held_in, note_write, within
+from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
 from ..node import TapeEntry
 from ..record import Record, get_record, if_any
 from ..tensor import TensorRef, next_id
@@ -38,11 +38,15 @@ class Irregular(Door):
     Attributes:
         front: the function that leads here.
         plain: the function below the door, with all arguments by position.
+        second: the entrance below the door of a path written by hand.
+        flat: the same, with all arguments by position.
     """
 
     irregular = True
     front: Callable[..., Any]
     plain: Callable[..., Any]
+    second: Callable[..., Any]
+    flat: Callable[..., Any]
 
     def __init__(self, rec: Record, frontend: Any, params: list[Parameter]) -> None:
         super().__init__(rec, frontend)
@@ -50,52 +54,38 @@ class Irregular(Door):
         self.spreads = any([p.spread == "*" for p in params])
         self._flat = not any([p.spread or p.keyword_only for p in params])
         self.at_once = self.writes or any([p == "Any" for p, _ in rec.returns])
-        self._open = False  # whether the path written by hand may be taken while somebody looks at calls
-        self._below: Any = None
         self._recorded: Callable[..., Any] | None = rec.field("recorded")
         # Whether the path written by hand is noted as a regular operation is: it makes one entry, or none, for it has no inputs.
         self._notes_quiet = self._recorded is not None or rec.field("make") is not None and not rec.tensor_params
 
-    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
-        if not recordings or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
-                or "asyncio" in _modules and in_loop():
-            return super().__call__(args, out, inplace)
+    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """As doors do it."""
+        if out is not None or inplace or self.at_once or (notes := noting.calls) is None or "asyncio" in _modules and in_loop():
+            return HERE
         heard, asked = self._asked
         if heard is not calls._listening:
             asked = self.hear()
         if asked is not _TAPES:
             for interceptor in asked:
                 if interceptor is not HOLDING and not interceptor.idle(args):
-                    return super().__call__(args, out, inplace)
+                    return HERE
         if not self._notes_quiet:
             return self.plain(*args) if notes.at >= 0 else held_in(notes, self, args, self.plain, args)
         notes.append(note := [self, args if self._recorded is not None else as_it_is(args), UNDONE, None, None, grad_mode(), False])
-        note[2] = result = self._quiet(args)
+        note[2] = result = self.flat(*args)
         note[3] = result._node or next_id()
         return result
 
-    def _entrance(self) -> Any:
-        below = self._below = self.frontend.below(self, False)
-        return below
-
-    def _quiet(self, args: tuple[Any, ...]) -> Any:
-        """The function on the path written by hand."""
-        below = self._below or self._entrance()
-        if self._flat:
-            return below(*args)
-        given, named = self.spelled(args)
-        return below(*given, **named)
-
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
-        if out is not None or not modes.watched or not self._open:
+        below = self._below[False]
+        if below is None or out is not None or not modes.watched:
             return self.rest(args, out)
         if recordings:
             if not self.writes or not within():
                 return self.rest(args)
             note_write(args[0])
-        return self._quiet(args)
+        return below(*args)
 
     def hear(self) -> tuple[Interceptor, ...]:
         found = super().hear()
@@ -103,8 +93,12 @@ class Irregular(Door):
             self._asked, found = (self._asked[0], _TAPES), _TAPES
         if self.rec.field("make") is not None:
             parts = [General(get_record(name), self.frontend) for name in self.rec.field("parts") or ()]
-            self._open = all([i in found and not i.parts or not any(map(i.concerns, parts)) for i in TO_REGULAR
-                              if i.frontend in (None, self.frontend)])
+            is_open = all([i in found and not i.parts or not any(map(i.concerns, parts)) for i in TO_REGULAR
+                           if i.frontend in (None, self.frontend)])
+            self.second = self.frontend.below(self, False)
+            if self._flat:
+                self.flat = self.second
+            self._below[False] = self.flat if is_open else None
         return found
 
     def check_fit(self, args: tuple[Any, ...]) -> None:
@@ -176,6 +170,8 @@ def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) ->
     # A method of its own leads to the function, which has the door.
     leads = inner is rec.field("method") and inner is not rec.field("function")
     door.plain = defined(flat, body, " (below)")
+    if make is not None:
+        door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     door.front = make(frontend, frontend.namespace, door) if make is not None else defined(
         ", ".join(head), body if leads else [passes, *body], "")
     return door.front

@@ -6,9 +6,15 @@ from typing import Any
 from collections.abc import Callable
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..errors import AutogradError, UnsupportedDTypeError, type_name
 from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
+
+
+def no_operand(operator: str, value: Any) -> TypeError:
+    """The error for a method that is an operator of tensors, called on something else."""
+    return TypeError(f"descriptor '{operator}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(value)}' object")
+
 
 def wants_grad(value: Any) -> bool:
     """Whether an argument requires grad, and that is recorded."""

@@ -29,11 +29,12 @@ from autograd_tape.calls import Parameter, speller
 from autograd_tape.frontend import OPERATORS, Frontend
 from autograd_tape.node import TapeEntry, edge_of
 from autograd_tape.ops import RECORDS, Record
-from autograd_tape.functions import general as _general, nodes as _nodes
+from autograd_tape.functions import entries as _entries, general as _general, nodes as _nodes
 from autograd_tape.straight import straight_back
 from autograd_tape.tensor import TensorRef
 from torchcompat._calls.frontend import TorchFrontend
 from torchcompat._calls import aten as _aten
+from torchcompat.utils import _python_dispatch as _shown
 
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
              ("record.py", "defaults"), ("_calls/aten.py", "_read")}
@@ -75,11 +76,17 @@ def unresolved(function: Callable[..., Any]) -> set[str]:
     return {name for name in read if name not in function.__globals__ and not hasattr(builtins, name)}
 
 
+def parameters(code: CodeType) -> set[str]:
+    """Those of a function."""
+    return set(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+
+
 class Watched:
     """What `execute` made: the functions by file name, and who asked for them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, classes: dict[Any, Any]) -> None:
         self.classes = classes  # of nodes, that others have
+        self.hidden: set[tuple[str, str]] = set()  # parameters by whose name it also calls something else
         self.made: dict[str, Callable[..., Any]] = {}
         self.callers: set[tuple[str, str]] = set()
         plain = codegen.execute
@@ -88,8 +95,10 @@ class Watched:
             code = sys._getframe(1).f_code
             folder = next(f for f in sources.FOLDERS if code.co_filename.startswith(str(f)))
             self.callers.add((str(Path(code.co_filename).relative_to(folder)), code.co_name))
+            known = {*namespace}
             made = plain(source, name, filename, namespace)
             self.made[filename] = made
+            self.hidden |= {(filename, name) for c in codes(made.__code__) for name in known & parameters(c)}
             return made
 
         for module in [m for n, m in sys.modules.items() if n.startswith(("autograd_tape", "torchcompat"))]:
@@ -111,6 +120,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
                 importlib.import_module(module.name)
     classes = _nodes._node_classes
     monkeypatch.setattr(_nodes, "_node_classes", {})
+    monkeypatch.setattr(_entries, "_entries", {})
     monkeypatch.setattr(TapeEntry, "front_end", TapeEntry.front_end)
     monkeypatch.setattr(modes, "_quiet_sets", [*modes._quiet_sets])
     return Watched(monkeypatch, classes)
@@ -131,9 +141,16 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     for rec in RECORDS.values():
         if rec.has_vjp:
             for overload in overloads(rec):
-                _nodes.node_class(overload)
+                _entries.entry_of(overload)
     # What the library's own front end compiles from here on it keeps: a record's nodes are of one class for all of it.
     monkeypatch.setattr(_nodes, "_node_classes", watched.classes)
+    for rec in RECORDS.values():
+        if rec.field("function") is None and rec.field("make") is None:
+            plan = _aten.Plan(_general.General(rec, torchcompat._tensor.frontend))
+            for inplace in {False, rec.inplace}:
+                _shown._compiled(plan, inplace)
+            if rec.name == "neg":
+                plan.form({"input": None})
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))
     traced.refresh_graph_values()
     assert straight_back([edge_of(o) for o in traced.outputs], traced.inputs) is not None
@@ -144,6 +161,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
                 if executor.status(rec) in ("native", "host"):
                     executor.raw_function(rec)
     assert {filename: names for filename, made in watched.made.items() if (names := unresolved(made))} == {}
+    assert watched.hidden == set()
     assert len(watched.made) > 3 * len(RECORDS)
     assert watched.callers == callers("execute")
 

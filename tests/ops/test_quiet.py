@@ -42,13 +42,13 @@ HALVES = float16.np, bfloat16.np
 def entered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations that took the general path."""
     names: list[str] = []
-    general = General.__call__
+    carry_out = General.carry_out
 
-    def call(self: General, *args: Any, **kwargs: Any) -> Any:
+    def carried_out(self: General, *args: Any, **kwargs: Any) -> Any:
         names.append(self.rec.name)
-        return general(self, *args, **kwargs)
+        return carry_out(self, *args, **kwargs)
 
-    monkeypatch.setattr(General, "__call__", call)
+    monkeypatch.setattr(General, "carry_out", carried_out)
     return names
 
 

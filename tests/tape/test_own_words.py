@@ -29,7 +29,6 @@ NOT_FOR_READERS = {
 }
 RAISED_AS_THEY_ARE = {
     "dtypes.py": "devices are torchcompat's in all but name: their class is `torch.device`",
-    "functions/general.py": "descriptors of torch's methods",
     "saved.py": "saved tensors are looked at by torch's programs",
     "random/generator.py": "generators are torchcompat's",
     "ops/data/create.py": "of vmap", "ops/data/mask.py": "of vmap", "ops/views/parts.py": "of vmap", "ops/views/shape.py": "of vmap",

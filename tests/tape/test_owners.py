@@ -17,8 +17,7 @@ import pytest
 
 from autograd_tape import F, Tape, TensorRef, backward, trace
 from autograd_tape.errors import TapeNotRecordingError
-from autograd_tape.held import recordings
-from autograd_tape.modes import active_tapes
+from autograd_tape.modes import active_tapes, recordings
 from autograd_tape.tape import get_default_tape, set_default_tape
 from autograd_tape.tensor import watchers
 

@@ -18,8 +18,10 @@ import numpy as np
 
 import torchcompat as torch
 
-from autograd_tape.calls import Door
+from autograd_tape.calls import spelling
+from autograd_tape.codegen import execute
 from autograd_tape.dtypes import CPU_KINDS, float32, float64
+from autograd_tape.functions.general import General
 from autograd_tape.ops import get_record
 
 from .._tensor import Tensor, frontend
@@ -49,27 +51,16 @@ class Plan:
     """How a dispatch mode is shown the operation of a door.
 
     Attributes:
-        name: the record's name.
-        names: those of its parameters.
-        chosen: a function of the arguments that tells what the record's `aten` says, where it is one.
-        said: what it says, where it is none; see `_read`.
-        operand: the place of the last operand after the first, which chooses the overload; -1 where there is none.
-        dims: the places of lists of numbers among the parameters by position.
+        is_view: whether it is one.
         first: whether ATen returns more than the record's one output, for its own backward.
         decompose: what torch makes of other operations before anybody sees it.
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: General) -> None:
         rec = door.rec
-        self.door, self.name, self.names, self.is_view = door, rec.name, tuple([p.name for p in rec.params]), rec.family in VIEWS
-        said = rec.field("aten")
-        self.first = str(said).endswith("[0]")
-        self.decompose = rec.field("decompose")
-        self.chosen = said if callable(said) else None
-        self.said = _read(said if isinstance(said, str) else "", self.names)
-        self.operand = next((i for i, p in reversed([*enumerate(rec.params)][1:]) if p.type == "Operand"), -1)
-        self.dims = [i for i, p in enumerate([p for p in rec.params if not p.keyword_only]) if p.type.startswith("int[]")]
-        self.formats = any([p.name == "memory_format" for p in rec.params])
+        self.door, self.is_view, self.decompose = door, rec.family in VIEWS, rec.field("decompose")
+        self.first = str(rec.field("aten")).endswith("[0]")
+        self._forms: dict[str, Callable[..., Any]] = {}
 
     def decomposed(self, values: dict[str, Any]) -> Any:
         """What the record's `decompose` makes of other operations; NotImplemented for what it does not."""
@@ -78,30 +69,50 @@ class Plan:
     def form(self, values: dict[str, Any], end: str = "") -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
         """(the operation in ATen, positional arguments, keyword arguments), without defaults at the end. `end` is the underscore of the
         variant in place."""
-        name, overload, spell = self.said if self.chosen is None else _read(self.chosen(**values), self.names)
-        args = tuple(values.values())
-        if not overload:
-            overload = "default" if self.operand < 0 or spell is not None else "Tensor" if isinstance(
-                args[self.operand], Tensor) else "Scalar"
-        name = name or self.name
-        if self.is_view and naming.copies:
-            name += "_copy"
-        func = _overloads.get((name + end, overload)) or overload_of(name + end, overload, self.door.public(bool(end)))
-        if spell is not None:
-            positional, kwargs = spell(*args)
+        form = self._forms.get(end)
+        if form is None:
+            lines, cells = self.source(end)
+            text = f"def form({', '.join(values)}):\n" + "".join([f"    {line}\n" for line in [*lines, "return _func, _given, _named"]])
+            form = self._forms[end] = execute(text, "form", f"<{self.door.rec.name}{end}: in ATen>", cells)
+        found: tuple[OpOverload, tuple[Any, ...], dict[str, Any]] = form(*values.values())
+        return found
+
+    def source(self, end: str = "") -> tuple[list[str], dict[str, Any]]:
+        """(statements that set what `form` returns, `_func`, `_given` and `_named`, of the arguments, what they call by name)."""
+        rec, said = self.door.rec, self.door.rec.field("aten")
+        names = tuple([p.name for p in rec.params])
+        every = "".join([f"{n}, " for n in names])
+        operand = next((p.name for p in rec.params[:0:-1] if p.type == "Operand"), None)
+        by_operand = "'default'" if operand is None else f"'Tensor' if isinstance({operand}, Tensor) else 'Scalar'"
+        written = {p.name: f"_dims({p.name})" for p in rec.params if p.type.startswith("int[]") and not p.keyword_only}
+        written["memory_format"] = "_layout_of(memory_format)"
+        lines, cells = spelling(self.door.params, lambda name: written.get(name, name))
+        cells |= {"Tensor": Tensor, "_dims": _dims, "_layout_of": _layout_of, "_overloads": _overloads, "_overload_of": overload_of,
+                  "_fallback": self.door.public(bool(end)), "_naming": naming}
+        if callable(said):  # which tells it of the arguments
+            lines = [f"_name, _overload, _spell = _read(_said({', '.join([f'{n}={n}' for n in names])}), {names})",
+                     f"if _spell is not None: _given, _named = _spell({every})", "else:", *["    " + line for line in lines],
+                     f"_name, _overload = _name or '{rec.name}', _overload or ('default' if _spell is not None else {by_operand})"]
+            cells |= {"_read": _read, "_said": said}
         else:
-            positional, kwargs = self.door.spelled(args)
-            if self.dims:
-                positional = tuple([_dims(a) if i in self.dims else a for i, a in enumerate(positional)])
-            if self.formats and isinstance(layout := kwargs.get("memory_format"), str):
-                kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
-        return func, positional, kwargs
+            name, overload, spell = _read(said or "", names)
+            if spell is not None:
+                lines, by_operand = [f"_given, _named = _spell({every})"], "'default'"
+                cells["_spell"] = spell
+            lines.append(f"_name = '{name or rec.name}'; _overload = " + (repr(overload) if overload else by_operand))
+        lines += ["if _naming.copies: _name += '_copy'"] * self.is_view + [f"_name += '{end}'"] * bool(end)
+        return [*lines, "_func = _overloads.get((_name, _overload)) or _overload_of(_name, _overload, _fallback)"], cells
+
+
+def _layout_of(memory_format: Any) -> Any:
+    """A memory format, which records take by its name, too."""
+    return getattr(torch, memory_format.removeprefix("torch.")) if isinstance(memory_format, str) else memory_format
 
 
 _plans: dict[Any, Plan] = {}
 
 
-def plan_of(door: Door) -> Plan:
+def plan_of(door: General) -> Plan:
     """How the operation of a door is shown."""
     found = _plans.get(door.rec)
     if found is None:
@@ -270,7 +281,7 @@ def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stor
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "as_strided_scatter": _as_strided_scatter,
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
-    "_local_scalar_dense": lambda input: input.item(), "detach": Tensor.detach, "_to_copy": _to_copy,
+    "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
     "_softmax": lambda input, dim, half_to_float: F.softmax(input, dim),
     "_log_softmax": lambda input, dim, half_to_float: F.log_softmax(input, dim),
     "_softmax_backward_data": lambda grad, output, dim, input_dtype: F.softmax_backward(grad, output, dim),

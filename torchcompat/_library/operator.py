@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Door, Parameter, changed
-from autograd_tape.held import hold, note_write, recordings, tensors_in
+from autograd_tape.held import hold, note_write, tensors_in
 from autograd_tape.locks import fork_safe_lock
-from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode, recordings
 from autograd_tape.ops import RECORDS
 from autograd_tape.record import Record
 from autograd_tape.strided import owner_of

@@ -25,7 +25,7 @@ from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
 if TYPE_CHECKING:
-    from autograd_tape.functions.general import General, Operator
+    from autograd_tape.functions.general import General
 
 F = frontend
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
@@ -53,7 +53,7 @@ def unbatched(level: Level, rec: Record, args: Sequence[Any]) -> RuntimeError:
     return RuntimeError(_UNBATCHED.format(f"aten::{rec.torch_name}_", f"at level {level.number}"))
 
 
-def batched_call(level: Level, general: Operator | General, args: Sequence[object]) -> BatchedCall:
+def batched_call(level: Level, general: General, args: Sequence[object]) -> BatchedCall:
     """An operation on examples of `level`, as rules see it."""
     def opened(x: Any) -> tuple[Any, bool]:
         if is_example(x, level):

@@ -26,7 +26,7 @@ from ._batched import BatchedTensor
 from ._whole import has_tangents, innermost, logical, same_view, set_tangent, tangent_of
 
 if TYPE_CHECKING:
-    from autograd_tape.functions.general import General, Operator
+    from autograd_tape.functions.general import General
 
 
 def run(level: Level, general: Any, args: tuple[object, ...], out: object, inplace: bool) -> Any:
@@ -116,7 +116,7 @@ def _tangents(level: Level, rec: Record, arguments: Keywords) -> dict[str, Tenso
 # -- rules ------------------------------------------------------------------------------------------------------------------
 
 
-def _simple(general: Operator | General, arguments: Keywords, tangents: Keywords, outputs: Sequence[Tensor]) -> Sequence[Tensor]:
+def _simple(general: General, arguments: Keywords, tangents: Keywords, outputs: Sequence[Tensor]) -> Sequence[Tensor]:
     """The outputs' tangents, by what the record's `jvp` says."""
     rec: Record = general.rec
     if callable(rec.jvp):

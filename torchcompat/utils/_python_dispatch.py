@@ -6,18 +6,19 @@ the class. Such tensors usually wrap others and have no memory of their own (`Te
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
+from autograd_tape.codegen import execute
 from autograd_tape.strided import contiguous_strides
-from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
+from autograd_tape.dtypes import CPU, DType, Device, default_dtype, inference_kind, kind
 from autograd_tape.executors.meta import meta_array, over
-from autograd_tape.functions.general import General
-from autograd_tape.held import recordings
-from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
+from autograd_tape.functions.general import READING, General, reading
+from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad, recordings
 from autograd_tape.tensor import LEAF
 from autograd_tape.version import Version
 
@@ -27,10 +28,10 @@ from .._calls import aten, factories
 from .._calls.aten import overload_of
 
 if TYPE_CHECKING:
-    from autograd_tape.functions.general import Operator
     from torchcompat._memory.layout import layout, memory_format
 
 _new = object.__new__
+_DISABLED = GradMode.DISABLED  # whose class takes its time to look it up
 
 
 class _State(threading.local):
@@ -124,7 +125,7 @@ def _by_mode(func: Any, args: tuple[object, ...], kwargs: Keywords, types: tuple
     before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
     modes = state["modes"]
     mode = modes[-1]
-    _mode.set(GradMode.DISABLED)
+    _mode.set(_DISABLED)
     state["modes"] = modes[:-1]
     try:
         rule = func.rules.get(type(mode)) if func.rules else None
@@ -149,66 +150,66 @@ class _Carrying(Interceptor):
     def meet(self, door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         if not _state.__dict__.get("modes"):
             return NotImplemented
-        if out is None and not recordings and isinstance(door, General) and not door.leads_elsewhere(args, inplace):
-            found = door.read(args)
-            if found is not None:
-                result = _at_once(door, *found, inplace)
-                if result is not NotImplemented:
-                    return result
+        if out is None and not recordings and isinstance(door, General) and not (door.leads and door.leads_elsewhere(args, inplace)):
+            at_once = door.shown[inplace]
+            if at_once is None:
+                at_once = door.shown[inplace] = _compiled(aten.plan_of(door), inplace)
+            result = at_once(*args)
+            if result is not NotImplemented:
+                return result
         return door.whole(args, out, inplace)
 
 
-def _at_once(door: General, values: Keywords, tensors: list[Any], inplace: bool) -> Any:
-    """What the innermost mode makes of an operation whose arguments are of the right types: what `General.run` does, where there is little
-    to it; NotImplemented where there is more, such as a history that is changed in place."""
-    refuses_complex = door.rec.refuses_complex
-    recorded = False
-    for t in tensors:
-        k = t._k
-        if t._data is None or k.special is not None or refuses_complex and k.dtype.is_complex:
-            return NotImplemented
-        if t._node is not None:
-            recorded = True
-    if recorded and (inplace or door.refuses_grad or any([
-            n is not None and n is not LEAF and n._tag == 0 and n.forbids is not None for n in [t._node for t in tensors]])):
-        return NotImplemented
+@functools.lru_cache(None)
+def _compiled(plan: aten.Plan, inplace: bool) -> Fn:
+    """A function of an operation's arguments: what the innermost mode makes of it where they are of the right types, which is what
+    `General.run` does where there is little to it; NotImplemented where there is more, such as a history that is changed in place."""
+    door, rec = plan.door, plan.door.rec
+    test, tensors = reading(rec)
+    every = ", ".join([f"{p.name}={p.name}" for p in rec.params])
+    refuses = " or _k.dtype.is_complex" * rec.refuses_complex
+    lines = [f"if not ({test}): return NotImplemented", f"_tensors = {tensors}", "_recorded = False",
+             "for _t in _tensors:", "    _k = _t._k", f"    if _k.special is not None or _t._data is None{refuses}: return NotImplemented",
+             "    if _t._node is not None: _recorded = True",
+             f"if _recorded{'' if inplace or door.refuses_grad else ' and any(map(_forbids, _tensors))'}: return NotImplemented"]
     if inplace:
-        target, *others = tensors
-        frontend.check_inplace(target, others)
-        frontend.check_memory(door.rec, target, others)
-    door.check(values)
-    plan = aten.plan_of(door)
-    if not inplace and plan.decompose is not None:
-        result = plan.decomposed(values)
-        if result is not NotImplemented:
-            return result
-    func, positional, kwargs = plan.form(values, "_" * inplace)
+        lines += ["_target, *_others = _tensors", "_check_inplace(_target, _others)", "_check_memory(_rec, _target, _others)"]
+    if rec.field("check") is not None:
+        lines.append(f"_check({every})")
+    if plan.decompose is not None and not inplace:
+        lines += [f"_r = _decompose(_F, {every})", "if _r is not NotImplemented: return _r"]
+    shown, cells = plan.source("_" * inplace)
+    lines += shown
     if inplace:
-        version = Version.of(target)
-        before = version.number
-        _by_mode(func, positional, kwargs)
-        version.number = before  # what it is made of counts as one change
-        frontend.bump(target)
-        return target
-    result = _by_mode(func, positional, kwargs)
-    if plan.first:
-        result = result[0]
-    if result.__class__ is Tensor and not recorded and result._node is None and not (plan.is_view and aten.naming.copies):
-        for t in tensors:
-            if t is result:
-                break
-        else:
-            if plan.is_view:
-                door.link(tensors[0], (result,))
-            return result
-    return _given(door, plan, values, tensors, result)
+        lines += ["_v = _version_of(_target)", "_number = _v.number", "_by_mode(_func, _given, _named)",
+                  "_v.number = _number", "_bump(_target)", "return _target"]  # what it is made of counts as one change
+    else:
+        linked = ["if _r._k is not _tensors[0]._k: _r._k = _inference_kind(_r._k, _tensors[0]._k.inference)",
+                  "_link_view(_r, _tensors[0])"] if rec.family == "view" else ["_link(_tensors[0], (_r,))"] * plan.is_view
+        lines += [f"_r = _by_mode(_func, _given, _named){'[0]' * plan.first}",
+                  f"if _r.__class__ is Tensor and not _recorded and _r._node is None{' and not _naming.copies' * plan.is_view}:",
+                  "    for _t in _tensors:", "        if _t is _r: break",
+                  "    else:", *["        " + line for line in [*linked, "return _r"]],
+                  f"return _recorded_by(_door, _plan, dict({every}), _tensors, _r)"]
+    text = f"def at_once({', '.join([p.name for p in rec.params])}):\n" + "".join([f"    {line}\n" for line in lines])
+    found: Fn = execute(text, "at_once", f"<{rec.name}{'_' * inplace}: shown>", {
+        **READING, **cells, "_forbids": _forbids, "_rec": rec, "_door": door, "_plan": plan, "_F": frontend,
+        "_check_inplace": frontend.check_inplace, "_check_memory": frontend.check_memory, "_check": rec.field("check"),
+        "_decompose": plan.decompose, "_version_of": Version.of, "_bump": frontend.bump, "_link": door.link,
+        "_link_view": frontend.link_view, "_inference_kind": inference_kind, "_recorded_by": _given, "_by_mode": _by_mode})
+    return found
+
+
+def _forbids(tensor: Any) -> bool:
+    """Whether nothing may be computed from a tensor any more."""
+    node = tensor._node
+    return node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None
 
 
 def _given(door: General, plan: aten.Plan, values: Keywords, tensors: list[Any], result: Any) -> Any:
     """What an operation returns of what a mode or a class returned: recorded, and no argument itself."""
-    given = [id(t) for t in tensors]
-    outputs = [frontend.bare(o) if o._node is not None or id(o) in given else o
-               for o in ([result] if isinstance(result, Tensor) else result)]
+    outputs = [result] if isinstance(result, Tensor) else result
+    outputs = [frontend.bare(o) if o._node is not None or [t for t in tensors if t is o] else o for o in outputs]
     return door.carried_out(values, tensors, outputs, not (plan.is_view and aten.naming.copies))
 
 
@@ -227,12 +228,13 @@ class _Making(Interceptor):
         like = args[0] if args and isinstance(args[0], Tensor) else None
         if not _state.__dict__.get("modes") and (like is None or like._k.special is None or not dispatches(like)):
             return NotImplemented
+        number = _NUMBERS.get(door.rec.name)
+        if number is not None:
+            return NotImplemented if like is None or like._data.size != 1 else number(
+                shown(overload_of("_local_scalar_dense", "default"), (like,), (like,), {}))
         name = (door.rec.public or door.rec.name) + "_" * inplace
-        number = _NUMBERS.get(name)
-        if number is not None or name == "detach":
-            if like is None or number is not None and like._data.size != 1:
-                return NotImplemented
-            return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
+        if name == "detach":
+            return NotImplemented if like is None else _detached(like)
         if name in ("tensor", "as_tensor"):
             result = Call(door, args, out, inplace, asked, at).proceed()
             return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
@@ -259,7 +261,7 @@ def _detached(t: Any) -> Any:
     return result
 
 
-def below_autograd(general: General | Operator, values: Keywords, tensors: list[Tensor], inplace: bool) -> Any:
+def below_autograd(general: General, values: Keywords, tensors: list[Tensor], inplace: bool) -> Any:
     """Carries out an operation whose arguments are checked by asking a mode or subclass; NotImplemented where there is none."""
     if not looked_at(tensors):
         return NotImplemented

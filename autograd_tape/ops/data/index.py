@@ -18,9 +18,8 @@ from ...errors import ArgumentError, AutogradError, IndexRangeError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
-from ...held import recordings
 from ...indices import _ALL, Indices
-from ...modes import GradMode, grad_mode
+from ...modes import GradMode, grad_mode, recordings
 from ...record import op
 from ...strided import contiguous_strides, dense_strides, empty_strided, strided
 from ...tensor import LEAF, TensorRef, next_id
@@ -729,8 +728,10 @@ def _set(F: Functions, self: TensorRef, index: Any, value: Any) -> None:
 
 def _takes_all(basic: tuple[Any, ...], shape: Sequence[int]) -> bool:
     """Whether a basic index leaves everything as it is."""
-    return all([item is not None and item.__class__ is not int and (item == _ALL or item.indices(n) == (0, n, 1))
-                for item, n in zip(basic, shape)]) and len(basic) <= len(shape)
+    for item, n in zip(basic, shape):
+        if item is None or item.__class__ is int or item != _ALL and item.indices(n) != (0, n, 1):
+            return False
+    return len(basic) <= len(shape)
 
 
 def _without_lead(F: Functions, value: TensorRef) -> TensorRef:
@@ -743,7 +744,7 @@ def _without_lead(F: Functions, value: TensorRef) -> TensorRef:
 
 
 def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> Any:
-    if tuple(value.shape) == tuple(shape):
+    if value.shape == shape:
         return value
     value = F.view(value, _without_lead(F, value).shape)
     return value if tuple(value.shape) == tuple(shape) else F.expand(value, shape)
