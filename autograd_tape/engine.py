@@ -32,16 +32,16 @@ _ndarray = np.ndarray
 
 _NOTHING: dict[str, Any] = {}
 
-FOREIGN: set[type] = set()
+ON_TENSORS: set[type] = set()
 """The classes of buffers that executors do not compute with, but the front end: there entries use the formulas that work on tensors."""
 ODD: set[type] = {type(None), list}
-"""The classes of what arrives at entries and may be none for `raw`: nothing, the gradients of several outputs, and those in FOREIGN."""
+"""The classes of what arrives at entries and may be none for `raw`: nothing, the gradients of several outputs, and those in ON_TENSORS."""
 
 
-def foreign_buffer(cls: type) -> None:
+def only_on_tensors(cls: type) -> None:
     """From now on there are buffers of a class that executors do not compute with."""
     BUFFERS.add(cls)
-    FOREIGN.add(cls)
+    ON_TENSORS.add(cls)
     ODD.add(cls)
 
 
@@ -147,8 +147,9 @@ class _Pass:
             return [None] * len(entry.edges)
         if self.create_graph:
             return entry.recorded(grad, self.F)
-        foreign = FOREIGN and not FOREIGN.isdisjoint(map(type, grad if isinstance(grad, list) else (grad,)))
-        return on_tensors(entry, grad) if foreign else entry.raw(grad, self.F)
+        if ON_TENSORS and not ON_TENSORS.isdisjoint(map(type, grad if isinstance(grad, list) else (grad,))):
+            return on_tensors(entry, grad)
+        return entry.raw(grad, self.F)
 
     def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]]) -> None:
         """A gradient, or None, has come along `edge`."""
@@ -571,6 +572,8 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
 def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
     """The gradient of a leaf as the caller of a pass gets it: memory that nobody else has. (What the pass made of several inputs may be
     one buffer.)"""
+    if g.__class__ in ON_TENSORS:
+        return leaf._front_end.wrap(g)
     if foreign(g):
         g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
     return g if isinstance(g, TensorRef) else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)

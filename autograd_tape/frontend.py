@@ -250,6 +250,11 @@ class Frontend:
         """What is raised for a failure."""
         return error
 
+    def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
+        """What the factory `name` makes in another layout than the usual one."""
+        raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
+                            remedy="leave layout out")
+
     def made_like(self, model: Any, result: Any) -> Any:
         """A tensor made after the model of another, as the kind of tensor that one is."""
         return result

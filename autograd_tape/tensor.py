@@ -62,7 +62,9 @@ class Above:
     """Who may make an entry of another class: called with the class, the differentiable inputs, None for numbers, and the outputs; None
     where it is to be as it is. `sharding.gradients`, and the sparse tensors of a front end."""
     sparse_rows: Callable[..., Any] | None = None
-    """A front end's: the gradient for a table of which few rows were looked up, None where no front end has sparse tensors."""
+    sparse_elements: Callable[..., Any] | None = None
+    """A front end's: the gradients for a table of which few rows were looked up, and for a tensor of which few elements were; None where no
+    front end has sparse tensors."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 

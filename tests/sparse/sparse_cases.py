@@ -646,7 +646,7 @@ z.sqrt_()
 z.relu_()
 x.tanh_()
 x.log1p_()
-z.mul_(2).is_coalesced() and None
+z.mul_(2).is_coalesced()
 x.add_(x.double())
 x.int().add_(x)
 x.int().div_(2)
@@ -894,6 +894,30 @@ def differentiated(torch: Any, expression: str) -> Any:
             return told(error)
 
 
+OPTIMIZERS = {
+    "SGD": [{}, {"momentum": 0.9}, {"maximize": True}, {"weight_decay": 0.1}, {"momentum": 0.9, "nesterov": True}],
+    "Adagrad": [{}, {"lr_decay": 0.1, "initial_accumulator_value": 0.5}, {"weight_decay": 0.1}, {"maximize": True}],
+    "SparseAdam": [{}, {"betas": (0.5, 0.7), "eps": 1e-3}, {"maximize": True}, {"lr": -1.0}, {"eps": -1.0}, {"betas": (1.0, 0.5)}],
+    **{name: [{}] for name in ("Adam", "AdamW", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")},
+}
+
+
+def stepped(torch: Any, case: str) -> Any:
+    """Parameters and state after three steps of an optimizer with sparse gradients of a table, or what it says of them."""
+    name, _, at = case.partition(" ")
+    p = torch.nn.Parameter(torch.arange(10.0, dtype=torch.float64).reshape(5, 2))
+    try:
+        optimizer = getattr(torch.optim, name)([p], **{"lr": 0.1, **OPTIMIZERS[name][int(at)]})
+        for rows in ([1, 3, 1], [0, 1], [3]):
+            optimizer.zero_grad()
+            (torch.nn.functional.embedding(torch.tensor(rows), p, sparse=True) ** 2).sum().backward()
+            optimizer.step()
+    except Exception as error:
+        return [told(error), described(p)]
+    state = optimizer.state[p]
+    return [described(p), {key: described(value) for key, value in sorted(state.items())}]
+
+
 def lines(text: str) -> list[str]:
     """The expressions."""
     return list(dict.fromkeys(text.strip().splitlines()))
@@ -901,3 +925,5 @@ def lines(text: str) -> list[str]:
 
 SPARSE_CALLS = Table("sparse_calls", lines(CALLS), called, tolerance=(1e-5, 1e-6), digits=7, zipped=True)
 SPARSE_GRADIENTS = Table("sparse_gradients", lines(GRADIENTS), differentiated, tolerance=(1e-5, 1e-6), digits=7, zipped=True)
+SPARSE_OPTIMIZERS = Table("sparse_optimizers", [f"{name} {i}" for name, options in OPTIMIZERS.items() for i in range(len(options))],
+                          stepped, tolerance=(1e-6, 1e-9), digits=9)

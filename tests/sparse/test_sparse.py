@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS
+from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS, SPARSE_OPTIMIZERS
 
 import torchcompat as torch
 from autograd_tape.calls import LISTENING
@@ -22,6 +22,11 @@ def test_calls_give_what_torch_gives(group: int) -> None:
 @pytest.mark.parametrize("group", range(2))
 def test_gradients_are_those_of_torch(group: int) -> None:
     SPARSE_GRADIENTS.assert_as_torch(torch, *SPARSE_GRADIENTS.part(group, 2))
+
+
+@pytest.mark.parametrize("case", SPARSE_OPTIMIZERS.recorded)
+def test_optimizers_take_sparse_gradients_as_torch_does(case: str) -> None:
+    SPARSE_OPTIMIZERS.assert_as_torch(torch, case)
 
 
 def test_dense_programs_load_nothing_of_it() -> None:

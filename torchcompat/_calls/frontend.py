@@ -130,6 +130,10 @@ class TorchFrontend(Frontend):
         """The built-in exception with torch's wording."""
         return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
 
+    def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
+        """No elements in a sparse layout."""
+        return above.sparse_methods().made_in_layout(name, shape, dtype, layout, device, requires_grad)
+
     def made_like(self, model: Any, result: Any) -> Any:
         """After the model of an example in vmap, one for each example."""
         return above.made_like(model, result) if hasattr(model, "_level") else result

@@ -20,11 +20,19 @@ _size = functools.partial(tuple.__new__, Size)
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .._ops import TensorMethods
     from torchcompat._memory.layout import layout, memory_format
 
     class _Base(TensorMethods, TensorRef):
-        """What the operation records add to TensorRef, for type checkers."""
+        """What the operation records, and sparse tensors, add to TensorRef, for type checkers."""
+
+        coalesce: Callable[[], Any]
+        to_dense: Callable[..., Any]
+        sparse_mask: Callable[..., Any]
+        _indices: Callable[[], Any]
+        _values: Callable[[], Any]
 else:
     _Base = TensorRef
 
@@ -83,6 +91,11 @@ class Metadata(_Base):
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between elements, in elements."""
+        special = self._k.special
+        if special.__class__ is layout:
+            if special is not sparse_coo:
+                raise RuntimeError(f"Sparse {special.name[-3:].upper()} tensors do not have strides")
+            return (0,) * self._data.ndim if dim is None else 0
         item = self._data.itemsize
         if dim is None:
             return tuple([s // item for s in _strides(self._data)])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.engine import FOREIGN, Engine
+from autograd_tape.engine import ON_TENSORS, Engine
 from autograd_tape.modes import GradMode, _mode, engine_depth, grad_mode
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
@@ -42,7 +42,7 @@ def _plain(k: Kind) -> Kind:
 
 def _is_sparse(*values: Any) -> bool:
     """Whether any of these tensors or buffers is sparse."""
-    return any([x.__class__ in FOREIGN or getattr(x, "_data", None).__class__ in FOREIGN for x in values])
+    return any([x.__class__ in ON_TENSORS or getattr(x, "_data", None).__class__ in ON_TENSORS for x in values])
 
 
 def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
@@ -78,7 +78,7 @@ def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
-    if g.__class__ in FOREIGN or data.__class__ in FOREIGN:
+    if g.__class__ in ON_TENSORS or data.__class__ in ON_TENSORS:
         above.sparse_methods().accumulate(leaf, frontend.wrap(g), owned)
     elif g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
         t = of_the_tape.sharded.accumulated_buffer(g, leaf)
@@ -133,7 +133,7 @@ def accumulate_tensor(leaf: Tensor, g: Tensor, owned: bool) -> None:
         _not_a_leaf(leaf)
         return
     have = getattr(leaf, "_grad", None)
-    if FOREIGN and _is_sparse(leaf, g, have):
+    if ON_TENSORS and _is_sparse(leaf, g, have):
         above.sparse_methods().accumulate(leaf, g, owned)
     elif have is None:
         data = leaf._data
@@ -187,7 +187,7 @@ def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._k.dtype}")
         if output._k.special is not None and carries_out(output):
             return frontend.ones_like(output.detach())
-        if data.__class__ in FOREIGN:
+        if data.__class__ in ON_TENSORS:
             return frontend.ones_like(output.detach())
         one = np.ones(data.shape, data.dtype)
         return frontend.wrap(one, output._k) if tensors else one
@@ -435,7 +435,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             data = ref._data
-            if FOREIGN and _is_sparse(g, ref):
+            if ON_TENSORS and _is_sparse(g, ref):
                 g = frontend.wrap(g)
             elif data is None:  # an edge whose tensor nobody knows any more
                 g = frontend.wrap(buffer_of(g))

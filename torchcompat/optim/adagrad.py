@@ -31,6 +31,8 @@ class Adagrad(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    takes_sparse = True
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, fused: bool | None = None) -> None:
@@ -57,7 +59,19 @@ class Adagrad(RuleOptimizer):
 
     def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
-        grad = decayed(p, grad, group)
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        if grad.is_sparse:
+            self._update_rows(p, grad.coalesce(), state["sum"], group, lr)
+            return
+        grad = decayed(p, grad, group)
         total = state["sum"].addcmul_(grad, grad, value=1)
         p.addcdiv_(grad, total.sqrt() + group["eps"], value=-lr)
+
+    def _update_rows(self, p: Tensor, grad: Tensor, total: Tensor, group: Keywords, lr: float) -> None:
+        """Updates a parameter where its sparse gradient has elements."""
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        indices, values = grad._indices(), grad._values()
+        total.add_(torch.sparse_coo_tensor(indices, values.pow(2), grad.shape, is_coalesced=True))
+        root = total.sparse_mask(grad)._values().sqrt().add_(group["eps"])
+        p.add_(torch.sparse_coo_tensor(indices, values / root, grad.shape, is_coalesced=True), alpha=-lr)

@@ -141,7 +141,7 @@ class LBFGS(Optimizer):
         return torch.view_as_real(t) if t.is_complex() else t
 
     def _flat_grad(self) -> Tensor:
-        parts = [self._real(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params]
+        parts = [self._real(torch.zeros_like(p) if p.grad is None else p.grad.to_dense()).reshape(-1) for p in self._params]
         return torch.cat([part.detach() for part in parts])
 
     def _move(self, length: float, direction: Tensor) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from autograd_tape.annotations import Fn, Keywords
 import torchcompat as torch
+from autograd_tape.engine import ON_TENSORS
 from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
 
@@ -306,6 +307,8 @@ class RuleOptimizer(Optimizer):
 
     counts = True
     """Whether each parameter's state has a "step", counted before the update."""
+    takes_sparse = False
+    """Whether it knows what to do with sparse gradients."""
     zeros: tuple[str, ...] = ()
     """The names of what is kept for a parameter in tensors of its kind, zero at the beginning."""
 
@@ -317,8 +320,16 @@ class RuleOptimizer(Optimizer):
                 loss = closure()
         with torch.set_grad_enabled(self.defaults.get("differentiable", False)):
             for group in self.param_groups:
-                self.update_group(group, [p for p in group["params"] if p.grad is not None])
+                params = [p for p in group["params"] if p.grad is not None]
+                if ON_TENSORS and not self.takes_sparse:
+                    self._refuse_sparse(params)
+                self.update_group(group, params)
         return loss
+
+    def _refuse_sparse(self, params: list[Any]) -> None:
+        if any([p.grad._data.__class__ in ON_TENSORS for p in params]):
+            name = type(self).__name__.replace("AdamW", "Adam")
+            raise RuntimeError(f"{name} does not support sparse gradients" + ", please consider SparseAdam instead" * (name == "Adam"))
 
     def state_of(self, p: Any, group: dict[str, Any]) -> Keywords:
         """The state of a parameter, made at its first step."""

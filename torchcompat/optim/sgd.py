@@ -41,6 +41,8 @@ class SGD(RuleOptimizer):
 
     counts = False
 
+    takes_sparse = True
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:

@@ -24,7 +24,7 @@ F = frontend
 IN_ORDER = ("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1", "floor", "frac", "isinf", "isnan",
              "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu", "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt",
              "tan", "tanh", "trunc")
-AS_THEY_ARE = ("neg", "positive", "conj_physical")
+AS_THEY_ARE = ("neg", "conj_physical")
 
 
 def _unary(name: str, ordered: bool) -> Any:
@@ -53,6 +53,11 @@ for _name in AS_THEY_ARE:
     _unary(_name, False)
 
 
+@composite("positive", on=(COO, COMPRESSED))
+def _positive(input: Tensor) -> Tensor:
+    return input
+
+
 @composite("square")
 def _square(input: Tensor) -> Tensor:
     return F.pow(input, 2)
@@ -66,6 +71,17 @@ def _log1p(input: Any) -> Any:
         made = sparse(b.over(F.log1p(b.values)))
     return recorded(made, "Log1PBackward0", (input, lambda g, x: g / (x + 1) if not is_sparse(g) else F.mul(
         g, F.reciprocal(x.to_dense() + 1))), saves=(input,))
+
+
+def _part(name: str) -> None:
+    def function(input: Any) -> Tensor:
+        return sparse(input._data.over(F.clone(getattr(F, name)(input._data.values))))
+
+    kernel(name, on=(COO, COMPRESSED))(function)
+
+
+for _name in ("real_part", "imag_part"):
+    _part(_name)
 
 
 @kernel("threshold_backward")

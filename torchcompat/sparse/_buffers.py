@@ -14,7 +14,7 @@ import numpy as np
 
 from autograd_tape.calls import listen_for_good
 from autograd_tape.dtypes import Kind, kind
-from autograd_tape.engine import foreign_buffer
+from autograd_tape.engine import only_on_tensors
 
 from .._calls.above import above
 from ._door import SPARSE
@@ -46,6 +46,7 @@ class Sparse:
     values: Tensor
     flags = _UNORDERED
 
+    strides = property(lambda self: (1,) * len(self.shape))  # no element is another
     ndim, size = property(lambda self: len(self.shape)), property(lambda self: math.prod(self.shape))
     # A DType, which is no array's dtype, so that nobody adds arrays and this by their memory.
     dtype = property(lambda self: self.values._k.dtype)
@@ -104,11 +105,6 @@ class Coo(Sparse):
 
     def __init__(self, shape: Any, indices: Tensor, values: Tensor, coalesced: bool = False) -> None:
         self.shape, self.indices, self.values, self.coalesced = tuple(shape), indices, values, coalesced or indices._data.shape[1] < 2
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Zeros, as torch says."""
-        return (0,) * len(self.shape)
 
     @property
     def sparse_dim(self) -> int:
@@ -190,11 +186,6 @@ class Compressed(Sparse):
         """How many elements, or blocks, each matrix has."""
         return self.plain._data.shape[-1]
 
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """None."""
-        raise RuntimeError(f"Sparse {self.layout.name[-3:].upper()} tensors do not have strides")
-
     def parts(self) -> tuple[Tensor, ...]:
         return self.compressed, self.plain, self.values
 
@@ -231,4 +222,4 @@ def sparse(buffer: Sparse, node: Any = None) -> Any:
 
 
 for _buffer in (Coo, Compressed):
-    foreign_buffer(_buffer)
+    only_on_tensors(_buffer)

@@ -116,8 +116,7 @@ def dense_of_compressed(b: Compressed) -> Tensor:
 
 def to_coordinates(x: Tensor) -> Tensor:
     """A compressed tensor as one of coordinates; recorded."""
-    made = sparse(in_order(coordinates(x._data)))
-    return recorded(made, "ToSparseBackward1", (x, lambda g: in_layout(g, x._k.special, x)))
+    return recorded(sparse(coordinates(x._data)), "ToSparseBackward1", (x, lambda g: in_layout(g, x._k.special, x)))
 
 
 # -- from coordinates -------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from .._tensor import Tensor, frontend
 from .._tensor_str import array_str, with_suffixes
 from ._buffers import NAMES, Compressed, Coo, is_sparse, sparse
 from ._checks import WORDS
+from ._compressed import empty as empty_compressed
 from ._compressed import compressed_mask, dense_of_compressed, in_layout, to_coordinates
 from ._coo import coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
 from ._door import composite, could_not_run, unrecorded
@@ -226,6 +227,14 @@ def sparse_mask(x: Any, mask: Any) -> Any:
     return recorded(sparse(found), "SparseMaskBackward0", (y, back))
 
 
+def made_in_layout(name: str, shape: tuple[int, ...], dtype: Any, lay: layout, device: Any, requires_grad: bool) -> Any:
+    """What the factory `name` makes in a sparse layout: no elements."""
+    if name.removesuffix("_like") not in ("zeros", "empty"):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    made = sparse(empty(shape, dtype, device) if lay is sparse_coo else empty_compressed(lay, shape, dtype, device))
+    return made.requires_grad_() if requires_grad else made
+
+
 # -- in place -------------------------------------------------------------------------------------------------------------------
 
 
@@ -418,6 +427,19 @@ def sparse_rows(grad: Any, rows: Any, count: int, padding_idx: int, by_frequency
         if len(kept) < len(at):
             at, values = at[kept], F.index_select(values, 0, index_tensor(kept))
     t = made((count, width), index_tensor(at[None]), values)
+    return t if isinstance(grad, Tensor) else t._data
+
+
+def sparse_elements(grad: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient for a tensor of which elements were picked along a dimension: a buffer of a buffer, a tensor of a tensor."""
+    g = grad if isinstance(grad, Tensor) else frontend.wrap(grad)
+    at = np.asarray(index._data if isinstance(index, Tensor) else index)
+    rows = np.zeros((len(shape), at.size), np.int64)
+    if shape:
+        dim %= len(shape)
+        for d, row in enumerate(np.indices(at.shape or (1,) * len(shape))):
+            rows[d] = at.reshape(-1) if d == dim else row.reshape(-1)
+    t = made(shape, index_tensor(rows), F.reshape(g, (at.size,)))
     return t if isinstance(grad, Tensor) else t._data
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 
-from .._calls.above import above
 from .._memory.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csr
 from .._tensor import Tensor, frontend
 from ._buffers import Compressed, Coo, is_sparse, sparse
@@ -218,13 +217,19 @@ def sparse_addmm(input: Any, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: A
     return recorded(result, "SparseAddmmBackward0", (input, of_input), (mat1, of_sparse), (mat2, of_dense), saves=(mat1, mat2))
 
 
+def _kept(product: Any, like: Any) -> Any:
+    """A product that is zero where a tensor has no elements."""
+    there = np.isin(product._data.flat(), like._data.flat())
+    return with_values(product._data, F.mul(values_of(product), F.cast(F.wrap(there), product._k.dtype)))
+
+
 def sparse_sparse_matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of two sparse matrices, whose gradients are where these have elements only."""
     def left(g: Tensor, a: Any, b: Any) -> Tensor:
-        return above.sparse_methods().sparse_mask(coalesce(F.mm(g, _conjugate(F.t(b)))), coalesce(a))
+        return _kept(coalesce(F.mm(g, _conjugate(F.t(b)))), a)
 
     def right(g: Tensor, a: Any, b: Any) -> Tensor:
-        return above.sparse_methods().sparse_mask(coalesce(F.mm(_conjugate(F.t(a)), g)), coalesce(b))
+        return _kept(coalesce(F.mm(_conjugate(F.t(a)), g)), b)
 
     with unrecorded():
         _fits(a, b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._memory.layout import sparse_coo
 from .._tensor import Tensor, frontend
-from ._buffers import Coo, is_sparse, sparse
+from ._buffers import Coo, copied, is_sparse, sparse
 from ._coo import coalesce, empty, empty_like, in_order, index_tensor, made, picked_dense, picked_sparse, summed
 from ._door import composite, could_not_run, kernel, unrecorded
 from ._nodes import recorded
@@ -58,7 +58,7 @@ def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     dims = list(range(b.ndim))
     if dims:
         dims[a], dims[c] = dims[c], dims[a]
-    return sparse(permuted(b, tuple(dims)))
+    return sparse(permuted(b.over(copied(b.values)), tuple(dims)))
 
 
 @kernel("t")
@@ -167,7 +167,7 @@ def _getitem(input: Any, index: Any) -> Any:
     keys = index if isinstance(index, tuple) else (index,)
     if not is_sparse(input):
         raise could_not_run("index.Tensor", "SparseCPU")
-    result, dim = input, 0
+    result, dim, gone = input, 0, 0
     taken = sum([k is not None and k is not Ellipsis for k in keys])
     for key in keys:
         if key is None:
@@ -186,8 +186,9 @@ def _getitem(input: Any, index: Any) -> Any:
             if dim >= result._data.ndim:
                 raise IndexError(f"too many indices for tensor of dimension {input._data.ndim}")
             if not -n <= key < n:
-                raise IndexError(f"index {key} is out of bounds for dimension {dim} with size {n}")
+                raise IndexError(f"index {key} is out of bounds for dimension {dim + gone} with size {n}")
             result = F.select(result, dim, int(key))
+            gone += 1
         else:
             raise could_not_run("index.Tensor", "SparseCPU")
     if all([k == slice(None) for k in keys if isinstance(k, slice)]) and all([isinstance(k, slice) for k in keys]):
@@ -238,12 +239,15 @@ def _cat(tensors: Any, dim: int = 0) -> Tensor:
     return sparse(Coo(shape, index_tensor(np.concatenate(rows, 1)), F.cat(values, 0), False))
 
 
-@composite("stack")
+@kernel("stack")
 def _stack(tensors: Any, dim: int = 0) -> Tensor:
     for i, t in enumerate(tensors):
         if tuple(t.shape) != tuple(tensors[0].shape):
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                                f"{list(t.shape)} at entry {i}")
+    for at, t in enumerate(tensors):
+        if not is_sparse(t):
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {at}.")
     dim = dim_of(dim, tensors[0]._data.ndim + 1)
     return F.cat([F.unsqueeze(t, dim) for t in tensors], dim)
 
@@ -327,7 +331,7 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
         for d in sorted(dims):
             if d >= b.sparse_dim:
                 values = F.unsqueeze(values, d - b.sparse_dim + 1)
-        return made(b.shape, b.indices, F.expand(values, (b.nnz, *inner)))
+        return made(b.shape, b.indices, F.contiguous(F.expand(values, (b.nnz, *inner))))
 
     return recorded(result, "SparseSumBackward0", (x, back))
 
@@ -339,7 +343,7 @@ def _whole_sum(x: Tensor) -> Tensor:
     return recorded(total, "SumBackward0", (x, lambda g: made(b.shape, b.indices, F.expand(g, tuple(b.values.shape)), b.coalesced)))
 
 
-@kernel("norm")
+@composite("norm")
 def _norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if dim not in (None, ()) and len(_dims(dim, input._data.ndim)) != input._data.ndim:
         raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all "
@@ -348,7 +352,13 @@ def _norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dty
         raise RuntimeError("norm_sparse currently does not support keepdim=True")
     if dtype is not None:
         raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
-    return F.norm(in_order(input._data).values, p)
+    with unrecorded():
+        result = F.norm(in_order(input._data).values, p)
+
+    def back(g: Tensor) -> Tensor:
+        raise could_not_run("masked_fill_.Scalar", "SparseCPU")
+
+    return recorded(result, "NormBackward1", (input, back))
 
 
 @kernel("any")
@@ -478,9 +488,9 @@ def _unsupported(texts: dict[str, str]) -> None:
 _refused(dict.fromkeys(["narrow", "split", "split_with_sizes", "chunk", "tensor_split", "squeeze", "as_strided", "diagonal", "unfold"],
                        "as_strided") | {
     "ones_like": "fill_.Scalar", "full_like": "fill_.Scalar", "new_ones": "fill_.Scalar", "new_full": "fill_.Scalar",
-    "uniform_": "uniform_", "normal_": "normal_", "bernoulli_": "bernoulli_.float", "equal": "equal", "isclose": "eq.Tensor", "dot": "dot",
-    "zeros_for": "index_add_", "sort": "sort.stable", "argsort": "sort.stable", "softmax": "_softmax",
-    "log_softmax": "_log_softmax", "mean": "mean.dim", "view": "view"})
+    "equal": "equal", "isclose": "eq.Tensor", "dot": "dot", "zeros_for": "index_add_", "basic_index_backward": "select_backward",
+    "sort": "sort.stable", "argsort": "sort.stable", "softmax": "_softmax", "log_softmax": "_log_softmax", "mean": "mean.dim",
+    "view": "view"})
 _unsupported({"expand": "expand is unsupported for Sparse tensors", "reshape": "reshape is not implemented for sparse tensors",
               "contiguous": "unsupported memory format option Contiguous", "flatten": "reshape is not implemented for sparse tensors",
               "broadcast_to": "expand is unsupported for Sparse tensors", "repeat": "expand is unsupported for Sparse tensors",

@@ -86,8 +86,7 @@ def _device(F: Functions, device: Any) -> Device:
 def finish(F: Functions, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> TensorRef:
     """A tensor over a fresh array, on a device; or `out` with its values."""
     if layout is not None and str(layout) != "torch.strided":
-        raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
-                            remedy="leave layout out")
+        return F.in_layout("full", array.shape, CPU_KINDS[array.dtype].dtype, layout, device, requires_grad)
     if out is not None:
         return F.write_out(None, out, [F.wrap(array)])
     place = _device(F, device)
@@ -152,6 +151,8 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
         if not size:  # torch takes zeros(()) but not zeros()
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
         shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        if layout is not None and str(layout) != "torch.strided":
+            return F.in_layout(name, shape, dtype, layout, device, requires_grad)
         return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
 
     return make, function
@@ -279,6 +280,8 @@ def _like(name: str, value: Any) -> Any:
             if value is not None:
                 array.fill(value)
             return F.wrap(array, k)
+        if layout is not None and str(layout) != "torch.strided":
+            return F.in_layout(name, tuple(input.shape), k.dtype if dtype is None else dtype, layout, device, requires_grad)
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
         if value is not None and Device(device).type != "meta":

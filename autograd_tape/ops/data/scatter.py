@@ -17,7 +17,7 @@ from ...functions.constants import SMALL
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel
 from ...record import op
-from ...tensor import TensorRef
+from ...tensor import TensorRef, above
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host, values_of
@@ -116,7 +116,11 @@ class gather:
             raise AutogradError(f"Size does not match at dimension {at} expected index {list(index.shape)} to be no larger than self "
                                 f"{list(input.shape)} apart from dimension {d}")
 
-    def vjp(F, grad, input_shape, dim, index): return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+    def vjp(F, grad, input_shape, dim, index, sparse_grad):
+        if sparse_grad and above.sparse_elements is not None:
+            return above.sparse_elements(grad, dim, index, tuple(input_shape))
+        return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+
     jvp = "linear"
 
     def batch(F, call):
