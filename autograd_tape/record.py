@@ -244,8 +244,8 @@ class Record:
 
     @property
     def has_gradient(self) -> bool:
-        """Whether gradients flow through it: it is recorded, and not only to say that it has none (see `no_derivative`)."""
-        return self.differentiable and self.node_name != "NotImplemented"
+        """Whether gradients flow through it: it is recorded, and not only to say that it has none (see `no_derivative`, `no_formula`)."""
+        return self.differentiable and self.node_name != "NotImplemented" and not getattr(self.field("vjp"), "refuses", False)
 
     @property
     def public(self) -> str | None:
@@ -631,6 +631,15 @@ def no_derivative(name: str) -> Callable[..., Any]:
     def vjp(F: Functions, grad: Values) -> Any:
         raise AutogradError(f"derivative for aten::{name} is not implemented", remedy="detach its inputs")
 
+    return vjp
+
+
+def no_formula(name: str) -> Callable[..., Any]:
+    """The same where torch has a node that refuses, of the operation's own name."""
+    def vjp(F: Functions, grad: Values) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    vjp.refuses = True  # type: ignore[attr-defined]
     return vjp
 
 

@@ -39,7 +39,8 @@ ROOMS = {
     "reductions": ("sums", "extremes", "running", "order", "counting", "norms"),
     "views": ("shape", "parts", "in_place"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write"),
-    "matrices": ("products", "contractions", "factorization", "general", "fourier", "spectra", "short_time"),
+    "matrices": ("products", "contractions", "factorization", "general", "checked", "reflectors", "indefinite", "fourier", "spectra",
+        "short_time"),
 }
 
 

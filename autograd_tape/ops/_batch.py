@@ -314,3 +314,10 @@ def two_matrices(F: Functions, call: BatchedCall) -> Any:
             t = F.unsqueeze(t, 1)
         changed[name] = t
     return call(**changed)
+
+
+def broadcast_matrices(F: Functions, call: BatchedCall, **own: int) -> dict[str, Any]:
+    """Tensors whose dimensions but for the last, so many of `own`, broadcast: all with a batch dimension, and as many others."""
+    most = max(call.ranks[name] - n for name, n in own.items())
+    wholes = {name: call.whole(name) for name in own}
+    return {name: F.reshape(t, (call.size, *(1,) * (most + own[name] - call.ranks[name]), *t.shape[1:])) for name, t in wholes.items()}

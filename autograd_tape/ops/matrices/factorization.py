@@ -7,7 +7,7 @@ Wan and Zhang (arXiv:1909.02659), Murray (arXiv:1602.07527) and Golub and Pereyr
 from __future__ import annotations
 
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -285,6 +285,34 @@ class column_major:
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
+def _solved(F: Functions, A: Any, B: Any, left: bool, solve: Callable[[Any, Any], Any]) -> Any:
+    """The solution for vectors or matrices B on either side, of `solve(A, B)` for matrices on the right."""
+    _check_matrix("linalg.solve", A, True)
+    if A.dtype is not B.dtype:
+        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (A, B)]
+        raise AutogradError("linalg.solve: Expected A and B to have the same dtype, but found A of type "
+                            f"{names[0]} and B of type {names[1]} instead")
+    a, b = tuple(A.shape), tuple(B.shape)
+    vector = len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
+    X = F.unsqueeze(B, -1) if vector else B
+    rows = X.shape[-2 if left or vector else -1]
+    if rows != a[-1]:
+        n, m = X.shape[-2], X.shape[-1]
+        what = f"AX = B ({a[-2]}x{a[-1]} and {n}x{m})" if left else f"XA = B ({a[-2]}x{a[-1]} and {n}x{m})"
+        raise ShapeMismatchError(f"linalg.solve: Incompatible shapes of A and B for the equation {what}")
+    broadcast_shape(a[:-2], tuple(X.shape)[:-2])
+    if left:
+        result = solve(A, X)
+    elif vector:
+        result = solve(_mT(F, A), X)
+    else:
+        result = F.clone(_mT(F, solve(_mT(F, A), _mT(F, X))))  # in rows
+    if vector:
+        result = F.squeeze(result, -1)
+        return F.column_major(result) if result.ndim > 1 else result  # as if the vectors were rows of a matrix
+    return result
+
+
 @op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", namespace="_internal", alias="linalg.solve", method=False)
 class linalg_solve:
     """X with A X = B (or X A = B where not `left`) for square A (..., n, n) and vectors or matrices B.
@@ -296,31 +324,7 @@ class linalg_solve:
     lacks = {"float8 chalf": "lu_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
-    def function(F, A, B, *, left=True):
-        _check_matrix("linalg.solve", A, True)
-        if A.dtype is not B.dtype:
-            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (A, B)]
-            raise AutogradError("linalg.solve: Expected A and B to have the same dtype, but found A of type "
-                                f"{names[0]} and B of type {names[1]} instead")
-        a, b = tuple(A.shape), tuple(B.shape)
-        vector = len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
-        X = F.unsqueeze(B, -1) if vector else B
-        rows = X.shape[-2 if left or vector else -1]
-        if rows != a[-1]:
-            n, m = X.shape[-2], X.shape[-1]
-            what = f"AX = B ({a[-2]}x{a[-1]} and {n}x{m})" if left else f"XA = B ({a[-2]}x{a[-1]} and {n}x{m})"
-            raise ShapeMismatchError(f"linalg.solve: Incompatible shapes of A and B for the equation {what}")
-        broadcast_shape(a[:-2], tuple(X.shape)[:-2])
-        if left:
-            result = F.solve_matrices(A, X)
-        elif vector:
-            result = F.solve_matrices(_mT(F, A), X)
-        else:
-            result = F.column_major(_mT(F, F.solve_matrices(_mT(F, A), _mT(F, X))))
-        if vector:
-            result = F.squeeze(result, -1)
-            return F.column_major(result) if result.ndim > 1 else result  # as if the vectors were rows of a matrix
-        return result
+    def function(F, A, B, *, left=True): return _solved(F, A, B, left, F.solve_matrices)
 
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal(3)

@@ -145,23 +145,23 @@ def _lu_gradient(F: Functions, L_grad: Any, U_grad: Any, P: Any, L: Any, U: Any)
     return F.matmul(P, solve_right(total, U))
 
 
-_INT32 = np.dtype(np.int32)
+INT32 = np.dtype(np.int32)
 
 
-def _like_lapack(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def like_lapack(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Column-major matrices without data."""
     *batch, step, column = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
-    return _without_data(shape, dtype, tuple([n * dtype.itemsize for n in (*batch, column, step)]))
+    return without_data(shape, dtype, tuple([n * dtype.itemsize for n in (*batch, column, step)]))
 
 
-def _without_data(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> np.ndarray:
+def without_data(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> np.ndarray:
     return meta_array(shape, dtype, strides)
 
 
 def _lu_meta(A: np.ndarray) -> tuple[np.ndarray, ...]:
     *batch, m, n = A.shape
     k = min(m, n)
-    return tuple([_without_data((*batch, *shape), A.dtype) for shape in ((m, m), (m, k), (k, n))])
+    return tuple([without_data((*batch, *shape), A.dtype) for shape in ((m, m), (m, k), (k, n))])
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Index pivots, Index info)",
@@ -180,8 +180,8 @@ class linalg_lu_factor_ex:
     compose = on_host(_lu_factor)
     def meta(A, *rest):
         batch = A.shape[:-2]
-        return (_like_lapack(A.shape, A.dtype), _without_data((*batch, min(A.shape[-2:])), _INT32),
-                _without_data(batch, _INT32))
+        return (like_lapack(A.shape, A.dtype), without_data((*batch, min(A.shape[-2:])), INT32),
+                without_data(batch, INT32))
     check = _check_lu("torch.lu_factor")
 
     def vjp(F, grad, LU, pivots):
@@ -292,7 +292,7 @@ class lu_unpack:
     saved_as = {"LU_data_shape": None}
     compose = on_host(_lu_unpack)
     def meta(LU_data, LU_pivots, data=True, exchange=True):
-        nothing = _without_data((0,), LU_data.dtype)
+        nothing = without_data((0,), LU_data.dtype)
         P, L, U = _lu_meta(LU_data)
         return P if exchange else nothing, *((L, U) if data else (nothing, nothing))
 
@@ -416,7 +416,7 @@ class linalg_eig:
     compose = on_host(_eig)
     def meta(A):
         dtype = np.result_type(A.dtype, np.complex64)
-        return _without_data(A.shape[:-1], dtype), _like_lapack(A.shape, dtype)
+        return without_data(A.shape[:-1], dtype), like_lapack(A.shape, dtype)
     def check(A):
         _check_matrix("linalg.eig", A, True, False)
         if A.dtype.category < FLOATING:
@@ -558,8 +558,8 @@ class lstsq_solution:
 
     def meta(A, B, rcond):
         batch = A.shape[:-2]
-        return (_without_data((*broadcast_shape(batch, B.shape[:-2]), A.shape[-1], B.shape[-1]), A.dtype),
-                _without_data(batch, np.dtype(np.int64)))
+        return (without_data((*broadcast_shape(batch, B.shape[:-2]), A.shape[-1], B.shape[-1]), A.dtype),
+                without_data(batch, np.dtype(np.int64)))
 
     def vjp_A(F, grad, A, B, A_shape):
         return F.reduce_to_shape(_pinv_gradient(F, F.matmul(grad, _mH(F, B)), A, F.linalg_pinv(A)), tuple(A_shape))
