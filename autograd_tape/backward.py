@@ -17,7 +17,7 @@ import numpy as np
 from . import hooks  # noqa: F401  # methods of tensors
 from .callable import be_callable
 from .dtypes import CPU
-from .engine import Engine, cotangent_of, given_out
+from .engine import Engine, cotangent_of, ends_in, given_out
 from .errors import ArgumentError, NoGradError, ShapeMismatchError, type_name
 from .executors import Executor, executor_for
 from .frontend import F, front_end_of
@@ -35,6 +35,11 @@ from .walk import Walk, chosen
 def _several(given: Any) -> Any:
     """One tensor, array or number as a list of it; a list, or None, as it is."""
     return [given] if isinstance(given, (TensorRef, np.ndarray, np.generic, int, float, complex)) else given
+
+
+def _inputs(given: Any) -> list[TensorRef] | None:
+    """Tensors to compute gradients for; None for all leaves."""
+    return None if given is None else tensors_of(given, "BackwardOptions", "inputs") or None
 
 
 class Gradients(dict[int, Any]):
@@ -89,11 +94,10 @@ class BackwardOptions:
 
     retain_graph: bool = False
     create_graph: bool = False
-    inputs: Sequence[TensorRef] | None = attrs.field(default=None, converter=_several)
+    inputs: Sequence[TensorRef] | None = attrs.field(default=None, converter=_inputs)
     grad_outputs: Sequence[Any] | None = attrs.field(default=None, converter=_several)
 
     def __attrs_post_init__(self) -> None:
-        self.inputs = tensors_of(self.inputs or (), "BackwardOptions", "inputs") or None
         if self.grad_outputs is not None and not isinstance(self.grad_outputs, (list, tuple)):
             raise ArgumentError("BackwardOptions takes a cotangent for each output", expected="a list of arrays or tensors, or one of them",
                                 found=type_name(self.grad_outputs), remedy="pass grad_outputs=[...]")
@@ -135,7 +139,7 @@ class BackwardContext:
     def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""
         (ref,) = tensors_of(ref, "accumulate_grad()", "a tensor")
-        if tuple(np.shape(grad) if not isinstance(grad, TensorRef) else grad.shape) != tuple(ref.shape):
+        if _shape(grad) != _shape(ref):
             raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
                                      found=str(tuple(np.shape(grad))), remedy="return a gradient of the input's shape from the gradient "
                                                                           "function")
@@ -145,6 +149,11 @@ class BackwardContext:
     def get_grad(self, ref: TensorRef) -> Any:
         """The gradient of `ref`, or None."""
         return self.grad_tensors.get(*tensors_of(ref, "get_grad()", "a tensor"))
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    data = x._data if isinstance(x, TensorRef) else x
+    return tuple(x.shape) if data is None else np.shape(data)
 
 
 def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: Any) -> None:
@@ -216,6 +225,9 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
                 continue
             capture.append(edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0))
             refs[capture[-1]] = ref
+    roots = [(edge_of(o) if walk is None else walk.edge(edge_of(o)), c) for o, c in zip(outputs, cotangents)]
+    if capture is not None and ends_in([edge for edge, _ in roots], capture):
+        capture = None
     retain = options.retain_graph or options.create_graph or tape.retain_graph
     # Under a tape the walk frees what the pass has used, since other tapes may hold some of it.
     engine = Engine(F, create_graph=options.create_graph, retain_graph=retain or walk is not None, accumulate=accumulate, capture=capture,
@@ -223,10 +235,10 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     before = grad_mode()
     _mode.set(GradMode.ENABLED if options.create_graph else GradMode.DISABLED)
     try:
-        engine.run([(edge_of(o) if walk is None else walk.edge(edge_of(o)), c) for o, c in zip(outputs, cotangents)])
+        engine.run(roots)
     finally:
         _mode.set(before)
-    for key, ref in refs.items():
+    for key, ref in refs.items() if capture is not None else ():
         if engine.captured.get(key) is not None:
             engine.hand_over({ref: [engine.captured.pop(key), False]})
     if not retain:

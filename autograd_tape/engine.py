@@ -553,7 +553,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
     def keep(leaf: Any, g: Any, owned: bool) -> None:
         found[leaf] = g if create_graph else given_out(leaf, g, owned)
 
-    plain = not WATCHED and not observers and _end_in([edge for edge, _ in roots], set(keys))
+    plain = ends_in([edge for edge, _ in roots], keys)
     engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=None if plain else keys, wrap=wrap,
                     accumulate=keep if plain else None)
     before = grad_mode()
@@ -579,10 +579,15 @@ def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
     return g if isinstance(g, TensorRef) else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 
 
-def _end_in(edges: Iterable[Any], leaves: set[Any]) -> bool:
-    """Whether all leaves behind some edges are among these, so that no gradient is computed in vain."""
+def ends_in(edges: Iterable[Any], ends: Iterable[Any]) -> bool:
+    """Whether a plain pass from some edges gives the gradients of `ends`: nobody looks on, these are leaves, and all leaves behind the edges
+    are among them, so that no gradient is computed in vain."""
+    if WATCHED or observers:
+        return False
+    seen: set[Any] = {None, *ends}
+    if not all([end.__class__ in LEAF_CLASSES for end in ends]):
+        return False
     found = list(edges)  # grows as it is gone through
-    seen = {None, *leaves}
     for edge in found:
         if edge not in seen:
             seen.add(edge)
