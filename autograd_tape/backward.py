@@ -213,7 +213,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
         context.accumulate_grad(leaf, g if options.create_graph else given_out(leaf, g, owned))
 
     walk = None if isinstance(tape, DefaultTape) else Walk(tape, outputs, options.inputs)
-    capture = None
+    capture: list[Any] | None = None
     if options.inputs is not None:
         capture = []
         for ref in options.inputs:

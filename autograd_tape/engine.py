@@ -580,8 +580,8 @@ def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
 
 
 def ends_in(edges: Iterable[Any], ends: Iterable[Any]) -> bool:
-    """Whether a plain pass from some edges gives the gradients of `ends`: nobody looks on, these are leaves, and all leaves behind the edges
-    are among them, so that no gradient is computed in vain."""
+    """Whether a plain pass from some edges gives the gradients of `ends`: nobody looks on, these are leaves, and all leaves behind the
+    edges are among them, so that no gradient is computed in vain."""
     if WATCHED or observers:
         return False
     seen: set[Any] = {None, *ends}

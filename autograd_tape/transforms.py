@@ -611,7 +611,7 @@ class Trace:
         if not isinstance(x, TensorRef):
             return x
         data = array_of(x).copy()
-        return data if self.as_arrays else self.front.over(data)
+        return data if self.as_arrays else self.front.wrap(data)
 
     def _new_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[TensorRef, np.ndarray]]:
         """The inputs that are to change, and what they are to hold."""

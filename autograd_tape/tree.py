@@ -156,6 +156,11 @@ def structure(tree: Any) -> str:
     return repr(rebuild(tree, iter([star] * len(leaves(tree)))))
 
 
+def _plain(items: Any) -> bool:
+    """Whether items of a list are leaves for certain."""
+    return _leaves.issuperset(kinds := list(map(type, items))) and type(None) not in kinds
+
+
 def leaves_like(tree: Any, other: Any, what: str = "Trees") -> list[Any]:
     """The leaves of `other` in the order of those of `tree`; dicts are the same where they have the same keys.
 
@@ -169,6 +174,10 @@ def leaves_like(tree: Any, other: Any, what: str = "Trees") -> list[Any]:
     ...
     autograd_tape.errors.ArgumentError: Trees differ in structure. Expected [*, *], found (*, *). To fix it, pass the expected structure.
     """
+    if (kind := type(tree)) in _leaves and tree is not None and type(other) in _leaves and other is not None:
+        return [other]
+    if (kind is tuple or kind is list) and kind is type(other) and len(tree) == len(other) and _plain(tree) and _plain(other):
+        return list(other)
     found: list[Any] = []
 
     def walk(a: Any, b: Any) -> bool:

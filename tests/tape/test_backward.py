@@ -426,3 +426,17 @@ def test_every_way_to_a_gradient_gives_the_same(program: list[tuple], seed: int)
             np.testing.assert_allclose(taped[x.id], expected, rtol=1e-12, atol=1e-14)
             np.testing.assert_allclose(g.numpy(), expected, rtol=1e-12, atol=1e-14)
             np.testing.assert_allclose(array, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_gradients_of_computed_tensors_beside_what_they_were_computed_from() -> None:
+    from autograd_tape.engine import gradients
+    from autograd_tape.executors import get_executor
+
+    x = TensorRef.of([2.0], requires_grad=True)
+    y = x * 3.0
+    z = F.sum(y * y)
+    for inputs, expected in (([y, x], [12.0, 36.0]), ([x], [36.0]), ([y], [12.0]), ([x, x], [36.0, 36.0])):
+        found = gradients([z], [None], inputs, get_executor("numpy").F, retain_graph=True)
+        np.testing.assert_array_equal(np.concatenate(found), expected)
+        np.testing.assert_array_equal(np.concatenate(at.grad(z, inputs, retain_graph=True)), expected)
+    assert gradients([z], [None], [x, x], get_executor("numpy").F)[0] is not None and x.grad is None
