@@ -72,6 +72,8 @@ def find_function(text: str) -> Callable[..., Any]:
         raise argparse.ArgumentTypeError(f"cannot find {text!r}: {type(error).__name__}: {_line(error)}")
     if not callable(found):
         raise argparse.ArgumentTypeError(f"{text!r} is no function but {type(found).__name__}")
+    if isinstance(found, type):
+        raise argparse.ArgumentTypeError(f"{text!r} is a class; name an instance, such as {path.lower()} = {path}(...) in {module}")
     return found
 
 
@@ -158,8 +160,8 @@ def _parser() -> argparse.ArgumentParser:
     for command, run in ((check, _check), (show, _show)):
         command.set_defaults(run=run)
         command.add_argument("function", help="module:function, or F:operation")
-        command.add_argument("--inputs", nargs="+", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]",
-                             help="one per argument (default: 3)")
+        command.add_argument("--inputs", nargs="*", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]",
+                             help="one per argument, nothing behind it for a function of none (default: 3)")
         command.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     planning = commands.add_parser("plan", help="print what a step of a function takes of each device of a mesh, forward and back")
     planning.set_defaults(run=_plan, inputs=(), seed=0)

@@ -255,6 +255,9 @@ class Graph:
         if inputs is None:
             return {}
         if not isinstance(inputs, Mapping):
+            if not isinstance(inputs, (list, tuple)):
+                raise ArgumentError("replay() takes its inputs in a list, or by name", expected="a list or a dict of arrays",
+                                    found=type(inputs).__name__, remedy="pass [array, ...]")
             if len(inputs) > len(self.inputs):
                 raise ArgumentError("replay() got too many inputs", expected=f"{len(self.inputs)} arrays", found=str(len(inputs)),
                                     remedy="pass one per graph input")

@@ -122,6 +122,9 @@ class OpSpec:
 
     def __init__(self, op: str, inputs: TensorRef | Sequence[TensorRef], **arguments: Any) -> None:
         inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
+        if not isinstance(inputs, (list, tuple)):
+            raise ArgumentError(f"OpSpec takes the inputs of '{op}' in a list", expected="a list of tensors, or one",
+                                found=type(inputs).__name__, remedy="pass [x, y]")
         for i, x in enumerate(inputs):
             if not isinstance(x, TensorRef):
                 raise ArgumentError(f"OpSpec takes tensors, input {i} of '{op}' is none", expected="TensorRef", found=type(x).__name__,
@@ -226,6 +229,9 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
     Raises:
         NoGradError: a leaf has no data.
     """
+    if not isinstance(ref, TensorRef):
+        raise ArgumentError("evaluate() takes a tensor", expected="TensorRef", found=type(ref).__name__,
+                            remedy="pass what an OpSpec declared, or a tensor")
     executor = executor or executor_for(CPU)
     stack = [ref]  # not recursive: chains may be long
     while stack:
@@ -380,9 +386,11 @@ def bindable(ref: TensorRef, array: Any) -> np.ndarray:
     if data.dtype != ref._k.np:
         raise DTypeError(f"The data bound to tensor {ref.id} has the wrong dtype", expected=ref.dtype.name, found=str(data.dtype),
                          remedy=f"convert it with array.astype('{ref.dtype.name}')")
-    if ref._data is None and spec_of(ref) is not None:
-        raise ArgumentError(f"Tensor {ref.id} is the output of '{spec_of(ref).op}'", expected="a leaf",  # type: ignore[union-attr]
-                            found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
+    spec, made = spec_of(ref), None if ref.is_leaf else ref.creator
+    if spec is not None or made is not None and not made.by_hand:
+        raise ArgumentError(f"Tensor {ref.id} is the output of '{made.op_name if spec is None else spec.op}'",  # type: ignore[union-attr]
+                            expected="a leaf, or what somebody else computes", found="a computed tensor",
+                            remedy="bind data to the leaves, from which it is computed")
     return data.astype(ref._k.np, copy=False)
 
 
@@ -394,6 +402,7 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
 
     Raises:
         ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
+        ArgumentError: it is none, or the tensor is the output of an operation.
     """
     put(ref, bindable(ref, array))
     return ref

@@ -389,6 +389,10 @@ class TestTables:
         assert [row.operation for row in tape.summary().rows] == ["scaled_to_be_shown"] and tape._repr_html_()
 
 
+def of_no_arguments() -> TensorRef:
+    return leaf(1.0) * 2.0
+
+
 class TestCommandLine:
     def test_a_table_and_a_drawing(self, tmp_path: Path) -> None:
         (tmp_path / "model.py").write_text("import torchcompat as torch\nfrom torchcompat import nn\n"
@@ -406,11 +410,15 @@ class TestCommandLine:
         assert main(["show", "F:mul", "--inputs", "2,3", "3"]) == 0
         assert capsys.readouterr().out.splitlines()[3].split()[1:3] == ["mul", "float64[2,"]
         assert main(["show", "F:eq", "--inputs", "2:int64", "2:int64", "--measure"]) == 0
+        capsys.readouterr()
+        assert main(["show", "tests.show.test_show:of_no_arguments", "--inputs"]) == 0
+        assert capsys.readouterr().out.splitlines()[3].split()[1] == "mul"
 
     @pytest.mark.parametrize("args, text", [
         (["nomodule:f"], "cannot find"), (["F:mul", "--inputs", "2", "3"], "show of F:mul could not run: ShapeMismatchError"),
         (["F:mul", "--inputs", "two"], "cannot read the input 'two'"), (["F:neg", "--svg", "x.png"], "Drawings are SVG"),
-        (["F:neg", "--svg", "/nowhere/x.svg"], "could not run: FileNotFoundError"), (["F:neg", "--order", "2"], "unrecognized arguments"),
+        (["F:neg", "--svg", "/nowhere/x.svg"], "could not run: FileNotFoundError"),
+        (["tests.show.test_show:TestCommandLine"], "is a class; name an instance"), (["F:neg", "--order", "2"], "unrecognized arguments"),
         ([], "required: function"), (["F:neg", "--seed", "-1"], "is negative"), (["F:neg", "--svg"], "expected one argument"),
     ])
     def test_bad_arguments_exit_with_2_and_one_line(self, args: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -220,6 +220,9 @@ MISUSE = {
     "OpSpec": lambda tape, x: at.OpSpec("neg", [3]), "Operation of a taken name": lambda tape, x: _Doubled("mul"),
     "record, no name": lambda tape, x: tape.record("", [x], x * 1.0), "get_entry": lambda tape, x: tape.get_entry(10**9),
     "get_entry of the default tape": lambda tape, x: WEAK_TAPE.get_entry(None), "grad of None": lambda tape, x: grad(None, [x]),
+    "bind a result": lambda tape, x: at.cpu_executor().bind(x * 1.0, [1.0]), "OpSpec of nothing": lambda tape, x: at.OpSpec("sum", None),
+    "bind a declared result": lambda tape, x: at.cpu_executor().bind(evaluated(at.OpSpec("neg", [x]).output), [1.0]),
+    "evaluate": lambda tape, x: at.cpu_executor().evaluate(3), "replay": lambda tape, x: (x * 1.0, tape.to_graph().replay("a")),
     "accumulate_cotangent": lambda tape, x: at.accumulate_cotangent({}, 3, 1.0),
     "clip_grad_norm, a word": lambda tape, x: GradManager().clip_grad_norm([x], "1"),
     "clip_grad_norm, another norm": lambda tape, x: GradManager().clip_grad_norm([x], 1.0, None),
@@ -232,6 +235,11 @@ MISUSE = {
     "of words as numbers": lambda tape, x: TensorRef.of(["a"], "float32"), "of None": lambda tape, x: TensorRef.of(None),
     "a second Operation of one name": lambda tape, x: _Doubled("doubled_of_entries"),
 }
+
+
+def evaluated(declared: TensorRef) -> TensorRef:
+    at.cpu_executor().evaluate(declared)
+    return declared
 
 
 @pytest.mark.parametrize("name", MISUSE)
