@@ -70,8 +70,10 @@ class AutogradError(Exception):
 
     def _text(self) -> str:
         text = self.message
-        if self.expected is not None or self.found is not None:
-            text = text.rstrip(".") + f". Expected {self.expected}, found {self.found}"
+        if self.expected is not None:
+            text = text.rstrip(".") + f". Expected {self.expected}" + ("" if self.found is None else f", found {self.found}")
+        elif self.found is not None:
+            text = text.rstrip(".") + f". Found {self.found}"
         if self.remedy:
             text = text.rstrip(".") + f". To fix it, {self.remedy}"
         return text if text == self.message else text.rstrip(".") + "."

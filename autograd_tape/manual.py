@@ -9,8 +9,8 @@ import numpy as np
 
 from .annotations import Functions
 from .calls import Call, Door, Interceptor, changed, listen, unlisten
-from .dtypes import CPU, FLOATING, dtype_of
-from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
+from .dtypes import CPU, CPU_KINDS, FLOATING, dtype_of
+from .errors import ArgumentError, AutogradError, MissingKernelError, NoGradFnError, ShapeMismatchError, type_name
 from .executors import executor_for
 from .frontend import front_end_of
 from .held import Slot, hold, note_size, take_apart, tensors_in
@@ -136,6 +136,8 @@ class Operation:
     name = ""
 
     def __init__(self, name: str | None = None) -> None:
+        if name is not None and (not isinstance(name, str) or not name):
+            raise ArgumentError("An operation has a name", expected="a str", found=repr(name), remedy="leave it out for that of the class")
         self.name = name or type(self).name or type(self).__name__.lower()
         if self.name in RECORDS or self.name in ALIASES or self.name in OPERATIONS:
             raise ArgumentError(f"There is an operation '{self.name}' already", expected="a name of its own", found=self.name,
@@ -147,7 +149,8 @@ class Operation:
 
     def execute(self, *primals: Any, **kwargs: Any) -> Any:
         """The value, or values, on arrays."""
-        raise NotImplementedError(f"{type(self).__name__} needs execute(self, *primals, **kwargs)")
+        raise MissingKernelError(f"The operation '{self.name}' computes nothing", expected="execute(self, *primals, **kwargs)",
+                                 found="none", remedy=f"define it in {type(self).__name__}")
 
     def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any, **kwargs: Any) -> Any:
         """The cotangents of the primals from that of the output; `kwargs` are those of the call."""
@@ -194,7 +197,7 @@ def _as_primal(x: Any, front: Any) -> Any:
     if isinstance(x, (list, tuple, dict)) and any([isinstance(leaf, (TensorRef, np.ndarray)) for leaf in leaves(x)]):
         return tree_map(lambda leaf: _as_primal(leaf, front), x)
     array = np.array(x)
-    return x if array.dtype == object else front.over(array)
+    return front.over(array) if array.dtype in CPU_KINDS else x
 
 
 def hand_made(op: Any, inputs: tuple[TensorRef, ...], outputs: Sequence[TensorRef], grad_fn: GradFn) -> ManualEntry:

@@ -563,6 +563,12 @@ class TensorRef:
         values = f"shape={self.shape}" if shown is None else np.array2string(shown, separator=", ")
         return f"{type(self).__name__}({', '.join([values, f'dtype={self.dtype.name}', *place])}{flag})"
 
+    def __format__(self, spec: str) -> str:
+        """As `str`; of one number without dimensions, as that number is written. To print it is not to read it: see `repr`."""
+        data = self._data
+        return format(data.item(), spec) if spec and isinstance(data, (np.ndarray, np.generic)) and not data.ndim else (
+            object.__format__(self, spec))
+
     if TYPE_CHECKING:  # operators, which are installed from the records, as all methods are
 
         def __add__(self, other: Any, /) -> Any: ...

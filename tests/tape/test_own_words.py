@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2] / "autograd_tape"
 NOT_FOR_READERS = {
     "__torch_function__": "the name of a method",
     "empty_strided not supported on quantized tensors": "there are quantized tensors in torchcompat alone",
+    "stft with return_complex=False is deprecated": "a warning of torch's, for its programs",
     "vmap: Attempted to vmap over `mask`": "there is vmap in torchcompat alone",
 }
 RAISED_AS_THEY_ARE = {

@@ -223,7 +223,7 @@ MISUSE = {
     "bind a result": lambda tape, x: at.cpu_executor().bind(x * 1.0, [1.0]), "OpSpec of nothing": lambda tape, x: at.OpSpec("sum", None),
     "bind a declared result": lambda tape, x: at.cpu_executor().bind(evaluated(at.OpSpec("neg", [x]).output), [1.0]),
     "evaluate": lambda tape, x: at.cpu_executor().evaluate(3), "replay": lambda tape, x: (x * 1.0, tape.to_graph().replay("a")),
-    "accumulate_cotangent": lambda tape, x: at.accumulate_cotangent({}, 3, 1.0),
+    "Operation, no name": lambda tape, x: _Doubled(3), "accumulate_cotangent": lambda tape, x: at.accumulate_cotangent({}, 3, 1.0),
     "clip_grad_norm, a word": lambda tape, x: GradManager().clip_grad_norm([x], "1"),
     "clip_grad_norm, another norm": lambda tape, x: GradManager().clip_grad_norm([x], 1.0, None),
     "clip_grad_value, None": lambda tape, x: GradManager().clip_grad_value([x], None),
@@ -257,6 +257,7 @@ OTHER_MISUSE = {
     "a leaf in place": (AutogradError, lambda x, y: x.mul_(2.0)), "a view of a leaf in place": (AutogradError, lambda x, y: x[0].mul_(2.0)),
     "one place": (AutogradError, lambda x, y: F.expand(TensorRef.of([1.0]), (3,)).mul_(2.0)),
     "shared memory": (AutogradError, lambda x, y: (m := TensorRef.of([1.0, 2.0, 3.0]), m[1:].mul_(m[:-1]))),
+    "an Operation that computes nothing": (NotImplementedError, lambda x, y: Operation(f"nothing_at_{id(x)}")(x)),
     "a complex cotangent": (DTypeError, lambda x, y: backward(x * 1.0, grad_outputs=np.ones(2, complex))),
     "a complex cotangent, recorded": (DTypeError, lambda x, y: grad(x * 1.0, [x], create_graph=True, grad_outputs=np.ones(2, complex))),
     "a complex gradient": (DTypeError, lambda x, y: GradManager().set_grad(x, np.ones(2, complex))),
@@ -454,6 +455,29 @@ class TestTraces:
         assert t.refresh_graph_values() == 6.0
 
 
+def test_a_number_is_written_as_one() -> None:
+    x = leaf(1.0, 2.0)
+    assert f"{x[1]:.2f} {F.argmax(x):3d} {x * 1.0}" == f"2.00   1 {x * 1.0!r}"
+    assert at.grad(lambda x: F.sum(x) if f"{x[0]:.1f}" == "1.0" else x[0])(np.array([1.0, 2.0])).tolist() == [1.0, 1.0]
+    for wrong in (x, TensorRef.declare((), "float64")):
+        with pytest.raises(TypeError, match="unsupported format string"):
+            f"{wrong:.2f}"
+
+
+def test_words_go_through_an_operation() -> None:
+    class Named(Operation):
+        def execute(self, x: np.ndarray, name: str) -> np.ndarray:
+            return x * len(name)
+
+        def vjp_rule(self, primals: tuple, cotangent: Any, output: Any) -> tuple:
+            return cotangent * len(primals[1]), None
+
+    x = leaf(1.0, 2.0)
+    assert backward(F.sum(Named("named_here")(x, "abc")))[x].tolist() == [3.0, 3.0]
+
+
 def test_an_error_says_all() -> None:
+    assert str(AutogradError("It failed", found="b")) == "It failed. Found b." and str(AutogradError("It failed", expected="a")) == (
+        "It failed. Expected a.")
     error = AutogradError("It failed", expected="a", found="b", remedy="do c")
     assert str(error) == "It failed. Expected a, found b. To fix it, do c."

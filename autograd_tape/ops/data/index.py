@@ -522,7 +522,8 @@ def _array(F: Functions, item: Any) -> Any:
     elif isinstance(item, str):
         raise ArgumentError("new(): invalid data type 'str'", expected="an index", found="str", remedy="index with numbers or tensors")
     else:
-        raise IndexRangeError(_INVALID.format(type(item).__name__), found=type(item).__name__)
+        raise IndexRangeError(_INVALID.format(type(item).__name__), expected="an index", found=type(item).__name__,
+                              remedy="index with numbers, ranges or tensors")
     if array.dtype != bool and array.dtype != np.int64:
         array = array.astype(np.int64)
     return array, source
