@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .annotations import Fn, Keywords
 from .errors import ArgumentError
 
 
@@ -53,7 +54,7 @@ def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
     raise argparse.ArgumentTypeError(f"inputs of dtype {dtype} cannot be drawn; use a float, int or bool dtype")
 
 
-def find_function(text: str) -> Callable[..., Any]:
+def find_function(text: str) -> Fn:
     """The function named by `module:function`, or an operation by `F:name`."""
     module, _, path = text.partition(":")
     if not module or not path:
@@ -65,7 +66,7 @@ def find_function(text: str) -> Callable[..., Any]:
             return getattr(F, path)
         if os.getcwd() not in sys.path:
             sys.path.insert(0, os.getcwd())
-        found: Any = importlib.import_module(module)
+        found = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
     except Exception as error:  # importing a module runs it, and so may raise anything
@@ -91,7 +92,7 @@ def _check(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: 
     return 0 if report.ok else 1
 
 
-def _show(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
+def _show(function: Fn, inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
     from .show import record
 
     tape = record(function, inputs, measure=options.measure)
@@ -101,11 +102,11 @@ def _show(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: a
     return 0
 
 
-def _plan(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
+def _plan(function: Fn, inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
     from .sharding.planning import HERE, plan, plot, sweep
 
     machine = HERE if options.network is None else HERE.network(*options.network)
-    how: dict[str, Any] = {"inputs": options.shapes, "params": dict(options.params), "wrt": options.wrt, "backward": not options.forward,
+    how: Keywords = {"inputs": options.shapes, "params": dict(options.params), "wrt": options.wrt, "backward": not options.forward,
                            "machine": machine}
     print(plan(function, options.mesh, **how))
     if options.plot:

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .annotations import Values
 from . import hooks  # noqa: F401  # methods of tensors
 from .callable import be_callable
 from .dtypes import CPU
@@ -32,7 +33,7 @@ from .walk import Walk, chosen
 # -- the specification's interface ------------------------------------------------------------------------------------
 
 
-def _several(given: Any) -> Any:
+def _several(given: Sequence[Values] | None) -> Any:
     """One tensor, array or number as a list of it; a list, or None, as it is."""
     return [given] if isinstance(given, (TensorRef, np.ndarray, np.generic, int, float, complex)) else given
 
@@ -53,7 +54,7 @@ class Gradients(dict[int, Any]):
 
     __slots__ = ()
 
-    def __getitem__(self, key: TensorRef | int) -> Any:
+    def __getitem__(self, key: TensorRef | int) -> np.ndarray:
         return super().__getitem__(_key(key))
 
     def __setitem__(self, key: TensorRef | int, gradient: Any) -> None:
@@ -65,16 +66,16 @@ class Gradients(dict[int, Any]):
     def __contains__(self, key: object) -> bool:
         return super().__contains__(_key(key))
 
-    def get(self, key: TensorRef | int, default: Any = None) -> Any:
+    def get(self, key: TensorRef | int, default: object = None) -> Any:
         """The gradient of a tensor, or `default`."""
         return super().get(_key(key), default)
 
-    def pop(self, key: TensorRef | int, *default: Any) -> Any:
+    def pop(self, key: TensorRef | int, *default: object) -> Any:
         """Takes the gradient of a tensor out."""
         return super().pop(_key(key), *default)
 
 
-def _key(key: Any) -> Any:
+def _key(key: Any) -> int:
     return key.id if isinstance(key, TensorRef) else key
 
 
@@ -103,7 +104,7 @@ class BackwardOptions:
                                 found=type_name(self.grad_outputs), remedy="pass grad_outputs=[...]")
 
 
-def tensors_of(given: Any, function: str, what: str = "tensors") -> list[TensorRef]:
+def tensors_of(given: Sequence[object] | TensorRef | list[TensorRef], function: str, what: str = "tensors") -> list[TensorRef]:
     """A tensor, or several, as a list.
 
     Raises:
@@ -249,7 +250,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
 
 
 def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-             options: BackwardOptions | Sequence[Any] | None = None, grad_outputs: Sequence[Any] | None = None) -> Gradients:
+             options: BackwardOptions | Sequence[object] | None = None, grad_outputs: Sequence[np.ndarray] | None = None) -> Gradients:
     """Gradients of one output, or of several with custom cotangents, with respect to all leaves (or `options.inputs`).
 
     They are returned, and added to the `.grad` of the leaves, as `tensor.backward()` does it.

@@ -23,7 +23,7 @@ def be_callable(name: str, function: Callable[..., Any]) -> None:
         __all__ = property(lambda self: (function.__name__,), lambda self, names: None)
         __doc__ = property(lambda self: f"{name}(...) calls the function below.\n\nThe module: {text}")
 
-        def __reduce__(self) -> Any:
+        def __reduce__(self) -> tuple[object, ...]:
             return import_module, (self.__name__,)
 
     module: Any = sys.modules[name]

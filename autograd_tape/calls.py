@@ -20,15 +20,20 @@ from __future__ import annotations
 import contextlib
 import inspect
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable, Iterator, Sequence
 
+from .annotations import Arguments, Fn, Keywords
 from . import modes
 from .codegen import execute
 from .errors import AutogradError
 from .modes import recordings
 from .locks import fork_safe_lock
 from .tensor import TensorRef
+
+if TYPE_CHECKING:
+    from .frontend import Frontend
+    from .record import Record
 
 ORDER = (
     "function",                                # __torch_function__ of modes and subclasses
@@ -71,12 +76,12 @@ class Interceptor:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
         return True
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
+    def idle(self, args: tuple[object, ...]) -> bool:
         """Whether it is certain to let a call with these arguments pass, as far as can be told at once. It is then not asked, and where
         all are idle no `Call` is made."""
         return False
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         """The result of a call as the door has it, or NotImplemented; `asked[at:]` are those further in. One who does without a `Call`,
         which costs as much as a small operation, says here what `idle` and `__call__` do."""
         return NotImplemented if self.idle(args) else self(Call(door, args, out, inplace, asked, at))
@@ -176,10 +181,10 @@ class Call:
 
     __slots__ = ("door", "args", "out", "inplace", "_asked", "_at")
 
-    def __init__(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> None:
+    def __init__(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> None:
         self.door, self.args, self.out, self.inplace, self._asked, self._at = door, args, out, inplace, asked, at
 
-    def proceed(self, args: tuple[Any, ...] | None = None) -> Any:
+    def proceed(self, args: tuple[object, ...] | None = None) -> Any:
         """What the interceptors further in, and at last the operation itself, make of the call, perhaps with other arguments."""
         door, args = self.door, self.args if args is None else args
         result = ask(door, args, self.out, self.inplace, self._asked, self._at) if self._at < len(self._asked) else NotImplemented
@@ -223,14 +228,14 @@ class Call:
         return positional, keywords
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def mapped(function: Callable[[Any], Any], value: object) -> Any:
     """`function` of a tensor, or of those in tuples and lists, in their places."""
     if isinstance(value, TensorRef):
         return function(value)
     return type(value)([mapped(function, x) for x in value]) if value.__class__ is tuple or value.__class__ is list else value
 
 
-def same(value: Any, default: Any) -> bool:
+def same(value: object, default: object) -> bool:
     """Whether an argument is its parameter's default."""
     return value is default or value.__class__ is default.__class__ and value.__class__ in _PLAIN and bool(value == default)
 
@@ -243,7 +248,7 @@ class Parameter:
 
     __slots__ = ("name", "keyword_only", "default", "has_default", "spread")
 
-    def __init__(self, name: str, keyword_only: bool = False, default: Any = ..., spread: str = "") -> None:
+    def __init__(self, name: str, keyword_only: bool = False, default: object = ..., spread: str = "") -> None:
         self.name, self.keyword_only, self.spread = name, keyword_only, spread
         self.has_default, self.default = default is not ..., default
 
@@ -254,7 +259,7 @@ class Parameter:
                    "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else "")
 
 
-def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[str, Any]]:
+def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], Keywords]:
     """(the parameters, the arguments that pass them on, what the defaults are called), as source.
 
     >>> source_of([Parameter("x"), Parameter("dims", spread="*"), Parameter("keep", True, False)])
@@ -269,7 +274,7 @@ def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[s
     return head, call, {f"_default_{p.name}": p.default for p in params if p.has_default}
 
 
-def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+def speller(params: Sequence[Parameter]) -> Callable[..., tuple[Arguments, Keywords]]:
     """A function of the arguments for `params`, as one tuple, that gives them as in a call: see `Door.spelled`.
 
     >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])((3, 0, True))
@@ -329,13 +334,13 @@ class Door:
     at_once = True
     params: Sequence[Parameter]
 
-    def __init__(self, rec: Any, frontend: Any) -> None:
+    def __init__(self, rec: Record, frontend: Frontend) -> None:
         self.rec, self.frontend = rec, frontend
-        self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
+        self._asked: tuple[object, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
         self._public: list[Any] = [None, None]
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place, where they are open to all calls
 
-    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+    def __call__(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """Carries out the operation on `args`, in the order of `params`, unless somebody who listens does."""
         if recordings and (noted := self.noted(args, out, inplace)) is not HERE:
             return noted
@@ -389,11 +394,11 @@ class Door:
         """The operation itself."""
         raise NotImplementedError
 
-    def rest(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def rest(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The operation itself, not on its quiet path."""
         raise NotImplementedError
 
-    def whole(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def whole(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The operation itself, on no quiet path at all."""
         return self.rest(args, out, inplace)
 
@@ -404,7 +409,7 @@ class Door:
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
 
-    def public(self, inplace: bool) -> Callable[..., Any]:
+    def public(self, inplace: bool) -> Fn:
         """The function that leads here."""
         found: Callable[..., Any] = self._public[inplace]
         if found is None:
@@ -418,7 +423,7 @@ class _Elsewhere(Interceptor):
 
     place = ORDER[0]
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
+    def idle(self, args: tuple[object, ...]) -> bool:
         return not any([a.__class__ is not TensorRef and isinstance(a, (TensorRef, tuple, list)) for a in args])
 
     def __call__(self, call: Call) -> Any:
@@ -446,12 +451,12 @@ class Plain(Door):
 
     irregular = unrecorded = True
 
-    def __init__(self, function: Callable[..., Any], frontend: Any) -> None:
-        super().__init__(_Named(function.__name__), frontend)
+    def __init__(self, function: Fn, frontend: Frontend) -> None:
+        super().__init__(cast("Record", _Named(function.__name__)), frontend)
         self.params = [Parameter.of(p) for p in inspect.signature(function).parameters.values()]
         self.function = function
 
-    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def carry_out(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The function itself."""
         given, named = self.spelled(args)
         _thread.inside = self
@@ -460,7 +465,7 @@ class Plain(Door):
         finally:
             _thread.inside = None
 
-    def public(self, inplace: bool) -> Callable[..., Any]:
+    def public(self, inplace: bool) -> Fn:
         """The function that leads here."""
         return self.function
 
@@ -472,7 +477,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
+def passing(function: Fn, frontend: Frontend) -> Fn:
     """Puts a door before a function that makes tensors, or reads them. It begins with ::
 
         if TO_ALL and (found := passed(function, (its, arguments))) is not HERE: return found
@@ -482,7 +487,7 @@ def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
     return function
 
 
-def passed(function: Any, args: tuple[Any, ...]) -> Any:
+def passed(function: Any, args: tuple[object, ...]) -> Any:
     """What those who listen make of a call with these arguments, one for each parameter; HERE where the function itself is to go on."""
     door: Plain = function.door
     if _thread.inside is door:
@@ -503,7 +508,7 @@ def passed(function: Any, args: tuple[Any, ...]) -> Any:
     return HERE
 
 
-def below(function: Any) -> Any:
+def below(function: Any) -> Fn:
     """The function below its door, to be called at once: it is part of another's work."""
     if TO_ALL:
         _thread.inside = function.door

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
+from .annotations import Fn, Keywords
 from . import transforms
 from .backward import BackwardOptions, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
@@ -31,6 +32,9 @@ from .node import edge_of
 from .tape import WEAK_TAPE
 from .tensor import TensorRef, above
 from .tree import children, leaves, rebuild
+
+if TYPE_CHECKING:
+    from .show.tables import Table
 
 OK = "ok"
 Index = tuple[int | str, ...]
@@ -92,11 +96,11 @@ class Report:
         text: str = self.__rich__().text()
         return text
 
-    def print(self, file: Any = None) -> None:
+    def print(self, file: object = None) -> None:
         """Prints the table, by `rich` where it is installed."""
         self.__rich__().print(file)
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> Table:
         head = ["check", "order:", "output", "input", "max abs error:", "max rel error:", "worst at", "analytical:", "numerical:",
                 "verdict"]
         lines = [[r.check, str(r.order), r.output, r.input, f"{r.max_absolute:.3g}", f"{r.max_relative:.3g}", _place(r.worst),
@@ -174,7 +178,7 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     front = front_end_of(*flat, *further.values())
     fronts = [x._front_end if isinstance(x, TensorRef) else front for x in (*flat, *further.values())]
 
-    def on_leaves(*values: Any) -> Any:
+    def on_leaves(*values: TensorRef) -> TensorRef:
         # Each is of the kind that was given: checked are the gradients of tensors that `fn` gets them from.
         own = [front.own(x) if isinstance(x, TensorRef) else x for front, x in zip(fronts, values)]
         tree = rebuild(given, iter(own[:n]))
@@ -197,7 +201,7 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     return report.raise_if_failed() if raise_exception else report
 
 
-def assert_gradients(fn: Callable[..., Any], inputs: Any, **options: Any) -> Report:
+def assert_gradients(fn: Callable[..., Any], inputs: list[np.ndarray], **options: Any) -> Report:
     """Asserts that the gradients of `fn(*inputs)` are right: `check_grad`, whose table the failure shows.
 
     Args:
@@ -214,7 +218,7 @@ def assert_gradients(fn: Callable[..., Any], inputs: Any, **options: Any) -> Rep
     return check_grad(fn, inputs, **{**options, "raise_exception": False}).raise_if_failed()
 
 
-def _as_function(module: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+def _as_function(module: Any) -> tuple[Fn, Keywords]:
     """(a function of parameters by name and of inputs, the parameters) of a module such as torch has, in double precision. The module
     itself is left alone."""
     module = copy.deepcopy(module).double()
@@ -222,7 +226,7 @@ def _as_function(module: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
               for name, parameter in part._parameters.items() if parameter is not None}
     parameters = {path: table[name] for path, (table, name) in owners.items()}
 
-    def function(given: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    def function(given: Keywords, *args: object, **kwargs: object) -> Any:
         try:
             for path, (table, name) in owners.items():
                 table[name] = given[path]
@@ -242,7 +246,7 @@ def _names(tree: Any, path: str = "") -> list[str]:
     return [name for key, x in below.items() for name in _names(x, f"{path}[{key!r}]" if path else str(key))]
 
 
-def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
+def _prepare(inputs: Sequence[object]) -> tuple[list[Any], list[int]]:
     values: list[Any] = []
     where: list[int] = []
     for i, x in enumerate(inputs):
@@ -271,7 +275,7 @@ def _call(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int],
     return refs, _outputs(fn(*args))
 
 
-def _outputs(result: Any) -> list[TensorRef]:
+def _outputs(result: TensorRef) -> list[TensorRef]:
     """The floating-point tensors of a result; ArgumentError where there is none."""
     outputs = leaves(result)
     for output in outputs:
@@ -286,7 +290,7 @@ def _outputs(result: Any) -> list[TensorRef]:
     return found
 
 
-def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> list[np.ndarray]:
+def _evaluate(fn: Fn, values: Sequence[np.ndarray], where: Sequence[int]) -> list[np.ndarray]:
     return [array_of(o).copy() for o in _call(fn, values, where, False)[1]]
 
 
@@ -300,7 +304,7 @@ def _real_shape(x: TensorRef) -> tuple[int, ...]:
     return (*x.shape, 2) if x.dtype.is_complex else tuple(x.shape)
 
 
-def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float,
+def _numerical(fn: Fn, values: list[Any], where: Sequence[int], eps: float,
                outputs: Sequence[TensorRef]) -> list[list[np.ndarray]]:
     """[output][input] -> Jacobian of shape (output size, input size), a complex element counting twice."""
     found = [[np.empty((int(np.prod(_real_shape(o))), _real(values[i]).size)) for i in where] for o in outputs]
@@ -317,7 +321,7 @@ def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], 
     return found
 
 
-def _analytical(outputs: Sequence[TensorRef], refs: Sequence[TensorRef], cotangents: Sequence[np.ndarray]) -> list[Any]:
+def _analytical(outputs: Sequence[TensorRef], refs: Sequence[TensorRef], cotangents: Sequence[np.ndarray]) -> list[np.ndarray | None]:
     """What arrives at each input: an array of whatever shape the formulas gave it, or None."""
     executor = executor_for(CPU)
     engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=front_end_of(*outputs).wrap)
@@ -442,7 +446,7 @@ def _failed(check: str, error: Exception) -> Row:
     return Row(1, "-", "-", nan, nan, None, nan, nan, f"cannot be computed: {error!r}", check)
 
 
-def _of_inputs(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> Callable[..., tuple[TensorRef, ...]]:
+def _of_inputs(fn: Fn, values: Sequence[np.ndarray], where: Sequence[int]) -> Callable[..., tuple[TensorRef, ...]]:
     """The floating-point outputs as a function of the inputs that are differentiated."""
     def function(*xs: Any) -> tuple[TensorRef, ...]:
         args = list(values)
@@ -495,7 +499,7 @@ def _worst(check: str, names: Sequence[tuple[str, str]], found: Sequence[np.ndar
     return attrs.evolve(max(rows, key=lambda r: (r.verdict != OK, r.max_absolute)), check=check)
 
 
-def _batched(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,
+def _batched(fn: Fn, values: list[np.ndarray], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,
              seed: int) -> list[Row]:
     """vmap of values and gradients against a loop, over examples that differ by less than `eps`."""
     of = _transforms_of(front)
@@ -504,7 +508,7 @@ def _batched(fn: Callable[..., Any], values: list[Any], where: Sequence[int], na
     singles = [*[values[i] for i in where], *[_random(rng, o) for o in _evaluate(fn, values, where)]]
     count = next(c for c in range(2, 99) if all(c not in x.shape for x in singles))  # a size that no dimension has by chance
 
-    def both(*args: Any) -> tuple[Any, ...]:
+    def both(*args: TensorRef) -> tuple[TensorRef, ...]:
         outputs, pullback = of.vjp(function, *args[:n])
         return (*outputs, *pullback(tuple(args[n:])))
 
@@ -525,7 +529,7 @@ def _batched(fn: Callable[..., Any], values: list[Any], where: Sequence[int], na
     return rows
 
 
-def _laid_out(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], seed: int) -> list[Row]:
+def _laid_out(fn: Fn, values: list[np.ndarray], where: Sequence[int], names: Sequence[str], seed: int) -> list[Row]:
     """Values and gradients where one input or cotangent lies in memory in another way."""
     rng = np.random.default_rng(seed)
     n = len(where)

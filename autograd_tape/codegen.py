@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import linecache
-from typing import Any
+
+from .annotations import Fn, Keywords
 
 
 
-def execute(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
+def execute(source: str, name: str, filename: str, namespace: Keywords) -> Fn:
     """Compiles `source` as `filename` in `namespace`; returns what it defines as `name`."""
     code = compile(source, filename, "exec")
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

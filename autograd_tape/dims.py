@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,7 +46,7 @@ def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Shape | None:
     return axes
 
 
-def expand_reduced(F: Functions, grad: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
+def expand_reduced(F: Functions, grad: Values, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
     """The gradient of a reduction's result spread over the dimensions that were reduced."""
     if dim is None:
         return F.expand(grad, shape)

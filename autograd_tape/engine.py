@@ -12,11 +12,11 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .annotations import Functions
+from .annotations import Fn, Functions, Keywords, Values
 from . import ownership
 from .dtypes import SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
@@ -26,11 +26,14 @@ from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import data_of
 from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef, above, foreign
 
+if TYPE_CHECKING:
+    from .nodes import MulBackward0
+
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
 _ndarray = np.ndarray
 
-_NOTHING: dict[str, Any] = {}
+_NOTHING: Keywords = {}
 
 ON_TENSORS: set[type] = set()
 """The classes of buffers that executors do not compute with, but the front end: there entries use the formulas that work on tensors."""
@@ -51,7 +54,7 @@ observers: list[Callable[..., Any]] = []
 """Who looks at each entry's computation: called with (entry, cotangent, a function that computes the gradients), the last one outermost."""
 
 
-def _observer() -> Callable[..., Any] | None:
+def _observer() -> Fn | None:
     watch = None
     for each in observers:
         watch = each if watch is None else _around(each, watch)
@@ -252,7 +255,7 @@ class Engine(_Pass):
                 if isinstance(key, tuple):
                     self.wanted.setdefault(key[0], []).append(key)
 
-    def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
+    def run(self, roots: Sequence[tuple[object, object]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
         before = _running.engines
         _running.engines = (*before, self) if before else (self,)
@@ -342,7 +345,7 @@ class Engine(_Pass):
         target = edge.entry if edge._tag == 2 else edge
         return self.needed is None or target in self.needed or target in self.wanted
 
-    def reaches(self, target: Any) -> bool:
+    def reaches(self, target: TensorRef | MulBackward0) -> bool:
         """Whether an entry or leaf lies behind the roots."""
         if self._reached is None:
             self._reached = {*self._leaf_uses(self._roots), *_entries_behind([edge for edge, _ in self._roots])}
@@ -357,7 +360,7 @@ class Engine(_Pass):
                 uses[edge] = uses.get(edge, 0) + 1
         return uses
 
-    def _leaf_done(self, leaf: Any, waiting: dict[Any, int], leaves: dict[Any, list[Any]]) -> None:
+    def _leaf_done(self, leaf: Any, waiting: dict[TensorRef, int], leaves: dict[Any, list[Any]]) -> None:
         """Counts a contribution; finishes the leaf with the last one."""
         waiting[leaf] -= 1
         if not waiting[leaf] and leaf in leaves:
@@ -368,7 +371,7 @@ class Engine(_Pass):
     def _tensor(self, g: Any) -> Any:
         return g if self.create_graph or g is None or self.wrap is None else self.wrap(g)
 
-    def _buffer(self, g: Any) -> Any:
+    def _buffer(self, g: TensorRef | None) -> Values | None:
         return g if self.create_graph or not isinstance(g, TensorRef) else data_of(g)
 
     def _before_tensor(self, entry: TapeEntry, grad: Any) -> Any:
@@ -388,7 +391,7 @@ class Engine(_Pass):
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
 
-    def _look_at_root(self, edge: Edge, grad: Any) -> None:
+    def _look_at_root(self, edge: Edge, grad: Values) -> None:
         """Hooks of a lone root run even where nothing that is asked for lies behind it, as in torch."""
         if edge._tag == 1:
             if edge not in self.needed:  # type: ignore[operator]
@@ -408,7 +411,7 @@ class Engine(_Pass):
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
 
-    def _after(self, entry: TapeEntry, grads: Sequence[Any], grad: Any) -> Sequence[Any]:
+    def _after(self, entry: TapeEntry, grads: Sequence[object], grad: Any) -> Sequence[Any]:
         """The entry's own hooks, after it."""
         inputs = tuple(self._tensor(g) for g in grads)
         outputs = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
@@ -420,7 +423,7 @@ class Engine(_Pass):
 
     # -- only what is asked for -----------------------------------------------------------------------------------
 
-    def _needed(self, roots: Sequence[Any]) -> set[Any]:
+    def _needed(self, roots: Sequence[object]) -> set[Any]:
         """The entries that lead to a captured one, and captured leaves."""
         assert self.capture is not None
         wanted_leaves = {c for c in self.capture if not isinstance(c, tuple) and c._tag == 1}
@@ -450,14 +453,14 @@ class Engine(_Pass):
             if WATCHED and (self.capture is None or self.runs_captured):
                 self.leaf_accumulated(leaf, g)
 
-    def leaf_accumulated(self, leaf: Any, g: Any) -> None:
+    def leaf_accumulated(self, leaf: TensorRef, g: Any) -> None:
         """Hooks of a leaf's node, after its gradient was accumulated."""
         node = getattr(leaf, "_info", NOTHING).node_hooks
         if node is not None:
             for hook in list(node.post.values()):
                 hook((), (self._tensor(g),))
 
-    def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
+    def _leaf_hooks(self, leaf: TensorRef, g: Any) -> Any:
         info = getattr(leaf, "_info", NOTHING)
         for hook in list((info.hooks or {}).values()):
             given = self._tensor(g)
@@ -474,7 +477,7 @@ class Engine(_Pass):
 
 
 
-def replaced(given: Any, result: Any, hook: Any) -> Any:
+def replaced(given: Any, result: Any, hook: Fn) -> TensorRef:
     """What a hook returned for the gradient it was given; an error where it is no gradient of the same kind."""
     if given is None:
         raise AutogradError("can't replace a None gradient with a non-None value", expected="None", found=type(result).__name__,
@@ -493,7 +496,7 @@ def replaced(given: Any, result: Any, hook: Any) -> Any:
     return result
 
 
-def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, ...]:
+def all_replaced(given: tuple[object, ...], result: Sequence[TensorRef | None], hook: Fn) -> tuple[TensorRef | None, ...]:
     """What a hook of an entry returned for the gradients it was given."""
     if not isinstance(result, tuple):
         if len(given) == 1 and isinstance(result, TensorRef):
@@ -550,7 +553,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
     roots = [(edge_of(o), cotangent_of(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
     found: dict[Any, Any] = {}
 
-    def keep(leaf: Any, g: Any, owned: bool) -> None:
+    def keep(leaf: TensorRef, g: Any, owned: bool) -> None:
         found[leaf] = g if create_graph else given_out(leaf, g, owned)
 
     plain = ends_in([edge for edge, _ in roots], keys)
@@ -569,7 +572,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
     return [found.get(x) for x in inputs]
 
 
-def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
+def given_out(leaf: TensorRef, g: np.ndarray, owned: bool) -> np.ndarray:
     """The gradient of a leaf as the caller of a pass gets it: memory that nobody else has. (What the pass made of several inputs may be
     one buffer.)"""
     if g.__class__ in ON_TENSORS:

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """What messages call the type of an argument.
 
     >>> import numpy as np

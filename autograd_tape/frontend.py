@@ -7,11 +7,12 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .annotations import Fn
 from . import views
 from .calls import passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
@@ -29,6 +30,10 @@ from .record import Param, Record, registered
 from .tensor import BUFFERS, LEAF, TensorRef, above, leaf_node
 from .version import Version
 from .views import unwatched_view
+
+if TYPE_CHECKING:
+    from .dtypes import DType
+    from .tensor import _Leaf
 
 
 class Frontend:
@@ -55,9 +60,9 @@ class Frontend:
         TapeEntry.front_end = self
         if "_front_end" not in vars(tensor_class):  # another for the same class is an executor's, or a test's
             tensor_class._front_end = self
-        self.functions: dict[str, Callable[..., Any]] = {}
-        self.methods: dict[str, Callable[..., Any]] = {}
-        self.entrances: dict[tuple[str, bool | str], Callable[..., Any]] = {}
+        self.functions: dict[str, Fn] = {}
+        self.methods: dict[str, Fn] = {}
+        self.entrances: dict[tuple[str, bool | str], Fn] = {}
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
@@ -66,7 +71,7 @@ class Frontend:
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
         register_quiet_sets(self.half_namespace, {**HALF_SETS, **RESULT_KINDS}, below=True)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Fn:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
@@ -93,7 +98,7 @@ class Frontend:
             self.functions[name] = found
         return found
 
-    def bind_function(self, rec: Record, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def bind_function(self, rec: Record, inner: Fn | None = None) -> Fn:
         """The function of an irregular operation; with `inner`, its method or its in-place variant."""
         return irregular_function(rec, self, inner)
 
@@ -101,11 +106,11 @@ class Frontend:
         """(module, name there) of the function `name` of an operation, by which it is shown and pickled."""
         return self.module, name
 
-    def passing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def passing(self, function: Fn) -> Fn:
         """A function that makes tensors, or reads them, with a door before it."""
         return passing(function, self)
 
-    def below(self, general: Any, inplace: bool) -> Callable[..., Any]:
+    def below(self, general: Any, inplace: bool) -> Fn:
         """The entrance of a regular operation below the door: its quiet path, and `general.rest` where that ends."""
         key = general.rec.name, inplace
         found = self.entrances.get(key)
@@ -115,7 +120,7 @@ class Frontend:
                                            make(self, self.below_namespace, general.rest))
         return found
 
-    def half(self, general: Any) -> Callable[..., Any]:
+    def half(self, general: Any) -> Fn:
         """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
         `general.whole` where that ends."""
         key = general.rec.name, "half"
@@ -187,19 +192,19 @@ class Frontend:
         """What a list of outputs is returned in."""
         return tuple
 
-    def conjugate(self, x: Any) -> Any:
+    def conjugate(self, x: TensorRef) -> TensorRef:
         """`conj` of a complex tensor."""
         return self.function("conj_physical")(x)
 
-    def values_of(self, t: Any) -> Any:
+    def values_of(self, t: Any) -> np.ndarray:
         """The elements of a tensor of a special kind as an array."""
         return t._data
 
-    def stored(self, target: TensorRef, result: Any) -> Any:
+    def stored(self, target: TensorRef, result: object) -> Any:
         """What the memory of a tensor of a special kind must hold for its elements to be `result`."""
         return result
 
-    def wrap(self, array: Any, k: Kind | None = None, node: Any = None) -> Any:
+    def wrap(self, array: Any, k: Kind | None = None, node: object = None) -> Any:
         """A new tensor over a buffer."""
         t = object.__new__(self.Tensor)
         if k is None:
@@ -208,12 +213,12 @@ class Frontend:
         t._v = t._base = None
         return t
 
-    def over(self, array: Any, *, requires_grad: bool = False) -> Any:
+    def over(self, array: np.ndarray, *, requires_grad: bool = False) -> TensorRef:
         """A leaf over an array, whose memory it shares; as `TensorRef.over`."""
         t = TensorRef.over(array, requires_grad=requires_grad)
         return t if self.Tensor is TensorRef else self.wrap(t._data, t._k, t._node)
 
-    def own(self, t: Any) -> Any:
+    def own(self, t: TensorRef) -> Any:
         """A tensor of any front end, or an array, as one of this: the same values, with the same history."""
         if not isinstance(t, TensorRef):
             return self.wrap(np.asarray(t))
@@ -225,13 +230,13 @@ class Frontend:
         result._v, result._base = Version.of(t), t._base
         return result
 
-    def bare_output(self, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> Any:
+    def bare_output(self, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> TensorRef:
         """A saved output as a tensor without history: of what an entry saved of it, in the place of whose kind there may be a handle."""
         t = self.wrap(data, k if isinstance(k, Kind) else k._k)
         t._v = version
         return t
 
-    def saved_output(self, node: TapeEntry, nr: int, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> Any:
+    def saved_output(self, node: TapeEntry, nr: int, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> TensorRef:
         """A saved output as a tensor with its history, for gradients of gradients."""
         t = self.bare_output(data, version, number, k)
         t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
@@ -239,7 +244,7 @@ class Frontend:
 
     # -- the general path's questions -------------------------------------------------------------------------------
 
-    def coerce(self, p: Param, value: Any) -> Any:
+    def coerce(self, p: Param, value: object) -> Any:
         """`value` as an argument for `p`: arrays become tensors."""
         if isinstance(value, np.ndarray) and p.is_tensor:
             # A copy, for the caller may change theirs while the gradient still needs it.
@@ -279,7 +284,7 @@ class Frontend:
             device = CPU
         return device, executor_for(device)
 
-    def fit(self, g: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    def fit(self, g: TensorRef, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A gradient with the shape and dtype of its input: broadcasting undone, dtype restored."""
         if tuple(g.shape) != shape:
             g = self.reduce_to_shape(g, shape)
@@ -301,7 +306,7 @@ class Frontend:
 
     link_view = staticmethod(views.link_view)
 
-    def leaf_node(self, t: TensorRef, requires_grad: bool) -> Any:
+    def leaf_node(self, t: TensorRef, requires_grad: bool) -> _Leaf | None:
         """What `_node` holds for a tensor that was just made; an error where it is to require grad and cannot."""
         try:
             return leaf_node(t._k.dtype, requires_grad)
@@ -312,7 +317,7 @@ class Frontend:
         """What the memory of a tensor of a special kind must go through to become its elements, or back: a function of an array, or of
         a tensor and this front end. None where nothing."""
 
-    def restored(self, fresh: Any, bits: Any) -> Any:
+    def restored(self, fresh: object, bits: object) -> Any:
         """A view made anew of a changed base, with the bits it had."""
         return fresh
 
@@ -410,16 +415,16 @@ class Frontend:
         views.rebase(self, target, node)
 
 
-def _called(kernel: Callable[..., Any], *operands: Any) -> Any:
+def _called(kernel: Fn, *operands: object) -> Any:
     """A kernel that the worker pool does not share."""
     return kernel(*operands)
 
 
-def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:
+def _spread(function: Fn, rec: Record) -> Fn:
     """A method that takes its list parameter as one argument or as several."""
     name = rec.varargs
 
-    def method(self: Any, *sizes: Any, **kwargs: Any) -> Any:
+    def method(self: TensorRef, *sizes: object, **kwargs: object) -> Any:
         if len(sizes) == 1 and sizes[0].__class__ is not int:
             return function(self, *sizes, **kwargs)
         if not sizes and name in kwargs:
@@ -431,13 +436,13 @@ def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:
     return method
 
 
-def _or_numpys(function: Callable[..., Any], name: str, rec: Record) -> Callable[..., Any]:
+def _or_numpys(function: Fn, name: str, rec: Record) -> Fn:
     """A method that is NumPy's function of that name where its arguments are not the record's."""
     words = {p.name for p in rec.params} | {"out"}
     least = len([p for p in rec.params[1:] if p.default is None and p.name != rec.varargs])
     most = None if rec.varargs else len([p for p in rec.params[1:] if not p.keyword_only])
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: TensorRef, *args: object, **kwargs: object) -> Any:
         if kwargs.keys() <= words and len(args) + len(kwargs) >= least and (most is None or len(args) <= most):
             return function(self, *args, **kwargs)
         return above.numpys(name, self, args, kwargs)
@@ -447,9 +452,9 @@ def _or_numpys(function: Callable[..., Any], name: str, rec: Record) -> Callable
     return method
 
 
-def _as_function(callable_: Callable[..., Any]) -> Callable[..., Any]:
+def _as_function(callable_: Callable[..., Any]) -> Fn:
     """A plain function, which binds as a method, over any callable."""
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         return callable_(*args, **kwargs)
 
     method.__doc__ = callable_.__doc__
@@ -462,7 +467,7 @@ def device_yields(device: Device, tensors: Sequence[TensorRef]) -> bool:
                                      or any(t._k.device.type == "mesh" for t in tensors))
 
 
-def kind_dtype(dtype: np.dtype) -> Any:
+def kind_dtype(dtype: np.dtype) -> DType:
     """The DType of a NumPy dtype."""
     return CPU_KINDS[dtype].dtype
 
@@ -492,8 +497,8 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     Each is a stub that compiles the operation when first called and puts the compiled function in its own place. (A class-level
     `__getattr__` would do the same more simply, but makes the interpreter give up its fast attribute access for the class.)
     """
-    def stub(attribute: str, name: str, get: Callable[..., Any] = lambda attribute, name: frontend.method(name)) -> Callable[..., Any]:
-        def method(*args: Any, **kwargs: Any) -> Any:
+    def stub(attribute: str, name: str, get: Fn = lambda attribute, name: frontend.method(name)) -> Fn:
+        def method(*args: object, **kwargs: object) -> Any:
             function = get(attribute, name)
             setattr(tensor_class, attribute, function)
             return function(*args, **kwargs)
@@ -507,8 +512,8 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         if base in RECORDS and attribute not in own:
             setattr(tensor_class, attribute, stub(attribute, name, frontend.operator))
 
-    def reflected(attribute: str, name: str) -> Callable[..., Any]:
-        def method(self: Any, other: Any) -> Any:
+    def reflected(attribute: str, name: str) -> Fn:
+        def method(self: TensorRef, other: float | TensorRef) -> Any:
             try:
                 return frontend.function(name)(other, self)
             except TypeError:
@@ -517,7 +522,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         method.__name__ = method.__qualname__ = attribute
         return method
 
-    def rtruediv(self: Any, other: Any) -> Any:
+    def rtruediv(self: Any, other: Any) -> TensorRef:
         try:
             return frontend.function("mul")(self.reciprocal(), other)  # as torch does it, to the last bit
         except TypeError:
@@ -543,14 +548,14 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 
 
-_RETURN_TYPES: dict[tuple[str, str], Any] = {}
+_RETURN_TYPES: dict[tuple[str, str], object] = {}
 
 
 F = Frontend(TensorRef, "autograd_tape.F")
 """All operations as functions of TensorRefs: `F.add(x, y)`."""
 
 
-def front_end_of(*values: Any) -> Frontend:
+def front_end_of(*values: TensorRef) -> Frontend:
     """Whose tensors results are: those of the front end of the values; where those of `TensorRef` and of another meet, the other's."""
     found = F
     for x in values:

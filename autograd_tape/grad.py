@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .annotations import Values
 from .backward import BackwardOptions, Gradients, deliver, run_backward, tensors_of
 from .callable import be_callable
 from .check import check_grad
@@ -173,7 +174,7 @@ class GradManager:
             if key not in self._refs:
                 refs, lock = self._refs, self._lock
 
-                def forget(dead: Any) -> None:
+                def forget(dead: object) -> None:
                     with lock:
                         if refs.get(key) is dead:
                             del refs[key]
@@ -193,7 +194,7 @@ class GradManager:
                 ref._add_grad(context.grad_tensors[ref])
         return context.grad_tensors
 
-    def accumulate(self, ref: TensorRef, grad: Any) -> None:
+    def accumulate(self, ref: TensorRef, grad: Values) -> None:
         """Adds a gradient, of the tensor's shape, to the tensor's gradient, in the tensor's dtype.
 
         Raises:
@@ -204,7 +205,7 @@ class GradManager:
         with self._lock:
             ref._add_grad(grad if grad.requires_grad else grad._data)
 
-    def get_grad(self, ref: TensorRef) -> Any:
+    def get_grad(self, ref: TensorRef) -> Values | None:
         """The gradient of a tensor as an array, or None: the elements of `ref.grad`. One that was recorded is that tensor itself."""
         return _shown(_check_ref(ref, "get_grad"))
 
@@ -357,7 +358,7 @@ class _Live(MutableMapping[Any, Any]):
         return repr(dict(self))
 
 
-def _scaled(ref: TensorRef, g: TensorRef, factor: float) -> Any:
+def _scaled(ref: TensorRef, g: TensorRef, factor: float) -> TensorRef:
     """`g * factor`, of what has no history in double precision, rounded once: the factor may be less than the dtype can hold."""
     if g.requires_grad:
         return g * factor
@@ -388,7 +389,7 @@ def _norm(arrays: Sequence[np.ndarray], p: float) -> float:
 
 
 def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Executor | None = None,
-         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False, **options: Any) -> Any:
+         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False, **options: bool) -> Any:
     """Gradients of a tensor; or, called with a function, the function's gradient function.
 
     `grad(output, inputs)` gives the gradients of `output`, one tensor or several, with respect to `inputs`, in their order; None where an

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from .annotations import Keywords
 from .calls import Call, Door, Interceptor
 from .dtypes import DType, Device
 from .errors import AutogradError
@@ -312,7 +313,7 @@ _KEPT: set[type] = {bool, int, float, complex, str, type(None), slice, type(...)
 """What holds nothing that may change behind a tape's back, and needs no copy."""
 
 
-def as_it_is(value: Any) -> Any:
+def as_it_is(value: object) -> Any:
     """An argument as it is now: lists, dicts and arrays may change."""
     if value.__class__ in _KEPT:
         return value
@@ -346,7 +347,7 @@ class _Holding(Interceptor):
 HOLDING = _Holding()
 
 
-def tensors_in(tree: Any) -> list[TensorRef]:
+def tensors_in(tree: object) -> list[TensorRef]:
     """The tensors in nested tuples, lists and dicts."""
     if isinstance(tree, TensorRef):
         return [tree]
@@ -369,7 +370,7 @@ def take_apart(rec: Record, args: Sequence[Any], kwargs: dict[str, Any], positio
     names = [p.name for p in rec.params]
     tensors: list[TensorRef] = []
 
-    def stored(value: Any) -> Any:
+    def stored(value: object) -> object:
         if isinstance(value, TensorRef):
             tensors.append(value)
             return Slot(len(tensors) - 1)
@@ -397,15 +398,15 @@ def take_apart(rec: Record, args: Sequence[Any], kwargs: dict[str, Any], positio
     return {**arguments, **_mapped(stored, given)}, tensors
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     return bool(a == b) if not isinstance(b, (np.ndarray, TensorRef)) else False
 
 
-def put_together(arguments: dict[str, Any], tensors: Sequence[TensorRef]) -> tuple[dict[str, Any], list[TensorRef]]:
+def put_together(arguments: Keywords, tensors: Sequence[TensorRef]) -> tuple[Keywords, list[TensorRef]]:
     """The inverse of `take_apart`: the arguments with tensors in the slots, and the tensors that have none."""
     taken: set[int] = set()
 
-    def filled(value: Any) -> Any:
+    def filled(value: bool | float | Slot | None) -> object:
         if isinstance(value, Slot):
             taken.add(value.index)
             return tensors[value.index]
@@ -415,7 +416,7 @@ def put_together(arguments: dict[str, Any], tensors: Sequence[TensorRef]) -> tup
     return found, [t for i, t in enumerate(tensors) if i not in taken]
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def _mapped(function: Callable[[Any], Any], value: object) -> Any:
     """`function` on a value, or on what a container holds."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*[_mapped(function, x) for x in value])
@@ -441,7 +442,7 @@ class Held:
         """Forgets everything."""
         self.operations: list[Operation] = []
         self.reads: list[Read] = []
-        self.collectives: list[tuple[int, Any]] = []  # of sharded tensors, with an id before that of the operation that needed it
+        self.collectives: list[tuple[int, object]] = []  # of sharded tensors, with an id before that of the operation that needed it
         self.sources: dict[int, tuple[TensorRef, bool]] = {}  # from id to the tensor and whether it is a variable
         self.initial = Copies()
         self.plain: dict[int, TapeEntry] = {}
@@ -568,7 +569,7 @@ class Held:
         return operation
 
     def _entry(self, tape: Tape, op: Record | str, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...],
-               arguments: dict[str, Any], nodes: Sequence[Any] | None) -> TapeEntry:
+               arguments: Keywords, nodes: Sequence[Any] | None) -> TapeEntry:
         """The entry that the call made, or one that stands for it."""
         for made in [o.creator for o in outputs] if nodes is None else [made_by(nodes)]:
             if made is not None and tape._entries.get(made.id) is made and made.id not in self._claimed:
@@ -596,7 +597,7 @@ class Held:
 
     def moved(self) -> dict[int, tuple[tuple[str, Any], ...]]:
         """From the ids of entries to what was moved between devices for them: ("forward" or "backward", `sharding.Collective`)."""
-        found: dict[int, list[tuple[str, Any]]] = {}
+        found: dict[int, list[tuple[str, object]]] = {}
         entries, ids = [o.entry for o in self.operations], sorted([o.entry.id for o in self.operations])
         for before, collective in self.collectives:
             if (at := bisect_right(ids, before)) < len(ids):

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .annotations import Fn
 from .errors import ArgumentError, AutogradError, NoGradError
 from .node import Hooks, NoGradView, RemovableHandle
 from .tensor import LEAF, TensorRef, info_of, table_of
@@ -51,7 +52,7 @@ def hooks_after(tensor: TensorRef) -> dict[int, Any]:
     return table_of(tensor, "post_accumulate")
 
 
-def _checked(hook: Any) -> Callable[..., Any]:
+def _checked(hook: Fn) -> Fn:
     if not callable(hook):
         raise ArgumentError("A hook is called with the gradient", expected="a callable", found=type(hook).__name__,
                             remedy="pass hook(grad)")

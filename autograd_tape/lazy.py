@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .annotations import Fn, Keywords
 from .calls import Call, Door, Interceptor, listen, unlisten
 from .dtypes import CPU, CPU_KINDS, Device
 from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
@@ -60,10 +61,10 @@ class ExecutorFrontend(Frontend):
             found = self.functions[name] = self.bind_function(rec) if irregular else self._general(rec)
         return found
 
-    def _general(self, rec: Record, inplace: bool = False) -> Any:
+    def _general(self, rec: Record, inplace: bool = False) -> Fn:
         general = General(rec, self)
 
-        def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        def function(*args: object, out: object = None, **kwargs: object) -> Any:
             values = named_arguments(rec, args, kwargs)
             return general(tuple(values[p.name] for p in rec.params), out, inplace)
 
@@ -120,7 +121,7 @@ class OpSpec:
     arguments: dict[str, Any]
     outputs: tuple[TensorRef, ...]
 
-    def __init__(self, op: str, inputs: TensorRef | Sequence[TensorRef], **arguments: Any) -> None:
+    def __init__(self, op: str, inputs: TensorRef | Sequence[TensorRef], **arguments: object) -> None:
         inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
         if not isinstance(inputs, (list, tuple)):
             raise ArgumentError(f"OpSpec takes the inputs of '{op}' in a list", expected="a list of tensors, or one",
@@ -174,7 +175,7 @@ def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str,
     return tuple(tensors_in(function(*positional, **keywords)))
 
 
-def spelled(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any], inplace: bool = False
+def spelled(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: Keywords, inplace: bool = False
             ) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
     """The function of an operation by name, and the positional and keyword arguments of a call."""
     arguments, inputs = put_together(arguments, inputs)
@@ -211,7 +212,7 @@ def spec_of(ref: TensorRef) -> OpSpec | None:
     return None if found is None else found[0]
 
 
-def _origin(ref: TensorRef) -> tuple[str, Sequence[TensorRef], dict[str, Any], Sequence[TensorRef]]:
+def _origin(ref: TensorRef) -> tuple[str, Sequence[TensorRef], Keywords, Sequence[TensorRef]]:
     """(operation, inputs, arguments, outputs) of a tensor without data."""
     spec = spec_of(ref)
     if spec is not None:
@@ -288,7 +289,7 @@ class _Declared(Interceptor):
     def concerns(self, door: Door) -> bool:
         return door.irregular
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
+    def idle(self, args: tuple[object, ...]) -> bool:
         """Whether no argument waits. Where nothing waits at all this listens no more."""
         with self.lock:
             if not self.waiting and self.listens:
@@ -394,7 +395,7 @@ def bindable(ref: TensorRef, array: Any) -> np.ndarray:
     return data.astype(ref._k.np, copy=False)
 
 
-def bind(ref: TensorRef, array: Any) -> TensorRef:
+def bind(ref: TensorRef, array: np.ndarray | list[float | list[int]]) -> TensorRef:
     """Gives a tensor its data: a copy of an array of its shape and dtype, or nested lists.
 
     Outputs of `OpSpec`s follow: they are computed anew from the new data, and so are their gradients. What was computed at once keeps its

@@ -27,7 +27,7 @@ def fork_safe_lock() -> Any:
     return _fork_safe(threading.RLock())
 
 
-def _fork_safe(lock: Any) -> Any:
+def _fork_safe(lock: object) -> Any:
     _locks.add(lock)
     return lock
 

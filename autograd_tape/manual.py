@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .annotations import Functions
+from .annotations import Arguments, Fn, Functions, Keywords, Values
 from .calls import Call, Door, Interceptor, changed, listen, unlisten
 from .dtypes import CPU, CPU_KINDS, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, MissingKernelError, NoGradFnError, ShapeMismatchError, type_name
@@ -26,6 +26,10 @@ from .tensor import TapeId, TensorRef, above, next_id
 from .tree import children, leaves, rebuild, tree_map
 from .views import IN_CUSTOM_FUNCTION, mark
 
+if TYPE_CHECKING:
+    from .frontend import Frontend
+    from .record import Record
+
 
 class ManualEntry(TapeEntry):
     """An entry recorded by hand, with a gradient function of the caller's, or the one registered for the operation's name."""
@@ -38,7 +42,7 @@ class ManualEntry(TapeEntry):
     tape: Any = staticmethod(lambda: None)  # gives the tape that it was recorded on, as long as that lives
     stands_for: int | None = None  # the id that the output had from the entry in whose place this one is
 
-    def _prepared(self) -> tuple[GradFn, tuple[Any, ...]]:
+    def _prepared(self) -> tuple[RecordGradFn | Fn, tuple[TensorRef, ...]]:
         """The gradient function and what was saved for it."""
         if self.saved is None:
             raise freed(self)
@@ -91,7 +95,7 @@ class ManualEntry(TapeEntry):
         return self._cotangents(grad, list(saved), F)
 
 
-def fit_cotangent(F: Functions, grad: Any, primal: TensorRef, position: int, op: str) -> Any:
+def fit_cotangent(F: Functions, grad: Any, primal: TensorRef, position: int, op: str) -> Values:
     """What a hand-written gradient function returned for one input, with the input's shape: summed over what broadcasting
     added; ShapeMismatchError where no broadcasting explains the difference."""
     shape = tuple(primal.shape)
@@ -147,12 +151,12 @@ class Operation:
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
 
-    def execute(self, *primals: Any, **kwargs: Any) -> Any:
+    def execute(self, *primals: object, **kwargs: object) -> Any:
         """The value, or values, on arrays."""
         raise MissingKernelError(f"The operation '{self.name}' computes nothing", expected="execute(self, *primals, **kwargs)",
                                  found="none", remedy=f"define it in {type(self).__name__}")
 
-    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any, **kwargs: Any) -> Any:
+    def vjp_rule(self, primals: Sequence[object], cotangent: object, output: object, **kwargs: object) -> Any:
         """The cotangents of the primals from that of the output; `kwargs` are those of the call."""
         raise NoGradFnError(f"The operation '{self.name}' has no vjp_rule", expected="vjp_rule(self, primals, cotangent, output)",
                             found="none", remedy=f"define it in {type(self).__name__}")
@@ -174,7 +178,7 @@ class Operation:
             tape.held.add(tape, self.name, dict(named) if plain else {"*": args, **named}, before, refs, outputs, {}, False, grad_mode())
         return result
 
-    def _carry_out(self, call: tuple[Any, dict[str, Any]], refs: tuple[TensorRef, ...], front: Any) -> tuple[Any, list[TensorRef]]:
+    def _carry_out(self, call: tuple[Arguments, Keywords], refs: tuple[TensorRef, ...], front: Frontend) -> tuple[Any, list[TensorRef]]:
         """(the result, the tensors in it)"""
         args, kwargs = tree_map(lambda x: array_of(x) if isinstance(x, TensorRef) else x, call)
         result = tree_map(lambda x: front.over(np.asarray(x)), self.execute(*args, **kwargs))
@@ -190,7 +194,7 @@ class Operation:
         return result, outputs
 
 
-def _as_primal(x: Any, front: Any) -> Any:
+def _as_primal(x: TensorRef | list[TensorRef] | None, front: Frontend) -> Any:
     """An argument of an operation of one's own: numbers are tensors; None, and lists with tensors in them, stay."""
     if x is None or isinstance(x, TensorRef):
         return x
@@ -200,7 +204,7 @@ def _as_primal(x: Any, front: Any) -> Any:
     return front.over(array) if array.dtype in CPU_KINDS else x
 
 
-def hand_made(op: Any, inputs: tuple[TensorRef, ...], outputs: Sequence[TensorRef], grad_fn: GradFn) -> ManualEntry:
+def hand_made(op: Operation | Record, inputs: tuple[TensorRef, ...], outputs: Sequence[TensorRef], grad_fn: GradFn) -> ManualEntry:
     """An entry with a gradient function of somebody's, hung on its outputs; it saves its inputs."""
     entry = ManualEntry()
     for _ in outputs[1:]:
@@ -220,12 +224,13 @@ class _OutputRule:
 
     __slots__ = ("operation", "call", "values", "targets")
 
-    def __init__(self, operation: Operation, call: tuple[Any, dict[str, Any]], result: Any, targets: int) -> None:
+    def __init__(self, operation: Operation, call: tuple[tuple[TensorRef | list | None, ...] | dict[str, int | TensorRef], ...],
+                 result: TensorRef | tuple[TensorRef, ...], targets: int) -> None:
         self.operation, self.targets = operation, targets
         self.call = tree_map(lambda x: _HERE if isinstance(x, TensorRef) else x, call)
         self.values = tree_map(lambda x: x._data, result)
 
-    def __call__(self, grad: Any, saved: Sequence[Any]) -> Sequence[Any]:
+    def __call__(self, grad: Values | list[Values | None], saved: Sequence[object]) -> Sequence[Any]:
         own = registered(self.operation.name)
         if own is not None:
             return own(grad, saved)
@@ -388,7 +393,7 @@ class OpKind(str, metaclass=_ByName):
         return vjp_rule(self, **arguments)(primals, cotangent, output)
 
 
-def _entry_with(entry: TapeEntry, saved_tensors: list[Any], recorded: bool) -> TapeEntry:
+def _entry_with(entry: TapeEntry, saved_tensors: list[Values], recorded: bool) -> TapeEntry:
     """An entry like another, which saved these in the place of its tensors."""
     wrong = ArgumentError(f"The gradient function of '{entry.op_name}' takes what the entry saved",
                           expected=f"{len(entry.saved_tensors)} tensors", found=str(len(saved_tensors)),

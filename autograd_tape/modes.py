@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from .annotations import Fn, Keywords
 from .dtypes import inference_kind
 from .locks import fork_safe_lock
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .node import TapeEntry
     from .tape import Tape
+    from .tensor import TensorRef
 
 
 class GradMode(IntEnum):
@@ -42,10 +44,10 @@ _loud = 0
 watched = 0
 """How many look at the calls of all public functions."""
 _inferring = 0
-_quiet_sets: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool]] = []  # namespace, what it holds open and closed, `below`
+_quiet_sets: list[tuple[Keywords, Keywords, Keywords, bool]] = []  # namespace, what it holds open and closed, `below`
 
 
-def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, below: bool = False) -> None:
+def register_quiet_sets(namespace: Keywords, sets: Keywords, *, below: bool = False) -> None:
     """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While inference mode is on anywhere,
     they hold the kinds of inference tensors, and operations among these are quiet.
 
@@ -57,11 +59,11 @@ def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, belo
         _set_quiet(*_quiet_sets[-1])
 
 
-def _closed(sets: dict[str, Any]) -> dict[str, Any]:
+def _closed(sets: Keywords) -> Keywords:
     return {name: frozenset() if name.startswith("Q_") else value for name, value in sets.items()}
 
 
-def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any], closed: dict[str, Any], below: bool) -> None:
+def _set_quiet(namespace: Keywords, sets: Keywords, closed: Keywords, below: bool) -> None:
     if _inferring:
         sets = {name: _inferred(value) for name, value in sets.items()}
         closed = _closed(sets)
@@ -211,7 +213,7 @@ def active_tapes() -> tuple[Tape, ...]:
     return tuple([tape for tape in found if tape.is_recording]) if found else found
 
 
-def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+def keep_on_tapes(entry: TapeEntry, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...], arguments: Keywords,
                   came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
     """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
     if noting.calls is not None:
@@ -247,13 +249,13 @@ class _ModeContext:
     def __exit__(self, *exc: object) -> None:
         _mode.set(self.tokens.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Fn) -> Fn:
         import functools
 
         mode = self.mode
 
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> GradMode:
             with _ModeContext(mode):
                 return function(*args, **kwargs)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .annotations import Functions
+from .annotations import Fn, Functions, Keywords, Values
 from .errors import AutogradError, NoGradError
 from .modes import settle_tapes, unsettled
 from .tensor import LEAF, TapeId, TensorRef, above, info_of, next_id
@@ -90,7 +90,7 @@ class TapeEntry:
         """The tensors saved for backward."""
         if self.saved is None:
             return ()
-        found: list[Any] = []
+        found: list[object] = []
         for get in self.saved_getters:
             value = get(self)
             found += value if isinstance(value, (tuple, list)) else [value]
@@ -106,12 +106,12 @@ class TapeEntry:
     # As a node of a trace:
 
     @property
-    def op_args(self) -> tuple[Any, ...]:
+    def op_args(self) -> tuple[TensorRef, ...]:
         """The primals: the same as `inputs`."""
         return self.inputs
 
     @property
-    def op_kwargs(self) -> dict[str, Any]:
+    def op_kwargs(self) -> Keywords:
         """The arguments of the call that are no tensors of its own, where a tape keeps them."""
         refs = self._kept()
         return dict(refs[2]) if refs is not None else {}
@@ -135,7 +135,7 @@ class TapeEntry:
                      for e in self.edges)
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Keywords:
         """A dictionary for whoever wants to note something on the node."""
         return self.__dict__.setdefault("_metadata", {})
 
@@ -148,11 +148,11 @@ class TapeEntry:
             self.hooks = Hooks()
         return self.hooks
 
-    def register_hook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+    def register_hook(self, fn: Fn) -> "RemovableHandle":
         """`fn(grad_inputs, grad_outputs)` runs after the node; what it returns replaces the gradients of the inputs."""
         return RemovableHandle.add(self._hooks().post, fn)
 
-    def register_prehook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+    def register_prehook(self, fn: Fn) -> "RemovableHandle":
         """`fn(grad_outputs)` runs before the node; what it returns replaces the gradients of the outputs."""
         return RemovableHandle.add(self._hooks().pre, fn)
 
@@ -178,7 +178,7 @@ class TapeEntry:
         text: str = above.show.entry_html(self)
         return text
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
@@ -203,7 +203,7 @@ class EntryGradFn:
     def __repr__(self) -> str:
         return f"<gradient function of '{self.entry.op_name}', entry {self.entry.id}>"
 
-    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any] | None = None) -> list[Any]:
+    def __call__(self, grad_output: Values | list[np.ndarray], saved_tensors: Sequence[object] | None = None) -> list[Values | None]:
         """The gradients of the inputs.
 
         Raises:
@@ -288,14 +288,14 @@ class RemovableHandle:
 
     next_id = 0
 
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+    def __init__(self, hooks_dict: dict[int, Fn], *, extra_dict: object = None) -> None:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         # Plain dicts take no weak references; those of entries and tensors live as long as their owner, which holds no handle.
         self._table: Callable[[], Any] = weakref.ref(hooks_dict) if hasattr(hooks_dict, "__weakref__") else lambda: hooks_dict
 
     @classmethod
-    def add(cls, table: dict[int, Any], hook: Callable[..., Any]) -> "RemovableHandle":
+    def add(cls, table: dict[int, Fn], hook: Fn) -> "RemovableHandle":
         """Puts `hook` into a table of hooks."""
         handle = cls(table)
         table[handle.id] = hook
@@ -369,7 +369,7 @@ class Hooks:
 
     def __init__(self) -> None:
         watch_entries()
-        self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}  # per output
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-        self.retain: dict[int, Any] = {}  # per output: called with the gradient after all other hooks
+        self.tensor_pre: dict[int, dict[int, Fn]] = {}  # per output
+        self.pre: dict[int, Fn] = {}
+        self.post: dict[int, Fn] = {}
+        self.retain: dict[int, Fn] = {}  # per output: called with the gradient after all other hooks

@@ -6,18 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from .annotations import Fn
+
 
 @pytest.fixture
-def check_grad() -> Callable[..., Any]:
+def check_grad() -> Fn:
     """`autograd_tape.assert_gradients`: fails with the table where a gradient is wrong; `raise_exception=False` gives the report."""
     from . import assert_gradients, check_grad as check  # not at import time: pytest loads this plugin in every run
 
-    def checked(fn: Callable[..., Any], inputs: Any, *, raise_exception: bool = True, **options: Any) -> Any:
+    def checked(fn: Fn, inputs: Any, *, raise_exception: bool = True, **options: Any) -> object:
         __tracebackhide__ = True
         return (assert_gradients if raise_exception else check)(fn, inputs, **options)
 

@@ -7,15 +7,18 @@ import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .annotations import Functions, Values
+from .annotations import Arguments, Fn, Functions, Keywords, Values
 from .dtypes import OPAQUE, SCALAR_TYPE_NAMES, DType
 from .errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from .locks import cached_property
 from .tensor import TensorRef, above
+
+if TYPE_CHECKING:
+    import numpy as np
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
@@ -227,14 +230,15 @@ class Record:
     def __repr__(self) -> str:
         return f"<operation {self.schema}>"
 
-    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any = None, **arguments: Any) -> tuple[Any, ...]:
+    def vjp_rule(self, primals: Sequence[np.ndarray], cotangent: np.ndarray, output: np.ndarray | None = None,
+                 **arguments: object) -> tuple[np.ndarray | None, ...]:
         """The cotangents of the primals from that of the output, on arrays or tensors; None for a primal that has none.
 
         >>> import numpy as np
         >>> get_record("mul").vjp_rule((np.array(2.0), np.array(3.0)), np.array(1.0))
         (array(3.), array(2.))
         """
-        found: tuple[Any, ...] = above.vjp_rule(self.name, **arguments)(primals, cotangent, output)
+        found: Arguments = above.vjp_rule(self.name, **arguments)(primals, cotangent, output)
         return found
 
     @property
@@ -341,7 +345,7 @@ class Record:
         return {name[4:] for name in self.body.__dict__ if name.startswith("vjp_")}
 
     @cached_property
-    def vjps(self) -> tuple[tuple[str | None, Callable[..., Any], tuple[str, ...]], ...]:
+    def vjps(self) -> tuple[tuple[str | None, Fn, tuple[object, ...]], ...]:
         """(input name or None, formula, names of what it needs)."""
         found = []
         for name, value in self.body.__dict__.items():
@@ -422,7 +426,7 @@ class Record:
             return self
         found = self._overload(name)
         if self.field("no_derivative_"):
-            def refuse(F: Functions, grad: Any) -> Any:
+            def refuse(F: Functions, grad: object) -> object:
                 raise NotImplementedError(f"the derivative for 'inplace version of {self.name}' is not implemented.")
 
             found.vjps, found.vjp_names = ((None, refuse, ()),), None
@@ -436,7 +440,7 @@ class Record:
         return tuple((condition, self._overload(name), eval(f"lambda {names}: {condition}"))
                      for condition, name in ((self.field("nodes") or {}).items() if self.without is None else ()))
 
-    def overload(self, values: dict[str, Any]) -> "Record":
+    def overload(self, values: Keywords) -> "Record":
         """The record of the overload that torch would call for these arguments."""
         for operand, found in self.numbers.items():
             if isinstance(values[operand], (int, float, complex)):
@@ -468,7 +472,7 @@ class Record:
         """Whether torch has no kernel for complex tensors."""
         return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None
 
-    def forward_refusal(self, values: dict[str, Any], suffix: str = "") -> NotImplementedError | None:
+    def forward_refusal(self, values: Keywords, suffix: str = "") -> NotImplementedError | None:
         """torch's error where some of these arguments have tangents; None where the operation has a forward mode for them."""
         name = f"aten::{self.name}" if self.node_name == "NotImplemented" else self.field("no_forward")
         if suffix and self.field("no_derivative_"):
@@ -484,7 +488,7 @@ class Record:
             "derivatives.yaml")
         return NotImplementedError(f"Trying to use forward AD with {name} that does not support it{why or '.'}")
 
-    def vmap_refusal(self, values: dict[str, Any]) -> RuntimeError | None:
+    def vmap_refusal(self, values: Keywords) -> RuntimeError | None:
         """torch's error where some of these arguments are examples of a vmap; None where the operation can be carried out for them."""
         text = self.field("no_vmap")
         if callable(text):
@@ -494,7 +498,7 @@ class Record:
         return RuntimeError(f"Batching rule not implemented for {text}. We could not generate a fallback." if text.startswith("aten::")
                             else f"{text} Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
 
-    def complex_refusal(self, dtype: str, values: dict[str, Any], meta: bool = False) -> AutogradError | None:
+    def complex_refusal(self, dtype: str, values: dict[str, TensorRef | None], meta: bool = False) -> AutogradError | None:
         """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them. With
         `meta`, for meta tensors."""
         kernel = self.field("complex_kernel")
@@ -549,7 +553,7 @@ class Record:
         return not values.isdisjoint(self.saved_names) or "result" in self.saved_names
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> Keywords:
         """Default values of the parameters that have one."""
         return {p.name: eval(p.default, {"inf": float("inf")}) for p in self.params if p.default is not None}
 
@@ -626,9 +630,9 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
     return register
 
 
-def no_derivative(name: str) -> Callable[..., Any]:
+def no_derivative(name: str) -> Fn:
     """The `vjp` of an operation that torch records without having a gradient for it; its `node` is "NotImplemented"."""
-    def vjp(F: Functions, grad: Values) -> Any:
+    def vjp(F: Functions, grad: Values) -> object:
         raise AutogradError(f"derivative for aten::{name} is not implemented", remedy="detach its inputs")
 
     return vjp
@@ -660,7 +664,7 @@ class Sample:
     """Arguments of one test call. Arrays stand for tensors, float ones for tensors that require grad."""
 
     args: tuple[Any, ...]
-    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    kwargs: Keywords = attrs.field(factory=dict)
     note: str = ""
     through: str = ""
     """Where the operation is defined on part of all tensors alone, what leads there, before derivatives are taken: "symmetric" for
@@ -680,7 +684,7 @@ OPERATIONS: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary(
 """Operations of one's own that live, by name; see `autograd_tape.manual.Operation`."""
 
 
-def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def named_arguments(rec: Record, args: Sequence[object], kwargs: Keywords) -> Keywords:
     """A call's arguments by parameter name, defaults filled in; ArgumentError where they do not fit the schema.
 
     >>> named_arguments(get_record("sum"), ["x"], {"dim": 0})
@@ -706,7 +710,7 @@ def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return {p.name: values[p.name] for p in rec.params}
 
 
-def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+def assign_tensors(rec: Record, tensors: Sequence[Values], arguments: Keywords) -> tuple[Keywords, list[Any]]:
     """Distributes tensors over the tensor parameters that `arguments` leaves open, in the schema's order.
 
     Returns (all arguments by name, tensors left over). A list parameter takes all that the parameters after it can spare.

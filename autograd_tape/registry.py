@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import Functions
+from .annotations import Arguments, Functions, Keywords
 from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING, dtype_of
 from .engine import gradients
 from .errors import ArgumentError, NoGradFnError, type_name
@@ -54,7 +54,7 @@ class RecordGradFn:
 
     __slots__ = ("record", "arguments", "__weakref__")
 
-    def __init__(self, record: Record, arguments: dict[str, Any] | None = None) -> None:
+    def __init__(self, record: Record, arguments: Keywords | None = None) -> None:
         self.record, self.arguments = record, arguments or {}
 
     @property
@@ -65,7 +65,7 @@ class RecordGradFn:
         bound = "".join(f", {k}={v!r}" for k, v in self.arguments.items())
         return f"<gradient function of {self.record.schema}{bound}>"
 
-    def bind(self, **arguments: Any) -> RecordGradFn:
+    def bind(self, **arguments: object) -> RecordGradFn:
         """The same function with parameters set: `grad_sum.bind(dim=0)`."""
         known = {p.name for p in self.record.params}
         for name in arguments:
@@ -74,7 +74,7 @@ class RecordGradFn:
                                     remedy="use the schema's names")
         return RecordGradFn(self.record, {**self.arguments, **arguments})
 
-    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
+    def __call__(self, grad_output: np.ndarray | list[np.ndarray], saved_tensors: Sequence[np.ndarray]) -> list[np.ndarray | None]:
         """Gradients with respect to each input."""
         if not isinstance(saved_tensors, (list, tuple)):
             raise ArgumentError(f"grad_{self.record.name} takes saved tensors in a list", expected="a list of arrays or tensors",
@@ -85,7 +85,7 @@ class RecordGradFn:
         grad = [np.asarray(g) for g in grad_output] if isinstance(grad_output, (list, tuple)) else np.asarray(grad_output)
         return self.apply(executor_for(CPU).F, grad, [np.asarray(s) for s in saved_tensors])
 
-    def apply(self, F: Functions, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
+    def apply(self, F: Functions, grad: Any, saved: Sequence[Any], arguments: Keywords | None = None) -> list[Any]:
         """`__call__` with the operations `F` of an executor, or of a front end."""
         rec = self.record
         arguments = {**self.arguments, **(arguments or {})}
@@ -111,7 +111,7 @@ class RecordGradFn:
                 found.append(None if g is None or _category(x) < FLOATING else _fit(F, g, x))
         return found[:len(inputs)]
 
-    def _complete(self, named: dict[str, Any]) -> dict[str, Any]:
+    def _complete(self, named: Keywords) -> Keywords:
         """Arguments with the defaults of those that are open."""
         rec = self.record
         for p in rec.params:
@@ -122,7 +122,8 @@ class RecordGradFn:
                 named[p.name] = rec.defaults.get(p.name, -1)
         return named
 
-    def _formulas(self, F: Functions, grad: Any, named: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
+    def _formulas(self, F: Functions, grad: np.ndarray | list[np.ndarray], named: Keywords, outputs: Sequence[object]) -> dict[str,
+                  np.ndarray | list[np.ndarray]]:
         """From parameter to gradient (or list of gradients), by the record's formulas."""
         rec = self.record
         targets = rec.differentiable_params
@@ -180,31 +181,31 @@ class RecordGradFn:
         return [next(found) if x.requires_grad else None for x in fresh]
 
 
-def _run(F: Functions, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
+def _run(F: Functions, rec: Record, named: Keywords) -> Arguments:
     positional = spread(rec, [named[p.name] for p in rec.params if not p.keyword_only])
     result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _is_integer(x: Any) -> bool:
+def _is_integer(x: np.ndarray | float) -> bool:
     """Whether it is a tensor or array that no gradient flows to."""
     return not isinstance(x, (list, tuple, int, float, complex)) and _category(x) < FLOATING
 
 
-def _category(x: Any) -> int:
+def _category(x: np.ndarray) -> int:
     return (x._k.dtype if isinstance(x, TensorRef) else dtype_of(x)).category
 
 
-def _fit(F: Functions, g: Any, x: Any) -> Any:
+def _fit(F: Functions, g: np.ndarray, x: np.ndarray) -> np.ndarray:
     return F.fit(g, tuple(x.shape), x._k.np) if isinstance(x, TensorRef) else F.fit(np.asarray(g), x.shape, x.dtype)
 
 
-def _as_tensors(F: Functions, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
+def _as_tensors(F: Functions, grad: Any, saved: Sequence[object]) -> tuple[Any, list[Any]]:
     wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))
     return [wrap(g) for g in grad] if isinstance(grad, (list, tuple)) else wrap(grad), [wrap(s) for s in saved]
 
 
-def _traced(F: Functions, x: Any) -> TensorRef:
+def _traced(F: Functions, x: np.ndarray) -> TensorRef:
     """An input whose gradient is wanted, apart from all other uses of the same tensor."""
     if isinstance(x, TensorRef) and x.requires_grad:
         return F.reshape(x, tuple(x.shape))
@@ -223,7 +224,7 @@ class OperationGradFn:
     def __repr__(self) -> str:
         return f"<gradient function of {self.operation.name}>"
 
-    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
+    def __call__(self, grad_output: np.ndarray, saved_tensors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Gradients with respect to each primal."""
         tensors = any([isinstance(x, TensorRef) for x in saved_tensors])
         output = (self.operation if tensors else self.operation.execute)(*saved_tensors)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Fn, Keywords
 from .backward import backward
 from .dtypes import CPU, META, DType, kind
 from .errors import AutogradError
@@ -60,38 +61,38 @@ def bind(rec: Record, sample: Sample) -> tuple[list[Any], dict[str, Any]]:
     return args, kwargs
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a sample's argument stands for a tensor."""
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
+def tree_map(function: Callable[[Any], Any], value: object) -> Any:
     """`function` on the arrays and tensors within lists, tuples and dicts."""
     return map_leaves(lambda x: function(x) if is_array(x) or isinstance(x, TensorRef) else x, value)
 
 
-def tensors(value: Any) -> list[TensorRef]:
+def tensors(value: object) -> list[TensorRef]:
     """All tensors within a value, in order."""
     return [x for x in leaves(value) if isinstance(x, TensorRef)]
 
 
-def arrays_of(value: Any) -> list[np.ndarray]:
+def arrays_of(value: object) -> list[np.ndarray]:
     """All arrays within a value, in order."""
     return [np.asarray(x) for x in leaves(value) if is_array(x)]
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> Any:
     """The same arguments over buffers of their own, with the layout kept."""
     return tree_map(lambda x: np.copy(x, order="K") if is_array(x) else x, value)
 
 
-def as_tensors(value: Any, *, requires_grad: bool = False) -> Any:
+def as_tensors(value: object, *, requires_grad: bool = False) -> Any:
     """Arrays as TensorRefs; floating-point and complex ones require grad if asked."""
     wanted = "fc" if requires_grad else ""
     return tree_map(lambda x: TensorRef.of(x, requires_grad=np.asarray(x).dtype.kind in wanted) if is_array(x) else x, value)
 
 
-def may_require_grad(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def may_require_grad(rec: Record, args: list[Any], kwargs: Keywords) -> tuple[list[Any], Keywords]:
     """The arguments but those that torch does not let require grad."""
     refused = rec.field("refuses_grad") or {}
     names = [p.name for p in rec.params]
@@ -104,13 +105,13 @@ def run(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return F.function(rec.name)(*args, **kwargs)
 
 
-def refuses_out(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def refuses_out(rec: Record, args: list[Any], kwargs: Keywords) -> bool:
     """Whether torch's signature for these arguments has no `out=`, as the record says."""
     refuses = rec.field("no_out")
     return refuses is not None and bool(refuses(**{**rec.defaults, **dict(zip([p.name for p in rec.params], args)), **kwargs}))
 
 
-def float_outputs(result: Any) -> list[TensorRef]:
+def float_outputs(result: object) -> list[TensorRef]:
     """The outputs gradients flow from."""
     return [t for t in tensors(result) if t.dtype.is_floating_point or t.dtype.is_complex]
 
@@ -143,7 +144,7 @@ class Problem:
         allowed = {p.name for p in self.rec.params if p.type in DIFFERENTIABLE} if self.rec.params else set()
         names = {p.name for p in self.rec.differentiable_params} if self.rec.has_gradient else allowed
 
-        def note(x: Any) -> Any:
+        def note(x: np.ndarray) -> np.ndarray:
             if is_array(x) and np.asarray(x).dtype in (np.float64, np.complex128):
                 self.inputs.append(np.asarray(x))
             return x
@@ -162,7 +163,7 @@ class Problem:
         known = [id(x) for x in self.inputs]
         made: list[TensorRef] = []
 
-        def tensor(x: Any) -> Any:
+        def tensor(x: np.ndarray) -> Any:
             if not is_array(x):
                 return x
             if id(x) in known:
@@ -287,12 +288,12 @@ def _predicted(rec: Record, sample: Sample) -> bool:
     if not regular(rec) or not made:
         return False
 
-    def on_meta(x: Any) -> Any:
+    def on_meta(x: object) -> object:
         a, t = np.asarray(x), TensorRef.of(np.zeros(()))
         t._data, t._k = meta_array(a.shape, a.dtype, a.strides), kind(DType.by_np[a.dtype], META)
         return t
 
-    def predict() -> Any:
+    def predict() -> object:
         return run(rec, tree_map(on_meta, args), tree_map(on_meta, kwargs))
 
     if rec.field("meta") is data_dependent:
@@ -336,7 +337,7 @@ def _into(rec: Record, sample: Sample) -> bool:
     return True
 
 
-def _unrecorded_view_is_refused(update: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+def _unrecorded_view_is_refused(update: Fn, args: list[Any], kwargs: Keywords) -> None:
     """A view made without recording must not be changed once its base has a history: no quiet path may do it."""
     base = TensorRef.of(np.stack([args[0]] * 2))
     with no_grad():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import Functions
+from .annotations import Fn, Functions
 from .errors import ArgumentError, AutogradError
 from .modes import GradMode, _mode, grad_mode
 from .node import Edge, OutputEdge, TapeEntry, edge_of, freed
@@ -63,7 +63,7 @@ class Item:
 
     __slots__ = ("value", "unpack_hook", "edge")
 
-    def __init__(self, tensor: TensorRef, edge: Any, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
+    def __init__(self, tensor: TensorRef, edge: Any, pack: Fn, unpack: Fn) -> None:
         self.edge, self.unpack_hook = edge, unpack
         before, number = grad_mode(), number_of(tensor)
         _mode.set(GradMode.DISABLED)
@@ -127,7 +127,7 @@ def _with_history(tensor: TensorRef, edge: Edge | None) -> TensorRef:
     return result
 
 
-def _layout(entry: TapeEntry) -> tuple[Any, ...]:
+def _layout(entry: TapeEntry) -> tuple[tuple[str, str, int, int], ...]:
     return getattr(type(entry), "saved_layout", ())
 
 
@@ -180,11 +180,11 @@ class SavedTensor:
     _entry: weakref.ref[TapeEntry]
     _place: tuple[Any, ...]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "SavedTensor":
+    def __new__(cls, *args: object, **kwargs: object) -> "SavedTensor":
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @classmethod
-    def _of(cls, entry: TapeEntry, *place: Any) -> "SavedTensor":
+    def _of(cls, entry: TapeEntry, *place: object) -> "SavedTensor":
         self = object.__new__(cls)
         self._entry, self._place = weakref.ref(entry), place
         return self
@@ -198,7 +198,7 @@ class SavedTensor:
                 "time or if you need to access saved variables after calling backward.")
         return entry
 
-    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
+    def register_hooks(self, pack_hook: Fn | None = None, unpack_hook: Fn | None = None) -> None:
         """`pack_hook(tensor)` is called now; backward gets what `unpack_hook` makes of its result.
 
         Raises:
@@ -222,7 +222,7 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         return (item[0][sub] if kind == "list" else item).__class__ is Item
 
-    def _pack(self, entry: TapeEntry, pack: Any, unpack: Any) -> None:
+    def _pack(self, entry: TapeEntry, pack: Fn, unpack: Fn) -> None:
         kind, at, nr, sub = self._place
         pack_slot(entry, kind, at, nr, sub, pack, unpack)
 
@@ -267,7 +267,7 @@ class SavedVariable(SavedTensor):
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         return self.item is not None
 
-    def _pack(self, entry: TapeEntry, pack: Any, unpack: Any, detached: bool = True) -> None:
+    def _pack(self, entry: TapeEntry, pack: Fn, unpack: Fn, detached: bool = True) -> None:
         t = self.tensor
         self.item = Item(_bare(t) if detached else t, edge_of(t), pack, unpack)
         self.tensor = None
@@ -315,7 +315,7 @@ def saved_refs(entry: TapeEntry) -> list[TensorRef]:
     return [item for item in _saved_items(entry) if isinstance(item, TensorRef)]
 
 
-def saved_arrays(entry: TapeEntry) -> list[Any]:
+def saved_arrays(entry: TapeEntry) -> list[np.ndarray]:
     """The memory of what an entry saved; none where it was freed."""
     found = [item._data if isinstance(item, TensorRef) else item for item in _saved_items(entry)]
     return [data for data in found if hasattr(data, "nbytes") and not isinstance(data, np.generic)]

@@ -17,13 +17,16 @@ from __future__ import annotations
 import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from .locks import fork_safe_lock
 from .modes import active_tapes
 from .tensor import next_id
+
+if TYPE_CHECKING:
+    from torchcompat.nn.modules.module import Module
 
 
 @attrs.define(eq=False)
@@ -44,12 +47,12 @@ class Scopes:
         self.all: list[Scope] = []
         self.inner: Scope | None = None
 
-    def enter(self, what: Any) -> None:
+    def enter(self, what: str | Module) -> None:
         """A part begins within those that are open."""
         self.inner = Scope(what, self.inner, next_id())
         self.all.append(self.inner)
 
-    def leave(self, what: Any) -> None:
+    def leave(self, what: str | Module) -> None:
         """The innermost open part that is `what` ends, and what is open within; nothing does where none is (it began before the tape)."""
         found = self.inner
         while found is not None and found.what is not what:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Keywords
 from .codegen import execute
 from .engine import given_out
 from .frontend import Frontend
@@ -45,7 +46,7 @@ def straight(operations: Sequence[Operation], F: Frontend) -> Callable[[], None]
     >>> again(), y.numpy()
     (None, array(200.))
     """
-    cells: dict[str, Any] = {"set_mode": _mode.set, "grad_mode": grad_mode, "tensors_in": tensors_in}
+    cells: Keywords = {"set_mode": _mode.set, "grad_mode": grad_mode, "tensors_in": tensors_in}
     lines: list[str] = []
     puts: list[str] = []
     made: dict[int, str] = {}
@@ -159,7 +160,7 @@ def straight_back(roots: Sequence[Any], inputs: Sequence[TensorRef]) -> Callable
     return pull
 
 
-def _added(total: Any, gradient: Any) -> Any:
+def _added(total: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """A sum of gradients, which nobody else has, and one more."""
     if total.__class__ is np.ndarray and total.dtype is gradient.dtype and total.shape == gradient.shape:
         return np.add(total, gradient, out=total)
@@ -169,7 +170,7 @@ def _added(total: Any, gradient: Any) -> Any:
 _count = itertools.count()
 
 
-def _source(value: Any, names: dict[int, str], cells: dict[str, Any]) -> str:
+def _source(value: object, names: dict[int, str], cells: Keywords) -> str:
     """An argument as source; what has no text is put into `cells`."""
     if isinstance(value, TensorRef) and id(value) in names:
         return names[id(value)]
@@ -184,7 +185,7 @@ def _source(value: Any, names: dict[int, str], cells: dict[str, Any]) -> str:
     return f"c{len(cells) - 1}"
 
 
-def _hides_tensors(value: Any) -> bool:
+def _hides_tensors(value: object) -> bool:
     """Whether an argument holds tensors where `_source` does not look."""
     if isinstance(value, dict):
         value = tuple(value.values())

@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NewType, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NewType, Self, cast
 
 import numpy as np
 
+from .annotations import Fn
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
 from .errors import ArgumentError, DTypeError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
 from .locks import cached_property
@@ -52,9 +54,9 @@ class Above:
     """`lazy`: the data of a tensor, computed now, by an executor if one is named."""
     bind: Callable[[TensorRef, Any], TensorRef]
     """`lazy`: gives a declared tensor its data."""
-    entry_with: Callable[..., Any]
+    entry_with: Fn
     operations: Callable[[], Any]
-    vjp_rule: Callable[..., Any]
+    vjp_rule: Fn
     """`manual`: an entry that saved other tensors, an executor's operations on buffers, an operation's rule by name."""
     sharded: Any = None
     """`sharding.gradients`: what is done about sharded tensors; None until there are any."""
@@ -69,14 +71,14 @@ class Above:
     """`graph`: a tape as a graph of these outputs."""
 
     @cached_property
-    def show(self) -> Any:
+    def show(self) -> ModuleType:
         """The package `show`, which is imported when something is first to be shown."""
         return import_module(f"{__package__}.show")
 
     @cached_property
-    def numpys(self) -> Callable[..., Any]:
+    def numpys(self) -> Fn:
         """That of `numpy`, likewise: a method of NumPy's arrays."""
-        found: Callable[..., Any] = import_module(f"{__package__}.numpy")._protocol.numpys
+        found: Fn = import_module(f"{__package__}.numpy")._protocol.numpys
         return found
 
     @cached_property
@@ -107,7 +109,7 @@ LEAF: Any = _Leaf()
 
 
 def leaf_node(dtype: DType, requires_grad: bool, message: str = "Only Tensors of floating point and complex dtype can require gradients"
-              ) -> Any:
+              ) -> _Leaf | None:
     """What `_node` holds for a tensor that no operation made: LEAF, or None where it does not require grad.
 
     Raises:
@@ -130,7 +132,7 @@ class Info:
     retains_grad: bool = False
     traced: bool = False                       # whether it is an input of a trace
     hooks: dict[int, Any] | None = None        # on its gradient
-    post_accumulate: dict[int, Any] | None = None
+    post_accumulate: dict[int, object] | None = None
     node_hooks: "Hooks | None" = None          # on the node of a leaf
     accumulate_node: "weakref.ref[AccumulateGrad] | None" = None
     tangents: dict[Any, Any] | None = None     # by level of forward mode
@@ -159,7 +161,7 @@ def table_of(tensor: "TensorRef", name: str, make: Callable[[], Any] = dict) -> 
     return table
 
 
-def _could_be_shape(data: Any) -> bool:
+def _could_be_shape(data: object) -> bool:
     """Whether these are whole numbers, one or a flat sequence of them, as sizes are."""
     return all([isinstance(n, (int, np.integer)) and not isinstance(n, bool)
                 for n in (data if isinstance(data, (tuple, list)) else (data,))])
@@ -171,7 +173,7 @@ class Absent:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> Any:
         raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
 
 
@@ -184,7 +186,7 @@ class Later:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> Any:
         import_module(f"{__package__}.{self.module}")
         if owner.__dict__.get(self.name) is self:
             raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
@@ -207,7 +209,7 @@ def buffer_of(value: Any, dtype: Any = None) -> Any:
     return value if dtype is None or value.dtype == dtype else value.astype(dtype)
 
 
-def zeros_of(x: "TensorRef") -> Any:
+def zeros_of(x: "TensorRef") -> np.ndarray:
     """Zeros in a buffer of a tensor's shape and dtype, where it lies."""
     data = x._data
     return np.zeros(tuple(x.shape), x._k.np) if data is None or data.__class__ is np.ndarray else data.zeros()
@@ -260,11 +262,11 @@ class TensorRef:
     _info: Info
     _front_end: Any  # of the class: whose functions make tensors of it
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         LEAF_CLASSES.add(cls)
 
-    def __init__(self, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> None:
+    def __init__(self, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Device = CPU) -> None:
         if _could_be_shape(data):
             raise ArgumentError(f"TensorRef({data!r}) could mean these numbers or a tensor of this shape",
                                 expected="data that is no shape: an array, floats, nested lists", found=repr(data),
@@ -273,7 +275,7 @@ class TensorRef:
         self._data, self._k, self._node, self._v, self._base = made._data, made._k, made._node, None, None
 
     @classmethod
-    def of(cls, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> "TensorRef":
+    def of(cls, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Device = CPU) -> "TensorRef":
         """A tensor of the values of an array, a number or nested lists: a copy, for what is computed from it goes on to be needed, and a
         change of the caller's array could not be noticed. `over` shares the memory.
 
@@ -300,7 +302,8 @@ class TensorRef:
         return made
 
     @classmethod
-    def declare(cls, shape: int | Sequence[int], dtype: Any = "float32", *, requires_grad: bool = False, device: Any = CPU) -> "TensorRef":
+    def declare(cls, shape: int | Sequence[int], dtype: DType | str = "float32", *, requires_grad: bool = False,
+                device: Any = CPU) -> "TensorRef":
         """A tensor of a shape and dtype whose data comes later: `bind` gives it some, an `OpSpec` computes it.
 
         Raises:
@@ -464,7 +467,7 @@ class TensorRef:
     def grad(self, value: Any) -> None:
         self._grad = None if value is None else self._as_grad(value)
 
-    def _as_grad(self, value: Any) -> Any:
+    def _as_grad(self, value: Any) -> TensorRef:
         """A gradient as a tensor of this one's class, shape and dtype: an array is copied, as its caller may change it."""
         leaf_node(self._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
         F = self._front_end
@@ -571,39 +574,39 @@ class TensorRef:
 
     if TYPE_CHECKING:  # operators, which are installed from the records, as all methods are
 
-        def __add__(self, other: Any, /) -> Any: ...
-        def __radd__(self, other: Any, /) -> Any: ...
-        def __sub__(self, other: Any, /) -> Any: ...
-        def __rsub__(self, other: Any, /) -> Any: ...
-        def __mul__(self, other: Any, /) -> Any: ...
-        def __rmul__(self, other: Any, /) -> Any: ...
-        def __truediv__(self, other: Any, /) -> Any: ...
-        def __rtruediv__(self, other: Any, /) -> Any: ...
-        def __floordiv__(self, other: Any, /) -> Any: ...
-        def __pow__(self, other: Any, /) -> Any: ...
-        def __rpow__(self, other: Any, /) -> Any: ...
-        def __matmul__(self, other: Any, /) -> Any: ...
-        def __mod__(self, other: Any, /) -> Any: ...
-        def __and__(self, other: Any, /) -> Any: ...
-        def __or__(self, other: Any, /) -> Any: ...
-        def __xor__(self, other: Any, /) -> Any: ...
-        def __lshift__(self, other: Any, /) -> Any: ...
-        def __rshift__(self, other: Any, /) -> Any: ...
-        def __lt__(self, other: Any, /) -> Any: ...
-        def __le__(self, other: Any, /) -> Any: ...
-        def __gt__(self, other: Any, /) -> Any: ...
-        def __ge__(self, other: Any, /) -> Any: ...
+        def __add__(self, other: object, /) -> Any: ...
+        def __radd__(self, other: object, /) -> Any: ...
+        def __sub__(self, other: object, /) -> Any: ...
+        def __rsub__(self, other: object, /) -> Any: ...
+        def __mul__(self, other: object, /) -> Any: ...
+        def __rmul__(self, other: object, /) -> Any: ...
+        def __truediv__(self, other: object, /) -> Any: ...
+        def __rtruediv__(self, other: object, /) -> Any: ...
+        def __floordiv__(self, other: object, /) -> Any: ...
+        def __pow__(self, other: object, /) -> Any: ...
+        def __rpow__(self, other: object, /) -> Any: ...
+        def __matmul__(self, other: object, /) -> Any: ...
+        def __mod__(self, other: object, /) -> Any: ...
+        def __and__(self, other: object, /) -> Any: ...
+        def __or__(self, other: object, /) -> Any: ...
+        def __xor__(self, other: object, /) -> Any: ...
+        def __lshift__(self, other: object, /) -> Any: ...
+        def __rshift__(self, other: object, /) -> Any: ...
+        def __lt__(self, other: object, /) -> Any: ...
+        def __le__(self, other: object, /) -> Any: ...
+        def __gt__(self, other: object, /) -> Any: ...
+        def __ge__(self, other: object, /) -> Any: ...
         def __neg__(self) -> Any: ...
         def __invert__(self) -> Any: ...
-        def __getitem__(self, index: Any, /) -> Any: ...
-        def __setitem__(self, index: Any, value: Any, /) -> None: ...
+        def __getitem__(self, index: object, /) -> Any: ...
+        def __setitem__(self, index: object, value: object, /) -> None: ...
 
     __hash__ = object.__hash__
 
     # -- copies ---------------------------------------------------------------------------------------------------
     # A copy is a tensor of its own: it has an id, a version and a place in graphs of its own, and neither hooks nor managers.
 
-    def _replica(self, data: Any) -> Any:
+    def _replica(self, data: np.ndarray | None) -> Self:
         """A leaf like this tensor over other memory."""
         t = object.__new__(type(self))
         t._data, t._k, t._node = data, kind(self._k.dtype, self._k.device, self._k.special, self._k.inference), None
@@ -622,7 +625,7 @@ class TensorRef:
                               found="the output of " + (f"'{creator.op_name}'" if creator is not None else "an OpSpec"),
                               remedy="copy its data: TensorRef.of(x.numpy())")
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         """Another leaf over the same memory, which shares its version.
 
         Raises:
@@ -666,8 +669,8 @@ class TensorRef:
                            dict(getattr(self, "__dict__", {})))
 
 
-def unpickled(cls: type, data: bytes | None, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool, further: dict[str, Any]
-              ) -> Any:
+def unpickled(cls: type, data: bytes | None, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool,
+              further: dict[str, list[str]] ) -> TensorRef:
     """A tensor from what was pickled of it."""
     t = TensorRef.declare(shape, dtype, requires_grad=requires_grad, device=device)
     if data is not None:
@@ -684,7 +687,7 @@ def unpickled(cls: type, data: bytes | None, shape: tuple[int, ...], dtype: str,
 LEAF_CLASSES.add(TensorRef)
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(value: DType | np.dtype | str) -> DType:
     """A DType from itself, its name, or anything NumPy takes for a dtype."""
     if isinstance(value, DType):
         return value

@@ -5,9 +5,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .annotations import Fn, Values
 from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from .return_types import _lu_with_info
+    from .tensor import TensorRef
 
 _registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
 _leaves: set[type] = set()  # classes that are known to be no trees
@@ -60,7 +66,7 @@ def children(node: Any) -> dict[Any, Any] | None:
 
 def _fields(cls: type) -> Sequence[str] | None:
     """The fields of a dataclass, or of an attrs class that is not this package's own."""
-    found: Any = cls.__dict__.get("__dataclass_fields__", getattr(cls, "__dataclass_fields__", None))
+    found = cls.__dict__.get("__dataclass_fields__", getattr(cls, "__dataclass_fields__", None))
     if found is not None:
         return [name for name, field in found.items() if field._field_type.name == "_FIELD"]
     found = getattr(cls, "__attrs_attrs__", None)
@@ -130,7 +136,7 @@ def rebuild(tree: Any, values: Iterator[Any]) -> Any:
     return next(values) if below is None else _made(tree, [rebuild(child, values) for child in below.values()])
 
 
-def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def tree_map(function: Fn, tree: object, *others: object) -> Any:
     """`function` of the leaves of trees of one structure, in that structure.
 
     >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
@@ -142,7 +148,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return rebuild(tree, iter([function(*values) for values in zip(leaves(tree), *others)]))
 
 
-def structure(tree: Any) -> str:
+def structure(tree: object) -> str:
     """The structure as text, `*` for a leaf.
 
     >>> structure({"w": [1, (2, None)]})

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .tensor import TensorRef
 
 _APART = 1 << 48
 """What the numbers of a tensor have more than those of its memory, each time it was severed: more than there ever are changes."""
@@ -61,7 +64,7 @@ class Version:
         else:
             version.number += 1
 
-    def add_view(self, view: Any) -> None:
+    def add_view(self, view: TensorRef) -> None:
         """Notes a view, so that an in-place update of its base can refresh its history."""
         views = self.views
         if not views:
@@ -76,7 +79,7 @@ class Version:
         if not len(self.views) & (len(self.views) - 1):
             self.views = [ref for ref in self.views if ref() is not None]
 
-    def live_views(self) -> list[Any]:
+    def live_views(self) -> list[TensorRef]:
         """The views that there still are."""
         return [view for ref in self.views if (view := ref()) is not None]
 
@@ -141,7 +144,7 @@ class _Severed(Version):
         return self._memory.views
 
     @views.setter
-    def views(self, views: Sequence[weakref.ref[Any]]) -> None:
+    def views(self, views: Sequence[weakref.ref[object]]) -> None:
         self._memory.views = views
 
 
@@ -161,7 +164,7 @@ def changes(number: int) -> int:
     return number % _APART
 
 
-def number_of(tensor: Any) -> int:
+def number_of(tensor: TensorRef | float | None) -> int:
     """The number of a tensor's version; 0 for all else."""
     version: Version | None = getattr(tensor, "_v", None)
     return 0 if version is None else version.number

@@ -9,7 +9,7 @@ end; what a front end knows of its own tensors (that the memory of some holds co
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +26,9 @@ from .strided import storage_offset
 from .strided import address as address_of
 from .tensor import LEAF, NOTHING, Info, TensorRef, above, info_of, leaf_node, next_id
 from .version import Version
+
+if TYPE_CHECKING:
+    from .frontend import Frontend
 
 
 class CopySlices(TapeEntry):
@@ -94,7 +97,7 @@ class CopySlices(TapeEntry):
         return [total, *grads]
 
 
-def in_kind(F: Functions, base: Any, dtype: np.dtype) -> Any:
+def in_kind(F: Functions, base: TensorRef, dtype: np.dtype) -> Any:
     """`base`, or a view of it as real or complex numbers where `dtype`, that of another view of it, is the other of the two."""
     if base._k.dtype.is_complex == (dtype.kind == "c"):
         return base
@@ -155,7 +158,7 @@ def is_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
     return True
 
 
-def in_place_name(node: Any) -> str:
+def in_place_name(node: object) -> str:
     """How messages name a node: `SplitWithSizes` for `SplitWithSizesBackward0`."""
     name = type(node).__name__
     return name[: name.rindex("Backward")] if "Backward" in name else name
@@ -222,7 +225,7 @@ def mark(view: TensorRef, creation: str) -> None:
     info_of(view).creation = creation
 
 
-def creation_of(view: TensorRef, origin: Any = None) -> str | None:
+def creation_of(view: TensorRef, origin: object = None) -> str | None:
     """How a view was made, None where nothing is special about it; `origin` is the history of its base, where that has another by now."""
     found = getattr(view, "_info", NOTHING).creation
     if found is None and view._v is not None and not any([ref() is view for ref in view._v.views]):
@@ -230,7 +233,7 @@ def creation_of(view: TensorRef, origin: Any = None) -> str | None:
     return _inherited(view._node, view._base._node if origin is None else origin) if found is None else found  # type: ignore[union-attr]
 
 
-def _inherited(edge: Edge | None, origin: Any) -> str | None:
+def _inherited(edge: Edge | None, origin: object) -> str | None:
     """What a view takes over from the one it is a view of, however many views lie between: MULTI_VIEW or NO_GRAD."""
     while edge is not None and edge is not LEAF and edge is not origin and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
@@ -343,7 +346,7 @@ def set_leaf(t: TensorRef, requires_grad: bool) -> None:
         GradientDTypeError: it holds integers or booleans.
         AutogradError: it was made in inference mode, and that is over.
     """
-    node = leaf_node(t._k.dtype, requires_grad, "only Tensors of floating point and complex dtype can require gradients")
+    node: Any = leaf_node(t._k.dtype, requires_grad, "only Tensors of floating point and complex dtype can require gradients")
     if requires_grad and t._k.inference and grad_mode() is not GradMode.INFERENCE:
         raise AutogradError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
                             remedy="make a copy first")
@@ -357,7 +360,7 @@ def set_leaf(t: TensorRef, requires_grad: bool) -> None:
     tell_views(t)
 
 
-def tell_views(base: Any) -> None:
+def tell_views(base: TensorRef) -> None:
     """Has the views of a leaf require grad where it does now."""
     version = base._v
     if version is not None and version.views:
@@ -376,14 +379,14 @@ class NotImplementedNode(TapeEntry):
     meta = None
     frees = False
 
-    def __init__(self, *inputs: Any) -> None:
+    def __init__(self, *inputs: TensorRef) -> None:
         self.id, self.edges = next_id(), tuple([edge_of(t) for t in inputs])
 
     def name(self) -> str:
         """As torch calls it."""
         return "torch::autograd::NotImplemented"
 
-    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
+    def raw(self, grad: object, F: Functions) -> Sequence[Any]:
         """Raises."""
         raise AutogradError("derivative for set_ is not implemented")
 
@@ -409,7 +412,7 @@ class Poisoned(TapeEntry):
         self.bare = view._node is None or view._node.__class__ is NoGradView
         self.id, self.edges = next_id(), (edge_of(view._base),)  # type: ignore[arg-type]  # a view has a base
 
-    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
+    def raw(self, grad: object, F: Functions) -> Sequence[Any]:
         """Raises."""
         raise AutogradError(self.forbids)
 
@@ -420,7 +423,7 @@ class Poisoned(TapeEntry):
         return "Invalid"
 
 
-def move_retained_grad(target: Any, node: Any) -> None:
+def move_retained_grad(target: TensorRef, node: Any) -> None:
     """Makes `retain_grad` of a tensor follow it to the history it is about to get."""
     old = target._node
     if not getattr(target, "_info", NOTHING).retains_grad or old is None or old is LEAF:
@@ -432,7 +435,7 @@ def move_retained_grad(target: Any, node: Any) -> None:
         entry._hooks().retain[nr] = keep
 
 
-def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = None) -> None:
+def rebase(frontend: Frontend, target: TensorRef, node: TapeEntry, self_nr: int | None = None) -> None:
     """Makes `node`, the entry of an in-place operation on `target`, part of the history of `target` and of its base.
 
     `self_nr` says which of the node's edges is `target`, -1 for none; it is looked up for operations of records.
@@ -473,7 +476,7 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
     refresh_views(frontend, base, origin)
 
 
-def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
+def _as_strided_entry(base: TensorRef, view: TensorRef) -> TapeEntry:
     """The history of a view as one of `base`, wherever its memory is by now."""
     rec = get_record("as_strided_view")
     made: Any = node_class(rec)
@@ -493,7 +496,7 @@ def _geometry(t: Any) -> tuple[Sequence[int], Sequence[int], int]:
     return data.shape, tuple([s // data.itemsize for s in data.strides]), storage_offset(data)
 
 
-def poison(view: Any, creation: str) -> None:
+def poison(view: TensorRef, creation: str) -> None:
     """Takes its history from a view. A kind of its own keeps the view off the quiet path: whatever records an operation on it raises."""
     view._node, view._k = Poisoned(view, creation), Kind(view._k.dtype, view._k.device, view._k.special)
 
@@ -530,13 +533,13 @@ def watch_history(base: Any) -> None:
         version.watch(_History(base))
 
 
-def _offset(view: Any, base: Any) -> int:
+def _offset(view: TensorRef, base: TensorRef) -> int:
     """Where a view starts in the memory of its base, in bytes."""
     here, whole = view._data, base._data
     return (storage_offset(here) * here.itemsize - storage_offset(whole) * whole.itemsize) - lowest(whole.shape, whole.strides)
 
 
-def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
+def refresh_views(frontend: Frontend, base: TensorRef, origin: object) -> None:
     """Gives all live views of `base` a history that starts at its present one; `origin` is the one before."""
     version = base._v
     if version is None or not version.views:

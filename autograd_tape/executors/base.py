@@ -6,17 +6,20 @@ their own kind takes and gives NumPy arrays at its border, without a copy where 
 
 from __future__ import annotations
 
-from typing import Any
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import converted
 from ..errors import MissingKernelError
 from ..record import Record, get_record
 from ..tensor import above
 from .kernels import reduce
+
+if TYPE_CHECKING:
+    from ..tensor import TensorRef
 
 
 class RawOps:
@@ -25,7 +28,7 @@ class RawOps:
     def __init__(self, executor: "Executor") -> None:
         self._executor = executor
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Fn:
         if name.startswith("__"):
             raise AttributeError(name)
         rec = get_record(name)
@@ -35,7 +38,7 @@ class RawOps:
         self.__dict__[name] = function
         return function
 
-    def fit(self, g: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    def fit(self, g: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A gradient with the shape and dtype of its input: broadcasting undone, dtype restored."""
         if g.shape != shape:
             g = self.reduce_to_shape(g, shape)
@@ -54,7 +57,7 @@ class RawOps:
         return g.reshape(shape) if lead else g
 
 
-def _outputs_only(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+def _outputs_only(function: Fn, count: int) -> Fn:
     """`function` without what its kernel returns for the gradient only."""
     if count == 1:
         return lambda *args, **kwargs: function(*args, **kwargs)[0]
@@ -73,7 +76,7 @@ class Executor:
     def __init__(self) -> None:
         self.F = RawOps(self)
 
-    def kernel(self, rec: Record) -> Callable[..., Any] | None:
+    def kernel(self, rec: Record) -> Fn | None:
         """The kernel of an operation, called with the schema's parameters in order; None where there is none."""
         return rec.field(self.field)
 
@@ -86,7 +89,7 @@ class Executor:
             return "host" if getattr(compose, "host", False) else "composite"
         return "missing" if rec.field("function") is None and rec.field("make") is None else "composite"
 
-    def raw_function(self, rec: Record) -> Callable[..., Any]:
+    def raw_function(self, rec: Record) -> Fn:
         """The operation on buffers, with the schema's defaults."""
         kernel = self.kernel(rec)
         if kernel is None:
@@ -114,7 +117,7 @@ class Executor:
         namespace = {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")}
         return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", namespace)
 
-    def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+    def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel."""
         return kernel(*values)
 
@@ -125,16 +128,16 @@ class Executor:
         values = [arrays.get(p.name, defaults.get(p.name)) for p in rec.params if not p.keyword_only]
         return function(*values, **{p.name: arrays.get(p.name, defaults.get(p.name)) for p in rec.params if p.keyword_only})
 
-    def raw_function_cached(self, rec: Record) -> Callable[..., Any]:
+    def raw_function_cached(self, rec: Record) -> Fn:
         """`raw_function`, looked up once per operation."""
         function = self.F.__dict__.get(rec.name)
         return getattr(self.F, rec.name) if function is None else function
 
 
-    def bind(self, ref: Any, array: Any) -> Any:
+    def bind(self, ref: TensorRef, array: np.ndarray | list[float | list[int]]) -> Any:
         """Gives a tensor declared by shape and dtype its data; see `autograd_tape.lazy.bind`."""
         return above.bind(ref, array)
 
-    def evaluate(self, ref: Any) -> np.ndarray:
+    def evaluate(self, ref: object) -> np.ndarray:
         """The data of a tensor, computed here if nobody has asked for it before; see `autograd_tape.lazy.evaluate`."""
         return above.evaluate(ref, self)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..annotations import Arguments
 from ..errors import MissingKernelError
 from ..record import Record
 from ..strided import contiguous_strides, dense_strides, empty_in_order
@@ -113,7 +114,7 @@ class MetaExecutor(Executor):
             return lambda *values: self._by_trial(rec, values)
         return None
 
-    def _by_rule(self, rec: Record, values: tuple[Any, ...]) -> Any:
+    def _by_rule(self, rec: Record, values: Arguments) -> Any:
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         rule = rec.field("shape")
         if rule is None:
@@ -127,7 +128,7 @@ class MetaExecutor(Executor):
             return tuple([None if s is None else _laid_out(word, tuple(s), d, arrays) for word, s, d in zip(words, shape, dtypes)])
         return _laid_out(words[0], tuple(shape), dtypes[0], arrays)
 
-    def _dtypes(self, rec: Record, values: tuple[Any, ...]) -> list[np.dtype]:
+    def _dtypes(self, rec: Record, values: tuple[object, ...]) -> list[np.dtype]:
         """The outputs' dtypes: what the record says, or what its NumPy kernel makes of single elements."""
         passed = [p for p in rec.params if p.passed]
         typed = [a for p, v in zip(passed, values) if p.differentiable
@@ -148,8 +149,8 @@ class MetaExecutor(Executor):
             found[0] = np.dtype(bool if rec.result == "bool" else "i8")
         return found + [first] * (count - len(found))
 
-    def _by_trial(self, rec: Record, values: tuple[Any, ...]) -> Any:
-        def zeros(v: Any) -> Any:
+    def _by_trial(self, rec: Record, values: tuple[object, ...]) -> Any:
+        def zeros(v: object) -> object:
             if isinstance(v, np.ndarray):
                 if v.size > self.LIMIT:
                     raise MissingKernelError(f"The operation '{rec.name}' has no shape rule for the meta executor",
@@ -180,7 +181,7 @@ def _laid_out(word: str, shape: tuple[int, ...], dtype: np.dtype, operands: list
     return meta_array(shape, dtype, (*batch, column, step))
 
 
-def _tensors(value: Any) -> bool:
+def _tensors(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], np.ndarray)
 
 
@@ -190,7 +191,7 @@ def _ones(value: Any) -> Any:
     return [_ones(v) for v in value] if _tensors(value) else value
 
 
-def _like(result: Any) -> np.ndarray:
+def _like(result: np.ndarray) -> np.ndarray:
     """A meta buffer like the result of a trial, strides and all."""
     a = np.asarray(result)
     return meta_array(a.shape, a.dtype, a.strides if a.size and min(a.strides, default=0) >= 0 else None)

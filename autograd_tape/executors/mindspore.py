@@ -13,11 +13,13 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
+from types import ModuleType
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
+from ..annotations import Arguments, Fn
 from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
 from ..locks import fork_safe_lock
 from ..record import Record
@@ -36,7 +38,7 @@ def _takes(rec: Record, what: str) -> bool:
     return what in (rec.field("mindspore_takes") or "")
 
 
-def load() -> Any:
+def load() -> ModuleType:
     """The mindspore module, imported and set up on first need.
 
     Raises:
@@ -54,7 +56,7 @@ def load() -> Any:
     return _module
 
 
-def _import() -> Any:
+def _import() -> ModuleType:
     if int(np.__version__.partition(".")[0]) >= 2:
         try:
             importlib.metadata.version("mindspore")
@@ -78,16 +80,16 @@ def _missing(error: Exception) -> ExecutorUnavailableError:
 class _Namespace:
     """What kernels in records get as `ms`: the module mindspore, and primitives made once."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: ModuleType) -> None:
         self.module = module
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[Arguments, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.module, name)
         self.__dict__[name] = value
         return value
 
-    def primitive(self, name: str, *args: Any) -> Any:
+    def primitive(self, name: str, *args: object) -> Any:
         """The instance `ops.<name>(*args)` (the name may be dotted), made at its first use: making one costs more than calling it."""
         key = (name, *args)
         found = self._made.get(key)
@@ -125,13 +127,13 @@ class MindSporeExecutor(Executor):
                                                remedy="use device 'cpu'") from None
         self.device_type = device_type
         self.ms = _Namespace(module)
-        self._kernels: dict[str, Callable[..., Any] | None] = {}
+        self._kernels: dict[str, Fn | None] = {}
 
     def status(self, rec: Record) -> str:
         """"native", "composite", "host" or "missing", as the record's fields have it; strided views are native everywhere."""
         return "native" if rec.family in STRIDED or rec.field("mindspore") is not None else super().status(rec)
 
-    def kernel(self, rec: Record) -> Callable[..., Any] | None:
+    def kernel(self, rec: Record) -> Fn | None:
         """The kernel of an operation on NumPy arrays."""
         if rec.family in STRIDED:
             return rec.field("numpy")
@@ -145,17 +147,17 @@ class MindSporeExecutor(Executor):
             found = self._kernels[rec.name] = native if host is None or _takes(rec, "complex") else _on_host(kinds, native, host)
         return found
 
-    def _composed(self, rec: Record) -> Callable[..., Any]:
+    def _composed(self, rec: Record) -> Fn:
         compose = rec.field("compose")
         return lambda *values: compose(self.F, *values)
 
-    def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+    def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
         if rec.quiet == "float" and rec.family not in STRIDED and not _takes(rec, "half"):
             return in_single(rec, kernel, values)
         return kernel(*values)
 
-    def _make(self, rec: Record, native: Callable[..., Any]) -> Callable[..., Any]:
+    def _make(self, rec: Record, native: Fn) -> Fn:
         """`native` on NumPy arrays, with the composition or a wider dtype for what it declines."""
         ms, compose, host = self.ms, rec.field("compose"), rec.field("numpy")
         tensors, half = [p.is_tensor for p in rec.params if p.passed], _takes(rec, "half")
@@ -212,7 +214,7 @@ class MindSporeExecutor(Executor):
         function = found() if isinstance(found, type) else found
         return lambda ms, *values: function(*values)
 
-    def _to_device(self, value: Any) -> Any:
+    def _to_device(self, value: object) -> Any:
         if isinstance(value, np.ndarray):
             # MindSpore copies other layouts silently and misreads the other byte order; what it shares must be writeable.
             flags = value.flags
@@ -223,7 +225,7 @@ class MindSporeExecutor(Executor):
             return tuple([self._to_device(v) for v in value])
         return value
 
-    def _to_host(self, value: Any, arrays: list[np.ndarray]) -> Any:
+    def _to_host(self, value: object, arrays: list[np.ndarray]) -> Any:
         if isinstance(value, (tuple, list)):
             return tuple([self._to_host(v, arrays) for v in value])
         if not hasattr(value, "asnumpy"):
@@ -233,10 +235,10 @@ class MindSporeExecutor(Executor):
         return result.copy() if any([np.may_share_memory(result, a) for a in arrays]) else result
 
 
-def _on_host(kinds: str, native: Callable[..., Any], host: Callable[..., Any]) -> Callable[..., Any]:
+def _on_host(kinds: str, native: Fn, host: Fn) -> Fn:
     """`native`, but NumPy's kernel where the first operand is of one of these kinds. Of complex numbers MindSpore's kernels make complex
     results where they are real (`abs`), and zeros where there is no such operation; compositions are written for floating point."""
-    def kernel(*values: Any) -> Any:
+    def kernel(*values: object) -> object:
         first = next(_arrays(values), None)
         return host(*values) if first is not None and first.dtype.kind in kinds or any([a.dtype.kind == "c" for a in _arrays(values)]) \
             else native(*values)
@@ -252,7 +254,7 @@ def _arrays(values: Any) -> Any:
             yield from (x for x in v if isinstance(x, np.ndarray))
 
 
-def _as_arrays(values: tuple[Any, ...], tensors: list[bool], typed: list[bool]) -> tuple[Any, ...]:
+def _as_arrays(values: tuple[object, ...], tensors: list[bool], typed: list[bool]) -> Arguments:
     """Numbers in the places of tensors as arrays; Python's take the dtype of the others, as NumPy's operators have it."""
     dtype = next((v.dtype for v, t in zip(values, typed) if t and isinstance(v, (np.ndarray, np.generic))), None)
     return tuple([np.asarray(v, v.dtype if isinstance(v, np.generic) else dtype)
@@ -268,7 +270,7 @@ def _wider(arrays: list[np.ndarray]) -> np.dtype | None:
     return np.dtype(found.pop()) if len(found) == 1 and None not in found else None
 
 
-def _cast(value: Any, dtype: np.dtype) -> Any:
+def _cast(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if isinstance(value, list):
         return [_cast(v, dtype) for v in value]
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype.kind in "iub" else value

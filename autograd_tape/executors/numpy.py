@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..annotations import Fn
 from ..record import Record
 from .base import Executor
 
@@ -19,7 +20,7 @@ class NumpyExecutor(Executor):
     name = "numpy"
     field = "numpy"
 
-    def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+    def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
         return in_single(rec, kernel, values) if widens(rec) else kernel(*values)
 
@@ -31,11 +32,11 @@ def widens(rec: Record) -> bool:
     return (rec.quiet == "float" or rec.field("half") is not None) and rec.family not in ("view", "view?")
 
 
-def in_single(rec: Record, kernel: Callable[..., Any], values: Sequence[Any]) -> Any:
+def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
     """Calls a kernel with half precision widened to float32, and rounds the outputs back."""
     own = rec.field("half")
     half: np.dtype | None = None
-    wide: list[Any] = []
+    wide: list[object] = []
     for v in values:
         if isinstance(v, np.ndarray):
             dtype = v.dtype
@@ -61,7 +62,7 @@ def in_single(rec: Record, kernel: Callable[..., Any], values: Sequence[Any]) ->
     return narrow(results, half)
 
 
-def narrow(result: Any, half: np.dtype) -> Any:
+def narrow(result: np.ndarray, half: np.dtype) -> np.ndarray:
     """A result of a computation in float32, rounded; others as they are, as arrays."""
     if result.__class__ is not np.ndarray:
         result = np.asarray(result)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from ..annotations import Fn, Keywords
 from ..node import freed
 from ..record import Record
 from ..saved import raw_saved, stale, unpack
 from ..tensor import TensorRef
 from ..version import changes, number_of
 
+if TYPE_CHECKING:
+    from ..nodes import ExpBackward0, MulBackward0, SumBackward1
 
-def saved_properties(rec: Record) -> dict[str, Any]:
+
+def saved_properties(rec: Record) -> Keywords:
     """`_saved_self`, `_saved_other`, ...: what the node saved, by torch's names. The first input is `self` there."""
-    found: dict[str, Any] = {}
+    found: Keywords = {}
     layout: list[tuple[str, str, int, int]] = []
     getters: dict[str, Callable[[Any], Any]] = {}
     order: list[tuple[int, str, int, int]] = []  # inputs as the schema has them, then outputs
@@ -47,24 +51,24 @@ def saved_properties(rec: Record) -> dict[str, Any]:
 
 def _as_tuple(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Numbers that were given as one, as the tuple that torch makes of it."""
-    def get(self: Any) -> Any:
+    def get(self: SumBackward1) -> Any:
         value = getter(self)
         return (value,) if value.__class__ is int else value
 
     return get
 
 
-def _computed_getter(expression: str, getters: dict[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def _computed_getter(expression: str, getters: dict[str, Fn]) -> Callable[[Any], Any]:
     code = compile(expression, "<saved>", "eval")
 
-    def get(self: Any) -> Any:
+    def get(self: object) -> Any:
         return eval(code, {"prod": math.prod, **{name: getters[name](self) for name in code.co_names if name in getters}})
 
     return get
 
 
 def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
-    def get(self: Any) -> Any:
+    def get(self: MulBackward0 | ExpBackward0) -> Any:
         return raw_saved(self, kind, at, nr)
 
     return get

@@ -10,11 +10,12 @@ every error, goes on to `general` (see `general.py`), which knows everything and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
 from ..executors.numpy import SINGLE, in_single, narrow, widens
@@ -538,13 +539,13 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
-def _half_kernel(rec: Record, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
     return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "") -> Callable[..., Any]:
+                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "") -> Fn:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
     goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision; with `numpys` as a method that

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Values
 from ..tensor import TensorRef
 
 
@@ -97,7 +98,7 @@ class _Numbers(dict[tuple[str, float], np.ndarray]):
 NUMBERS = _Numbers()
 
 
-def typed(x: Any, value: float) -> Any:
+def typed(x: Values, value: float) -> Any:
     """`value` as a number that leaves the dtype of `x`, which Python's do not for 0-dim arrays before NumPy 2; as it is where `x` is a
     tensor. Numbers beside half precision are float32.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
+from ..annotations import Fn, Keywords
 from .. import calls, modes
 from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
@@ -24,6 +25,9 @@ from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
+
+if TYPE_CHECKING:
+    from ..frontend import Frontend
 
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
@@ -106,21 +110,21 @@ class Irregular(Door):
         check_fit(self.rec, {p.name: a for p, a in zip(self.params, args)},
                   frozenset([p.name for p in self.params if p.has_default and p.default is None]))
 
-    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+    def rest(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The function itself."""
         if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
             notes.pop()  # what is not quiet is held as a whole
             return self.plain(*args) if notes.at >= 0 else held_in(notes, self, args, self.plain, args)
         return self.plain(*args) if out is None else self.plain(*args, out)
 
-    def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:
+    def recorded(self, entry: TapeEntry, args: Sequence[object]) -> tuple[dict[str, Any], list[TensorRef]]:
         """The arguments by name, and the tensors among them, of the operation whose entry the path written by hand made."""
         assert self._recorded is not None
         values = dict(zip([p.name for p in entry.op.params], self._recorded(entry, *args)))
         return values, [x for x in values.values() if isinstance(x, TensorRef)]
 
 
-def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None) -> Fn:
     """The function of an irregular operation; with `inner`, its method or its in-place variant."""
     make = rec.field("make") if inner is None else None
     if make is not None and rec.field("function") is None:
@@ -134,14 +138,14 @@ def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | N
     return function
 
 
-def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) -> Callable[..., Any]:
+def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     signature = dict(list(inspect.signature(inner).parameters.items())[1:])
     params = [Parameter.of(p) for p in signature.values() if p.name != "out"]
     for p in params[list(signature).index("out") if "out" in signature else len(params):]:
         p.keyword_only = not p.spread  # by position the first would be taken for `out`
     writes = rec.out and "out" not in signature and not rec.returns_list and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
-    cells: dict[str, Any] = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
+    cells: Keywords = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
                              "LISTENING": LISTENING}
     head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
     cells |= defaults
@@ -161,10 +165,10 @@ def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) ->
     passes = f"if LISTENING: return _door(({every}), {'out' if out else 'None'}, {rec.field('function_') is inner})"
     flat = ", ".join(names + ["out=None"] * out)
 
-    def defined(head: str, body: list[str], variant: str) -> Callable[..., Any]:
+    def defined(head: str, body: list[str], variant: str) -> Fn:
         text = (f"def make({', '.join(cells)}):\n    def {rec.name}({head}):\n" + "".join(f"        {line}\n" for line in body)
                 + f"    return {rec.name}\n")
-        found: Callable[..., Any] = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", {})(**cells)
+        found: Fn = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", {})(**cells)
         return found
 
     # A method of its own leads to the function, which has the door.
@@ -177,7 +181,7 @@ def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) ->
     return door.front
 
 
-def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], plain: str) -> list[str]:
+def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> list[str]:
     """Statements that refuse complex tensors, and those of dtypes that torch has no kernel for; `plain` is the call of the function."""
     first = next(iter(signature), "")
     found = []
@@ -204,17 +208,17 @@ def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], pla
     return found
 
 
-def _own(rec: Record, signature: dict[str, Any]) -> list[str]:
+def _own(rec: Record, signature: Keywords) -> list[str]:
     """The parameters that the schema knows, too."""
     known = {p.name for p in rec.params}
     return [n for n, q in signature.items() if n in known and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
 
 
-def _own_values(rec: Record, signature: dict[str, Any]) -> str:
+def _own_values(rec: Record, signature: Keywords) -> str:
     return f"dict({', '.join(f'{n}={n}' for n in _own(rec, signature))})"
 
 
-def _checks(rec: Record, signature: dict[str, Any], cells: dict[str, Any]) -> list[str]:
+def _checks(rec: Record, signature: Keywords, cells: Keywords) -> list[str]:
     """Statements that refuse arguments which Python would take for others without a word."""
     parameters = {p.name: p for p in rec.params}
     own = _own(rec, signature)

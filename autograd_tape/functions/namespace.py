@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
 
 import numpy as np
 
+from ..annotations import Keywords
 from .. import dtypes
 from ..errors import AutogradError
 from ..executors.kernels.sharing import ufunc1, ufunc2
@@ -38,7 +38,7 @@ STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, Ov
             FloatingPointError, LookupError)
 
 
-def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
+def narrowed(result: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A kernel's result in the dtype of the computation, which NumPy widens for some 0-dim arrays."""
     array = np.asarray(result)
     if array.dtype.kind == "O":
@@ -46,7 +46,7 @@ def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
     return array.astype(dtype)
 
 
-def base_namespace() -> dict[str, Any]:
+def base_namespace() -> Keywords:
     """What every compiled function can see."""
     return {
         "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..codegen import execute
@@ -12,7 +11,7 @@ from ..saved import stale, unpack
 from ..tensor import BUFFERS, TensorRef
 from .attributes import saved_properties
 from .namespace import NUMBERS
-from ..annotations import Functions, Values
+from ..annotations import Fn, Functions, Keywords, Values
 
 
 def _unpack(rec: Record, recorded: bool) -> list[str]:
@@ -90,7 +89,7 @@ def node_class(rec: Record) -> type[TapeEntry]:
     if found is not None:
         return found
 
-    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "BUFFERS": BUFFERS}
+    namespace: Keywords = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "BUFFERS": BUFFERS}
     for target, function, _ in rec.vjps:
         namespace["vjp" if target is None else f"vjp_{target}"] = function
     methods = {}
@@ -128,8 +127,8 @@ def conjugate(F: Functions, g: Any) -> Any:
     return F.conj_physical(g)  # a view would be handed out, which nobody asked for
 
 
-def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
-    def conjugated(self: TapeEntry, grad: Values, F: Functions) -> Any:
+def _conjugated(formula: Fn) -> Fn:
+    def conjugated(self: TapeEntry, grad: Values, F: Functions) -> list[Values | None]:
         return conjugate(F, formula(self, conjugate(F, grad), F))
 
     return conjugated

@@ -6,7 +6,7 @@ A record states its own in the field `out_dtype`; most operations cast (`CASTS`)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -98,7 +98,7 @@ def without_out(name: str) -> ArgumentError:
                          found="out=", remedy="copy the result to the tensor")
 
 
-def check_outs(name: str, outs: Sequence[Any], recorded: bool) -> None:
+def check_outs(name: str, outs: Sequence[TensorRef], recorded: bool) -> None:
     """Raises where the operation `name` cannot write to `outs`: they are no tensors, or gradients would flow to them, or, as `recorded`
     says, to what is written."""
     for o in outs:

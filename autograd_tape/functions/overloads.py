@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 from collections.abc import Sequence
 
+from ..annotations import Keywords
 from ..errors import ArgumentError, type_name
 from ..record import Param, Record
 from ..tensor import TensorRef
@@ -27,17 +28,17 @@ PRODUCTS = tuple([s.replace("mat", "batch") for s in PRODUCT])
 SPLIT = ("Tensor input, int sections", "Tensor input, tuple of ints indices")
 
 # "Number" is not here: the error marks any type that is not named so, and no type is.
-_TAKES: dict[str, Any] = {"Tensor": TensorRef, "int": int, "float": (int, float), "bool": bool, "tuple of ints": (tuple, list)}
+_TAKES: Keywords = {"Tensor": TensorRef, "int": int, "float": (int, float), "bool": bool, "tuple of ints": (tuple, list)}
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} of {'(' if isinstance(value, tuple) else '['}" + ", ".join([type(v).__name__ for v in value]) + \
             (")" if isinstance(value, tuple) else "]")
     return type_name(value)
 
 
-def no_match(name: str, overloads: Sequence[str], given: Sequence[Any], shown: Sequence[str] = ()) -> ArgumentError:
+def no_match(name: str, overloads: Sequence[str], given: Sequence[object], shown: Sequence[str] = ()) -> ArgumentError:
     """What torch raises where no signature of `name` fits the positional arguments `given`, which it writes as `shown`.
 
     >>> print(no_match("pow", ("Tensor input, Number exponent",), (2, 3)).message)
@@ -117,7 +118,7 @@ def match_deprecated(rec: Record, name: str, given: Sequence[Any], named: Sequen
     raise _too_many(name, _present(rec, method), given[method:], {**keywords, **({} if out is None else {"out": out})})
 
 
-def _too_many(name: str, present: Sequence[str], given: Sequence[Any], keywords: dict[str, Any]) -> ArgumentError:
+def _too_many(name: str, present: Sequence[str], given: Sequence[object], keywords: Keywords) -> ArgumentError:
     """torch's error for more positional arguments than any of its signatures takes: about the one that has as many in all, if there is
     only one, else about all of them."""
     n = len(given) + len(keywords)
@@ -135,7 +136,7 @@ def _too_many(name: str, present: Sequence[str], given: Sequence[Any], keywords:
                          expected=present[0], found=", ".join(shown), remedy="follow the schema")
 
 
-def _fits(kind: str, value: Any) -> bool:
+def _fits(kind: str, value: object) -> bool:
     """Whether a deprecated signature takes `value`; as a number also a tensor of no dimension that requires no gradient."""
     if kind == "Scalar":
         return isinstance(value, (int, float, complex)) or isinstance(value, TensorRef) and not value.ndim and value._node is None

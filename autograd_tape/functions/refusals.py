@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
@@ -31,7 +30,7 @@ MetaRefusal = Callable[[DType], "Exception | None"]
 """torch's error for a meta tensor of a dtype that kernels do not take; None where its meta function takes it."""
 
 
-def on_meta(*values: Any) -> bool:
+def on_meta(*values: object) -> bool:
     """Whether one of the arguments is a meta tensor.
 
     >>> on_meta(2.0, None)

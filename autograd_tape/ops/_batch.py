@@ -18,7 +18,7 @@ from ..dims import wrap_dim
 from ..dtypes import result_dtype
 from ..record import Record
 from ..tensor import TensorRef
-from ..annotations import Functions
+from ..annotations import Functions, Keywords
 
 Rule = Callable[[Any, "BatchedCall"], Any]
 VIEWS = ("view", "view?")
@@ -37,7 +37,7 @@ class BatchedCall:
         opened: (the whole batch, True) of a tensor that is an example; (itself, False) of anything else.
     """
 
-    def __init__(self, F: Functions, operation: Any, args: Sequence[Any], size: int, opened: Callable[[Any], tuple[Any, bool]]) -> None:
+    def __init__(self, F: Functions, operation: Any, args: Sequence[object], size: int, opened: Callable[[Any], tuple[Any, bool]]) -> None:
         self.rec: Record = operation.rec
         self._F, self._operation, self.size, self.opened = F, operation, size, opened
         self.values: dict[str, Any] = {}
@@ -68,20 +68,20 @@ class BatchedCall:
         """An argument with a batch dimension in any case: expanded where all examples share it."""
         return self.expanded(self.values[name], self.is_batched[name])
 
-    def expanded(self, t: Any, is_batched: bool) -> Any:
+    def expanded(self, t: TensorRef, is_batched: bool) -> TensorRef:
         """A tensor with a batch dimension in any case."""
         return t if is_batched else self._F.expand(self._F.unsqueeze(t, 0), (self.size, *t._data.shape))
 
-    def lifted(self, name: str) -> Any:
+    def lifted(self, name: str) -> TensorRef:
         """An argument with a batch dimension, and at least one more: examples of no dimension count as of one."""
         t = self.whole(name)
         return t if self.ranks[name] else self._F.unsqueeze(t, 1)
 
-    def lowered(self, result: Any, name: str) -> Any:
+    def lowered(self, result: TensorRef, name: str) -> TensorRef:
         """The result of a `lifted` argument, in the shape of its examples."""
         return result if self.ranks[name] else self._F.reshape(result, (self.size,))
 
-    def shifted(self, rank: int) -> dict[str, Any]:
+    def shifted(self, rank: int) -> Keywords:
         """The dimensions among the arguments, which are those of an example of `rank` dimensions, as dimensions of the batch."""
         return {n: shifted(d, rank) if isinstance(d, int) else tuple([shifted(i, rank) for i in d])
                 for n, d in self.values.items() if n in _DIMS}
@@ -115,15 +115,15 @@ def rule_of(rec: Record) -> Rule | None:
 # -- rules by family and schema -----------------------------------------------------------------------------------------------
 
 
-def elementwise(F: Functions, call: BatchedCall) -> Any:
+def elementwise(F: Functions, call: BatchedCall) -> TensorRef:
     """Element-wise operations: dimensions of size 1 after the batch dimension make the examples' ranks equal."""
     return call(**aligned(F, call))
 
 
-def aligned(F: Functions, call: BatchedCall, rank: int | None = None) -> dict[str, Any]:
+def aligned(F: Functions, call: BatchedCall, rank: int | None = None) -> Keywords:
     """The tensors of an element-wise operation with the examples' ranks made equal, and dtypes promoted as for examples."""
     rank = max(call.ranks.values()) if rank is None else rank
-    changed: dict[str, Any] = {}
+    changed: Keywords = {}
     for name, r in call.ranks.items():
         if call.is_batched[name] and r < rank:
             t = call.values[name]
@@ -188,12 +188,12 @@ def as_is(F: Functions, call: BatchedCall) -> Any:
     return call()
 
 
-def matrices(F: Functions, call: BatchedCall) -> Any:
+def matrices(F: Functions, call: BatchedCall) -> TensorRef:
     """What takes batches of matrices."""
     return call() if next(iter(call.ranks.values())) >= 2 else NotImplemented
 
 
-def of_result(F: Functions, call: BatchedCall) -> Any:
+def of_result(F: Functions, call: BatchedCall) -> TensorRef:
     """Dimensions of the result, which has one more than the input."""
     return call(**call.shifted(call.ranks["input"] + 1))
 
@@ -204,7 +204,7 @@ def together(F: Functions, call: BatchedCall) -> Any:
     return call(**{name: call.whole(name) for name in call.ranks}, **more)
 
 
-def merged(F: Functions, t: Any) -> Any:
+def merged(F: Functions, t: TensorRef) -> TensorRef:
     """The batch dimension and the next as one."""
     shape = t.shape
     return F.reshape(t, (shape[0] * shape[1], *shape[2:]))
@@ -221,14 +221,14 @@ def images(F: Functions, call: BatchedCall) -> Any:
     return parted(F, call, call(input=merged(F, call.input))) if call.size and call.ranks["input"] >= 3 else NotImplemented
 
 
-def as_channels(F: Functions, t: Any) -> Any:
+def as_channels(F: Functions, t: TensorRef) -> TensorRef:
     """(B, N, C, ...) as (N, B C, ...)."""
     t = F.transpose(t, 0, 1)
     shape = t.shape
     return F.reshape(t, (shape[0], shape[1] * shape[2], *shape[3:]))
 
 
-def from_channels(F: Functions, call: BatchedCall, t: Any) -> Any:
+def from_channels(F: Functions, call: BatchedCall, t: TensorRef) -> TensorRef:
     """The inverse of `as_channels`."""
     shape = t.shape
     return F.transpose(F.reshape(t, (shape[0], call.size, shape[1] // call.size, *shape[2:])), 0, 1)
@@ -239,7 +239,7 @@ def flattened(F: Functions, t: Any) -> Any:
     return F.reshape(t, (t.shape[0], prod(t.shape[1:])))
 
 
-def matmul(F: Functions, a: Any, b: Any, a_batched: bool, b_batched: bool) -> Any:
+def matmul(F: Functions, a: TensorRef, b: TensorRef, a_batched: bool, b_batched: bool) -> TensorRef:
     """The product of two tensors by the rules of matmul on examples."""
     vector_a, vector_b = a.ndim - a_batched == 1, b.ndim - b_batched == 1
     if vector_a:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
-from collections.abc import Callable
 
 from ..errors import MissingKernelError
 from ..held import note_size
 from ..node import TapeEntry
 import numpy as np
-from ..annotations import Functions
+from ..annotations import Fn, Functions
 from ..tensor import TensorRef, foreign
 
 
-def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def on_host(kernel: Fn) -> Fn:
     """A `compose` field that runs the NumPy kernel on any executor; the status table calls such operations "host".
 
     Two kinds are meant for it. Moving, picking and counting elements gains nothing from another library's kernel, whose border would
     have to be crossed twice. And random numbers come from our own generator on every executor, so that a seed gives the same numbers
     everywhere.
     """
-    def compose(F: Functions, *args: Any) -> Any:
+    def compose(F: Functions, *args: object) -> object:
         return kernel(*args)
 
     compose.host = True  # type: ignore[attr-defined]  # the status table says so
@@ -31,7 +30,7 @@ NO_ITEM = "Tensor.item() cannot be called on meta tensors"
 """What torch says where a composition reads a number out of a meta tensor."""
 
 
-def data_dependent(*args: Any) -> Any:
+def data_dependent(*args: object) -> Any:
     """A `meta` field of operations whose result's shape depends on values, which meta tensors do not have."""
     raise MissingKernelError("The shape of the result depends on the values of the input, and meta tensors have none",
                              expected="a tensor with data", found="a meta tensor", remedy="run it on another device")

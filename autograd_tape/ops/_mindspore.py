@@ -9,12 +9,16 @@ computes float64 in single precision.)
 
 from __future__ import annotations
 
-from typing import Any
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..annotations import Fn
 from ..dims import normalize_dims, wrap_dim
+
+if TYPE_CHECKING:
+    from ..executors.mindspore import _Namespace
 
 
 def _has_nan(tensor: Any) -> bool:
@@ -34,9 +38,9 @@ def need_single(tensor: Any) -> None:
         raise NotImplementedError("no kernel in double precision")
 
 
-def without_nan(name: str) -> Callable[..., Any]:
+def without_nan(name: str) -> Fn:
     """The primitive on tensors alone, for operands without NaN."""
-    def kernel(ms: Any, *tensors: Any) -> Any:
+    def kernel(ms: _Namespace, *tensors: object) -> object:
         if any([_has_nan(t) for t in tensors]):
             raise NotImplementedError("no kernel for NaN")
         return ms.primitive(name)(*tensors)
@@ -44,9 +48,9 @@ def without_nan(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def finite(name: str) -> Callable[..., Any]:
+def finite(name: str) -> Fn:
     """The primitive on tensors alone, for operands without infinities and NaN."""
-    def kernel(ms: Any, *tensors: Any) -> Any:
+    def kernel(ms: _Namespace, *tensors: object) -> object:
         for t in tensors:
             need_finite(t)
         return ms.primitive(name)(*tensors)
@@ -54,10 +58,10 @@ def finite(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def quotient(name: str, of_floats: bool = True, of_infinities: bool = False) -> Callable[..., Any]:
+def quotient(name: str, of_floats: bool = True, of_infinities: bool = False) -> Fn:
     """The primitive on a dividend and a divisor. Division by zero loses the zero's sign and NaN; rounded quotients mistake infinities;
     remainders of large quotients are wrong, so that floats are declined."""
-    def kernel(ms: Any, input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+    def kernel(ms: _Namespace, input: object, other: Any, rounding_mode: str | None = None) -> object:
         divisor = other.asnumpy()
         if divisor.dtype.kind not in "iub":
             if not of_floats or not divisor.all():
@@ -70,16 +74,16 @@ def quotient(name: str, of_floats: bool = True, of_infinities: bool = False) -> 
     return kernel
 
 
-def in_single(name: str) -> Callable[..., Any]:
+def in_single(name: str) -> Fn:
     """The primitive on one tensor, except in float64."""
-    def kernel(ms: Any, input: Any) -> Any:
+    def kernel(ms: _Namespace, input: object) -> object:
         need_single(input)
         return ms.primitive(name)(input)
 
     return kernel
 
 
-def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+def _dims(dim: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return normalize_dims(dim, ndim) or ()
 
 
@@ -91,15 +95,15 @@ def _summable(ms: Any, input: Any) -> Any:
 
 def total(name: str) -> Callable[..., Any]:
     """A sum or product over `dim`: ops.ReduceSum, ReduceProd, ReduceMean."""
-    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> object:
         return ms.primitive(name, keepdim)(_summable(ms, input), _dims(dim, input.ndim))
 
     return kernel
 
 
-def running(name: str) -> Callable[..., Any]:
+def running(name: str) -> Fn:
     """A running sum or product along `dim`: ops.CumSum, CumProd."""
-    def kernel(ms: Any, input: Any, dim: int) -> Any:
+    def kernel(ms: Any, input: Any, dim: int) -> object:
         if not input.ndim:
             raise NotImplementedError("no kernel for 0-dim tensors")
         return ms.primitive(name)(_summable(ms, input), wrap_dim(dim, input.ndim))
@@ -107,9 +111,9 @@ def running(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def logical(name: str) -> Callable[..., Any]:
+def logical(name: str) -> Fn:
     """ops.ReduceAll or ReduceAny; an empty tuple of dimensions reduces nothing, and uint8 stays uint8, as in torch."""
-    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> object:
         truth = ms.primitive("Cast")(input, ms.bool_)
         if dim != ():
             truth = ms.primitive(name, keepdim)(truth, _dims(dim, input.ndim))
@@ -118,9 +122,9 @@ def logical(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def extreme(name: str) -> Callable[..., Any]:
+def extreme(name: str) -> Fn:
     """The largest or smallest element over `dim`: ops.ReduceMax, ReduceMin."""
-    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> object:
         if _has_nan(input):
             raise NotImplementedError("no kernel for NaN")
         return ms.primitive(name, keepdim)(input, _dims(dim, input.ndim))
@@ -128,9 +132,9 @@ def extreme(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def extreme_along(name: str) -> Callable[..., Any]:
+def extreme_along(name: str) -> Fn:
     """(values, indices) along `dim`: ops.ArgMaxWithValue, ArgMinWithValue."""
-    def kernel(ms: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+    def kernel(ms: Any, input: Any, dim: int, keepdim: bool = False) -> object:
         if not input.ndim or _has_nan(input):
             raise NotImplementedError("no kernel for 0-dim tensors and NaN")
         index, value = ms.primitive(name, wrap_dim(dim, input.ndim), keepdim)(input)
@@ -139,9 +143,9 @@ def extreme_along(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def position(name: str) -> Callable[..., Any]:
+def position(name: str) -> Fn:
     """Where the largest or smallest element is: ops.ArgMaxWithValue, ArgMinWithValue, over all elements where `dim` is None."""
-    def kernel(ms: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def kernel(ms: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> object:
         if not input.ndim or _has_nan(input):
             raise NotImplementedError("no kernel for 0-dim tensors and NaN")
         if dim is not None:
@@ -152,9 +156,9 @@ def position(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def along(name: str, single: bool = False) -> Callable[..., Any]:
+def along(name: str, single: bool = False) -> Fn:
     """Softmax or LogSoftmax along `dim` of finite tensors."""
-    def kernel(ms: Any, input: Any, dim: int) -> Any:
+    def kernel(ms: Any, input: Any, dim: int) -> object:
         if not input.ndim:
             raise NotImplementedError("no kernel for 0-dim tensors")
         need_finite(input)
@@ -173,7 +177,8 @@ def sort(ms: Any, input: Any, dim: int = -1, descending: bool = False, stable: b
     return values, ms.primitive("Cast")(indices, ms.int64)
 
 
-def max_pool(ms: Any, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+def max_pool(ms: _Namespace, input: Any, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+             ceil_mode: bool) -> Any:
     """ops.MaxPoolWithArgmaxV2, over the last one or two dimensions."""
     n = len(kernel)
     if n > 2 or _has_nan(input):
@@ -193,7 +198,7 @@ def running_logsumexp(ms: Any, input: Any, dim: int) -> Any:
     return ms.primitive("CumulativeLogsumexp")(input, ms.Tensor(wrap_dim(dim, input.ndim)))
 
 
-def matmul(ms: Any, input: Any, other: Any) -> Any:
+def matmul(ms: _Namespace, input: Any, other: Any) -> Any:
     """ops.MatMul and BatchMatMul; what is neither a pair of matrices nor of batches becomes one."""
     n, m = input.ndim, other.ndim
     if n == m == 2:

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..annotations import Arguments
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError
 from ..functions.refusals import MetaRefusal, no_kernel
@@ -52,7 +53,7 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
 
 
-def check_factor(name: str, value: Any, highest: int) -> None:
+def check_factor(name: str, value: float, highest: int) -> None:
     """Raises where a factor of tensors of at most this category is bool, or no integer, and they are not so."""
     if isinstance(value, bool) and highest != BOOL:
         raise AutogradError(f"Boolean {name} only supported for Boolean results.", remedy="pass a number")
@@ -64,12 +65,12 @@ _NUMBER_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int6
                  "uint64": "uint64_t"}
 
 
-def category(value: Any) -> int:
+def category(value: float | TensorRef) -> int:
     """The promotion category of a tensor or number."""
     return value._k.dtype.category if isinstance(value, TensorRef) else scalar_dtype(value).category
 
 
-def scalar_like(value: Any) -> bool:
+def scalar_like(value: object) -> bool:
     """Whether `value` is a number, which a commutative operation also takes first."""
     return isinstance(value, (int, float, complex, np.generic))
 
@@ -81,9 +82,9 @@ def away(x: np.ndarray, kinks: Sequence[float], distance: float = 0.1) -> np.nda
     return x
 
 
-def domain(low: float, high: float, *rest: Any, kinks: Sequence[float] = ()) -> Callable[[Any], Iterator[tuple[Any, ...]]]:
+def domain(low: float, high: float, *rest: object, kinks: Sequence[float] = ()) -> Callable[[Any], Iterator[Arguments]]:
     """A `samples` field: one matrix, one scalar and one transposed tensor from [low, high], followed by `rest`."""
-    def samples(rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+    def samples(rng: np.random.Generator) -> Iterator[Arguments]:
         yield away(rng.uniform(low, high, (2, 3)), kinks), *rest
         yield away(rng.uniform(low, high, ()), kinks), *rest
         yield away(rng.uniform(low, high, (3, 2)), kinks).T, *rest
@@ -96,7 +97,7 @@ def pairs(low: float = -2, high: float = 2, *, other: tuple[float, float] | None
     """A `samples` field for two tensors: equal shapes, broadcast shapes, 0-dim, and a Python number where there is one to give."""
     second = other or (low, high)
 
-    def samples(rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+    def samples(rng: np.random.Generator) -> Iterator[Arguments]:
         for a, b in (((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (2,))):
             x, y = rng.uniform(low, high, a), rng.uniform(*second, b)
             if apart:  # no ties, where the gradient of a maximum jumps
@@ -108,9 +109,9 @@ def pairs(low: float = -2, high: float = 2, *, other: tuple[float, float] | None
     return samples
 
 
-def integer_pairs(low: int = -9, high: int = 9, *, number: int | None = None) -> Callable[[Any], Iterator[tuple[Any, ...]]]:
+def integer_pairs(low: int = -9, high: int = 9, *, number: int | None = None) -> Callable[[Any], Iterator[Arguments]]:
     """A `samples` field for two integer tensors."""
-    def samples(rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+    def samples(rng: np.random.Generator) -> Iterator[Arguments]:
         for a, b in (((2, 3), (2, 3)), ((2, 1, 3), (4, 1))):
             yield rng.integers(low, high, a), rng.integers(low, high, b)
         if number is not None:
@@ -129,7 +130,7 @@ def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Call
     """
     allowed = {_CATEGORY_NAMES[c] for c in categories.split()}
 
-    def check(**values: Any) -> None:
+    def check(**values: object) -> None:
         tensors = [v for v in values.values() if isinstance(v, TensorRef)]
         dtype = max([t._k.dtype for t in tensors], key=lambda d: d.category, default=None)
         number = next((v for v in values.values() if isinstance(v, complex)), None)
@@ -141,7 +142,7 @@ def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Call
     return check
 
 
-def refuse_complex_gradient(name: str, *tensors: Any) -> None:
+def refuse_complex_gradient(name: str, *tensors: TensorRef) -> None:
     """Raises torch's error for an operation that it does not record for complex numbers."""
     is_complex = any([t._k.dtype.is_complex for t in tensors])
     if is_complex and grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Sequence
 
 from ..dims import normalize_dims, wrap_dim
@@ -11,17 +10,17 @@ from ..dims import broadcast_shape
 Shape = Sequence[int]
 
 
-def like_first(first: Any, *rest: Any) -> tuple[int, ...]:
+def like_first(first: Sequence[int], *rest: object) -> tuple[int, ...]:
     """The first tensor's."""
     return tuple(first)
 
 
-def like_second(first: Any, second: Any, *rest: Any) -> tuple[int, ...]:
+def like_second(first: Sequence[int], second: Sequence[int], *rest: object) -> tuple[int, ...]:
     """The second tensor's."""
     return tuple(second)
 
 
-def reduced_pair(input: Shape, target: Shape, *rest: Any) -> tuple[int, ...]:
+def reduced_pair(input: Shape, target: Shape, *rest: object) -> tuple[int, ...]:
     """Of a loss whose last argument says how it is reduced, or that is not reduced at all."""
     return () if rest and rest[-1] in ("mean", "sum") else broadcast_shape(input, target)
 
@@ -41,12 +40,13 @@ def linear(input: Shape, weight: Shape, bias: Shape | None = None) -> tuple[int,
     return (*input[:-1], *weight[:-1])
 
 
-def added_product(input: Shape, a: Shape, b: Shape, beta: Any = 1) -> tuple[int, ...]:
+def added_product(input: Shape, a: Shape, b: Shape, beta: float = 1) -> tuple[int, ...]:
     """Of baddbmm, addmv: the product's."""
     return matmul(a, b)
 
 
-def convolution(input: Shape, weight: Shape, bias: Any, stride: Shape, padding: Shape, dilation: Shape, groups: int) -> tuple[int, ...]:
+def convolution(input: Shape, weight: Shape, bias: Sequence[int] | None, stride: Shape, padding: Shape, dilation: Shape,
+                groups: int) -> tuple[int, ...]:
     """Of a cross-correlation.
 
     >>> convolution((2, 3, 8, 8), (6, 3, 3, 3), None, (2, 2), (1, 1), (1, 1), 1)
@@ -69,14 +69,14 @@ def stack(tensors: Sequence[Shape], dim: int = 0) -> tuple[int, ...]:
     return (*tensors[0][:d], len(tensors), *tensors[0][d:])
 
 
-def reduced(input: Shape, dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
+def reduced(input: Shape, dim: int | Sequence[int] | None = None, keepdim: bool = False, *rest: object) -> tuple[int, ...]:
     """Of a reduction over `dim`."""
     axes: Sequence[int] | None = normalize_dims(dim, len(input))
     axes = range(len(input)) if axes is None else axes
     return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
 
 
-def logical(input: Shape, dim: Any = None, keepdim: bool = False) -> tuple[int, ...]:
+def logical(input: Shape, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> tuple[int, ...]:
     """Of all and any, where an empty tuple reduces nothing."""
     return tuple(input) if dim == () else reduced(input, dim, keepdim)
 
@@ -87,7 +87,7 @@ def indexed(input: Shape, dim: int, index: Shape) -> tuple[int, ...]:
     return (*input[:d], *index, *input[d + 1:]) if input else ()
 
 
-def topk(input: Shape, k: int, dim: int = -1, *rest: Any) -> tuple[tuple[int, ...], ...]:
+def topk(input: Shape, k: int, dim: int = -1, *rest: bool) -> tuple[tuple[int, ...], ...]:
     """Of values and indices of the `k` largest."""
     if not input:
         return (), ()
@@ -96,7 +96,7 @@ def topk(input: Shape, k: int, dim: int = -1, *rest: Any) -> tuple[tuple[int, ..
     return shape, shape
 
 
-def padded(input: Shape, pad: Shape, *rest: Any) -> tuple[int, ...]:
+def padded(input: Shape, pad: Shape, *rest: object) -> tuple[int, ...]:
     """Of padding: (before, after) of the last dimension, then of the one before it."""
     shape = list(input)
     for i in range(len(pad) // 2):

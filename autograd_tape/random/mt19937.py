@@ -8,12 +8,15 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from . import kernels
+
+if TYPE_CHECKING:
+    from ..random.kernels import Kernels
 
 N = 624
 Words = npt.NDArray[np.uint32]
@@ -131,7 +134,7 @@ class MT19937:
         self._block = self._bits.random_raw(N).astype(np.uint32)
         self._fresh = False
 
-    def _run(self, fast: Any, out: Words) -> None:
+    def _run(self, fast: Kernels, out: Words) -> None:
         key = self._key()
         fast.blocks(key, out)
         self._source.set_state(("MT19937", key, N, 0, 0.0))

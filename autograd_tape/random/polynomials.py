@@ -7,7 +7,6 @@ Source: S. L. Moshier, Cephes Mathematical Library, ``logf.c`` and ``sinf.c``.
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +44,7 @@ def fma32(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike) -> Array:
     return wide.astype(F32)
 
 
-def _wide(values: tuple[Any, ...]) -> tuple[npt.NDArray[np.float64], ...]:
+def _wide(values: tuple[np.generic, ...]) -> tuple[npt.NDArray[np.float64], ...]:
     """Coefficients as 0-dim arrays, which NumPy takes faster than numbers."""
     return tuple(np.array(v, F64) for v in values)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..annotations import Fn
 from ..dtypes import Kind, dtype_of, kind
 from ..errors import AutogradError
 from ..executors.meta import meta_array
@@ -120,7 +121,7 @@ def operation(name: str) -> Iterator[Callable[[Any], Any]]:
         _thread.inside -= 1
 
 
-def _told(name: str, results: Any) -> Any:
+def _told(name: str, results: ShardedArray) -> ShardedArray:
     arrays = [r for r in (results if isinstance(results, (tuple, list)) else [results]) if isinstance(r, (np.ndarray, ShardedArray))]
     made = Carried(name, tuple([(tuple(a.shape), str(a.dtype), getattr(a, "sharding", None)) for a in arrays]), _thread.causes[0])
     for watcher in _thread.watchers:
@@ -273,7 +274,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
                 whole[inside] = part if first else whole[inside] + part
         return whole, place
 
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray:
         raise TypeError(f"a sharded array of shape {self.shape} is not in one place: gather() it first")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -291,7 +292,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
         a.root.writes += 1
         return a
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, function: Any, types: Sequence[type], args: tuple[ShardedArray | np.ndarray, ...], kwargs: Any) -> Any:
         if function is np.copyto:
             target, source = args
             return store(target, source) if isinstance(target, ShardedArray) else np.copyto(target, gathered(source), **kwargs)
@@ -303,7 +304,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
             return function(self.geometry, *args[1:], **kwargs)
         raise TypeError(f"numpy.{function.__name__} does not know sharded arrays: use the operation of the same name on tensors")
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         if key is not ...:
             raise TypeError("a sharded array is not in one place: gather() it first")
         store(self, value)
@@ -344,7 +345,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __complex__(self) -> complex:
         return complex(gathered(self))
 
-    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> ShardedArray:
+    def astype(self, dtype: np.dtype | type, copy: bool = True, **kwargs: Any) -> ShardedArray:
         """With another dtype."""
         if not copy and self.dtype == dtype:
             return self
@@ -360,7 +361,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
         made.look_at(self, None if self.origin is None else lambda array: array)
         return made
 
-    def __deepcopy__(self, memo: Any) -> ShardedArray:
+    def __deepcopy__(self, memo: object) -> ShardedArray:
         return self.copy("K")
 
     @property
@@ -380,7 +381,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
 BUFFERS.add(ShardedArray)
 
 
-def mapped(function: Callable[..., Any], *parts: Sequence[Any]) -> list[Any]:
+def mapped(function: Fn, *parts: Sequence[Any]) -> list[Any]:
     """`function` of the parts of each device; once for devices whose parts are the same arrays."""
     known: dict[tuple[int, ...], Any] = {}
     made = []
@@ -422,7 +423,7 @@ def like(model: ShardedArray, parts: Sequence[np.ndarray]) -> ShardedArray:
     return ShardedArray(geometry(model.shape, parts[0].dtype, parts[0]), parts, model.sharding)
 
 
-def sharded(array: Any, sharding: Sharding) -> ShardedArray:
+def sharded(array: np.ndarray, sharding: Sharding) -> ShardedArray:
     """An array that this process has whole, cut: devices hold copies. Of partial sums the first device of an axis has it, others zeros."""
     array = np.asarray(array)
     sharding.check(array.shape)
@@ -462,7 +463,7 @@ def placed(array: Any, goal: Sharding) -> ShardedArray:
     return ShardedArray(whole, parts, goal)
 
 
-def summed(array: Any) -> Any:
+def summed(array: object) -> Any:
     """An array whose parts are no sums that wait."""
     return placed(array, array.sharding.summed) if isinstance(array, ShardedArray) else array
 
@@ -495,7 +496,7 @@ def _carried(step: Step, parts: list[np.ndarray], at: Sharding, shape: tuple[int
     return made
 
 
-def gathered(array: Any) -> np.ndarray:
+def gathered(array: np.ndarray | ShardedArray) -> np.ndarray:
     """The whole array: a copy, or what it was where it is no sharded one."""
     if not isinstance(array, ShardedArray):
         return np.asarray(array)

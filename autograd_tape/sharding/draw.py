@@ -197,7 +197,7 @@ def _words(x: float, y: float, text: str, fill: str = "#1f2937") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" fill="{fill}">{escape(text)}</text>'
 
 
-def draw_sharding(what: Any, shape: Sequence[int] | None = None, file: Any = None) -> ShardingDrawing:
+def draw_sharding(what: Any, shape: Sequence[int] | None = None, file: object = None) -> ShardingDrawing:
     """A picture of how an array lies over a mesh: a box for each block, with the numbers of the devices that hold it. Replicas are listed
     ("0,1"), and the parts of a sum that is still to be made added ("0 + 1").
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn, Keywords
 from ..errors import AutogradError
 from ..executors import Executor, get_executor, register_executor
 from ..executors.meta import elementwise_strides, meta_array
@@ -37,7 +38,7 @@ class MeshExecutor(Executor):
 
     name = "mesh"
 
-    def kernel(self, rec: Record) -> Callable[..., Any] | None:
+    def kernel(self, rec: Record) -> Fn | None:
         """A function of sharded arrays."""
         names = [p.name for p in rec.params if p.passed]
         return lambda *values: self.carried_out(rec, dict(zip(names, values)))
@@ -50,7 +51,7 @@ class MeshExecutor(Executor):
         """Every operation that the devices have."""
         return get_executor("numpy").status(rec)
 
-    def carried_out(self, rec: Record, values: dict[str, Any]) -> Any:
+    def carried_out(self, rec: Record, values: Keywords) -> ShardedArray:
         """The results of an operation, by its rule."""
         mesh = _mesh_of(rec, values)
         if mesh is None:
@@ -158,7 +159,7 @@ class MeshExecutor(Executor):
         steps = dense_strides(shape, known, [s // foreseen.itemsize for s in foreseen.strides])
         return meta_array(shape, part.dtype, tuple([s * part.itemsize for s in steps]))
 
-    def _foreseen(self, rec: Record, values: dict[str, Any]) -> Sequence[Any]:
+    def _foreseen(self, rec: Record, values: Keywords) -> Sequence[Any]:
         """Arrays without data like the whole results."""
         given = {name: _geometries(v) for name, v in values.items()}
         made = get_executor("meta", "meta").run(rec, given)
@@ -177,7 +178,7 @@ class MeshExecutor(Executor):
         return results[0] if not isinstance(made, (tuple, list)) else results
 
 
-def _nth(rec: Record, values: dict[str, Any], i: int) -> Callable[[np.ndarray], np.ndarray]:
+def _nth(rec: Record, values: Keywords, i: int) -> Callable[[np.ndarray], np.ndarray]:
     """Output number `i` of a view as a function of the array that it views."""
     def view(array: np.ndarray) -> Any:
         made = get_executor("numpy").run(rec, {**values, rec.params[0].name: array})
@@ -186,17 +187,17 @@ def _nth(rec: Record, values: dict[str, Any], i: int) -> Callable[[np.ndarray], 
     return view
 
 
-def _names(moved: dict[str, Any]) -> list[tuple[str, int | None]]:
+def _names(moved: dict[str, ShardedArray | list[ShardedArray]]) -> list[tuple[str, int | None]]:
     return [(name, len(v) if isinstance(v, list) else None) for name, v in moved.items()]
 
 
-def _geometries(value: Any) -> Any:
+def _geometries(value: object) -> Any:
     if isinstance(value, ShardedArray):
         return value.geometry
     return [_geometries(v) for v in value] if isinstance(value, list) else value
 
 
-def _mesh_of(rec: Record, values: dict[str, Any]) -> Mesh | None:
+def _mesh_of(rec: Record, values: Keywords) -> Mesh | None:
     found: Mesh | None = None
     for value in values.values():
         for a in value if isinstance(value, (list, tuple)) else (value,):

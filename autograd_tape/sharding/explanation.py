@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import attrs
 
+from ..annotations import Fn
 from ..show.tables import SHOWN, Table, Tabular, without_middle
 from ..show.text import plural, size_text
 from .array import Carried, Collective
@@ -90,9 +90,9 @@ def _line(event: Carried, back: bool) -> Line:
                 " | ".join(shardings), None, event.cause)
 
 
-def explain(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_shardings: Sequence[Any] | None = None,
-            inputs: Sequence[Any] | None = None, *, params: Mapping[str, Any] | None = None, wrt: Sequence[int] | None = None,
-            backward: bool = False) -> Explanation:
+def explain(function: Fn, mesh: Mesh | Mapping[str, int], in_shardings: Sequence[tuple[str | None, ...]] | None = None,
+            inputs: Sequence[str | tuple[int, ...]] | None = None, *, params: Mapping[str, object] | None = None,
+            wrt: Sequence[int] | None = None, backward: bool = False) -> Explanation:
     """How each operation of a program lies over a mesh, and each collective with its cause. Nothing is computed, and no arrays are needed.
 
     Args:

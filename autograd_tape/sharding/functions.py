@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..annotations import Functions, Values
 from ..dtypes import CPU
 from ..errors import ArgumentError, type_name
 from ..ops._host import on_host
@@ -14,8 +15,11 @@ from .array import ShardedArray, gathered, placed
 from .mesh import Mesh, Sharding, needs_reshard
 from .rules import Plan
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def _moved(array: Any, sharding: Sharding | None) -> Any:
+
+def _moved(array: np.ndarray | ShardedArray, sharding: Sharding | None) -> Any:
     return gathered(array) if sharding is None else placed(array, sharding)
 
 
@@ -35,7 +39,7 @@ class reshard_op:
         here = values["input"]._k.device
         return CPU if here.type == "mesh" else here
 
-    def batch(F: Any, call: Any) -> Any:
+    def batch(F: Functions, call: Any) -> Any:
         """The examples are whole, or lie, as each of them does."""
         at = call.sharding
         return call(sharding=None if at is None else Sharding(at.mesh, [(), *at.dims], at.partial_sum_axes))
@@ -43,7 +47,7 @@ class reshard_op:
     def sharding(call: Any) -> Any:
         return Plan(run=lambda values: _moved(values["input"], values["sharding"]))
 
-    def vjp(F: Any, grad: Any) -> Any:
+    def vjp(F: Functions, grad: Values) -> Values:
         return grad
 
     def samples(rng: Any) -> Any:
@@ -62,12 +66,12 @@ def _tensor(value: Any, what: str) -> TensorRef:
                             remedy="pass a tensor") from None
 
 
-def moved(t: TensorRef, sharding: Sharding | None) -> Any:
+def moved(t: TensorRef, sharding: Sharding | None) -> TensorRef:
     """A tensor that lies as `sharding` says, on no mesh where that is None: itself where it does."""
     return t._front_end.function("reshard")(t, sharding) if needs_reshard(sharding_of(t), sharding) else t
 
 
-def shard(t: Any, mesh: Mesh, dims: Iterable[Any], partial_sum_axes: Iterable[str] = ()) -> Any:
+def shard(t: Values, mesh: Mesh, dims: Iterable[str | tuple[str, ...] | None], partial_sum_axes: Iterable[str] = ()) -> TensorRef:
     """A tensor over a mesh.
 
     Args:
@@ -93,7 +97,7 @@ def shard(t: Any, mesh: Mesh, dims: Iterable[Any], partial_sum_axes: Iterable[st
     return reshard(t, Sharding(mesh, dims, partial_sum_axes))
 
 
-def reshard(t: Any, sharding: Sharding) -> Any:
+def reshard(t: Values, sharding: Sharding) -> TensorRef:
     """The tensor sharded as `sharding`, by the cheapest chain of slice, all_gather, all_to_all, reduce_scatter and all_reduce (`chain`).
 
     Raises:
@@ -110,7 +114,7 @@ def reshard(t: Any, sharding: Sharding) -> Any:
     return moved(t, sharding)
 
 
-def gather(t: Any) -> Any:
+def gather(t: TensorRef) -> TensorRef:
     """The whole as a plain tensor, in every process; a tensor on no mesh as it is."""
     return moved(_tensor(t, "gather"), None)
 
@@ -125,13 +129,13 @@ def all_reduce(t: Any, axes: Iterable[str] | None = None) -> Any:
     return reshard(t, Sharding(at.mesh, at.dims, at.partial_sum_axes - gone))
 
 
-def constrain(t: Any, sharding: Sharding) -> Any:
+def constrain(t: TensorRef, sharding: Sharding) -> TensorRef:
     """The tensor, moved to lie as `sharding` says; so is its gradient. For use within a program, to say where to communicate: gathering
     parameters of a fully sharded model just before their use, say."""
     return reshard(t, sharding)
 
 
-def sharding_of(t: Any) -> Sharding | None:
+def sharding_of(t: Values) -> Sharding | None:
     """How a tensor lies, None where it is on no mesh."""
     data = t._data if isinstance(t, TensorRef) else t
     return data.sharding if isinstance(data, ShardedArray) else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn, Functions
 from ..dtypes import Device
 from ..node import TapeEntry
 from ..tensor import TensorRef, above
@@ -35,7 +36,7 @@ def whole_on(device: Device, array: np.ndarray) -> ShardedArray:
     return sharded(array, replicated(mesh_of(device), array.ndim))
 
 
-def accumulated_buffer(cotangent: Any, ref: TensorRef) -> Any:
+def accumulated_buffer(cotangent: np.ndarray, ref: TensorRef) -> Any:
     """A cotangent, buffer or tensor, as it is added to others of a tensor."""
     target = sharding_of(ref)
     if target is None and sharding_of(cotangent) is None:
@@ -43,7 +44,7 @@ def accumulated_buffer(cotangent: Any, ref: TensorRef) -> Any:
     return accumulated(_wrapped(ref._front_end, cotangent), target)
 
 
-def _wrapped(F: Any, g: Any) -> Any:
+def _wrapped(F: Functions, g: Any) -> Any:
     if g is None or isinstance(g, TensorRef):
         return g
     return F.wrap(g)
@@ -98,8 +99,8 @@ def sharded_class(plain: type[TapeEntry], inputs: Sequence[Any], outputs: Sequen
     return made
 
 
-def _recorded(plain: type[TapeEntry]) -> Any:
-    def recorded(self: Any, grad: Any, F: Any) -> Any:
+def _recorded(plain: type[TapeEntry]) -> Fn:
+    def recorded(self: Any, grad: Any, F: Functions) -> Any:
         several = isinstance(grad, (list, tuple))
         given = [g if g is None or sharding_of(g) is not None or s is None else moved(g, s)
                  for g, s in zip(grad if several else [grad], self.seeds)]
@@ -110,7 +111,7 @@ def _recorded(plain: type[TapeEntry]) -> Any:
     return recorded
 
 
-def _raw(self: Any, grad: Any, F: Any) -> Any:
+def _raw(self: Any, grad: ShardedArray | np.ndarray | list[ShardedArray], F: Functions) -> list[ShardedArray | np.ndarray | None]:
     tensors = self.front_end
     grads = [_wrapped(tensors, g) for g in grad] if isinstance(grad, (list, tuple)) else _wrapped(tensors, grad)
     return [None if g is None else g._data for g in self.recorded(grads, tensors)]

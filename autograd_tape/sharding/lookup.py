@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn, Keywords
 from ..dims import wrap_dim
 from ..indices import Indices
 from .chain import LATENCY, chain
@@ -39,7 +40,7 @@ class _Split:
         self.dims = [d for d in dims if at.dims[d]]
         self.outside: dict[int, Any] = {}
 
-    def arguments(self, device: int, values: dict[str, Any]) -> dict[str, Any]:
+    def arguments(self, device: int, values: Keywords) -> dict[str, Any]:
         """Those of a device: positions within its part."""
         found, part, elsewhere = {**self.read(values)}, values[self.name], np.zeros((), bool)
         bounds = self.at.bounds(self.shape, device)
@@ -61,14 +62,14 @@ class _Split:
     def _whole(self, part: np.ndarray) -> tuple[int, ...]:
         return tuple([n if d in self.dims else m for d, (n, m) in enumerate(zip(self.shape, part.shape))])
 
-    def cut(self, device: int, values: dict[str, Any], result: Any) -> Any:
+    def cut(self, device: int, values: Keywords, result: np.ndarray) -> np.ndarray:
         """Without the rows that stand for what lies elsewhere."""
         bounds = self.at.bounds(self.shape, device)
         return np.ascontiguousarray(result[tuple([slice(b.stop - b.start) for b in bounds])])
 
-    def zeroed(self, lead: int) -> Callable[[int, dict[str, Any], Any], Any]:
+    def zeroed(self, lead: int) -> Callable[[int, Keywords, Any], Any]:
         """Zeros for what lies elsewhere; positions stand for the dimensions of the result from `lead` on."""
-        def after(device: int, values: dict[str, Any], result: Any) -> Any:
+        def after(device: int, values: Keywords, result: Any) -> np.ndarray:
             outside = self.outside[device]
             outside = outside.reshape(outside.shape + (1,) * (result.ndim - lead - outside.ndim))
             return np.where(outside, result.dtype.type(0), result)
@@ -93,7 +94,7 @@ def _cheaper(call: Call, found: Plan, whole: Plan, shape: Sequence[int]) -> Plan
 
 
 def _looked_up(call: Call, own: list[Any], dims: Sequence[int], rest: Sequence[Letters], out: Letters, lead: int,
-               read: Any, put: Any, shape: Sequence[int]) -> Plan:
+               read: Fn, put: Fn, shape: Sequence[int]) -> Plan:
     name, array = call.operands[0][0].name, call.operands[0][1]
     whole = call.propagate([[None if d in dims else x for d, x in enumerate(own)], *rest], [out], shapes=[shape])
     if not any([call.sharding(name).dims[d] for d in dims]):
@@ -105,7 +106,7 @@ def _looked_up(call: Call, own: list[Any], dims: Sequence[int], rest: Sequence[L
     return plan
 
 
-def _stored(call: Call, own: list[Any], dims: Sequence[int], rest: Sequence[Letters], read: Any, put: Any, **options: Any) -> Plan:
+def _stored(call: Call, own: list[Any], dims: Sequence[int], rest: Sequence[Letters], read: Fn, put: Fn, **options: Any) -> Plan:
     name, array = call.operands[0][0].name, call.operands[0][1]
     plan = call.propagate([own, *rest], [own], shapes=[array.shape], **options)
     split = _Split(name, array.shape, plan.inputs[name], dims, read, put, extend=True)
@@ -175,7 +176,7 @@ def puts(told: str) -> Callable[[Call], Plan]:
         source = sources[0] if sources and sources[0].ndim else None
         if index.ndim == 1 and (array.ndim > 1 or source is not None and source.ndim == 1):
             at: list[Any] = [i if source is None or source.shape[d] == index.shape[0] else None]
-            other: list[Any] = [*own[:d], i, *own[d + 1:]]
+            other: list[object] = [*own[:d], i, *own[d + 1:]]
         else:
             at = [x if n == m and (source is None or source.shape[x] == n) else None for x, n, m in zip(own, index.shape, array.shape)]
             at[d] = i if source is None or source.shape[d] == index.shape[d] else None
@@ -209,16 +210,16 @@ def _places(indices: Indices) -> tuple[list[int], list[int], int, int]:
     return dims, taken, rank, 0 if apart else first
 
 
-def _read(values: dict[str, Any]) -> Positions:
+def _read(values: Keywords) -> Positions:
     return {d: item for d, item in enumerate(values["indices"].key) if item.__class__ is not slice}
 
 
-def _put(values: dict[str, Any], found: Positions) -> dict[str, Any]:
+def _put(values: Keywords, found: Positions) -> Keywords:
     key = [found.get(d, item) for d, item in enumerate(values["indices"].key)]
     return {**values, "indices": Indices(key)}
 
 
-def _indexed(indices: Indices, ndim: int) -> tuple[list[Any], list[Any], list[int], int]:
+def _indexed(indices: Indices, ndim: int) -> tuple[list[int | None], list[int | None], list[int], int]:
     dims, taken, rank, at = _places(indices)
     if indices.has_mask:
         dims = []
@@ -262,14 +263,14 @@ def flat(call: Call) -> Plan:
         return call.whole()
     own, inner = ["rows", *[None] * (array.ndim - 1)], array.size // array.shape[0]
 
-    def read(values: dict[str, Any]) -> Positions:
+    def read(values: Keywords) -> Positions:
         index = np.where(values["index"] < 0, values["index"] + array.size, values["index"])
         rows = index // inner
         if index.size and (index.min() < 0 or index.max() >= array.size):
             rows = np.full_like(rows, array.shape[0])
         return {0: rows}
 
-    def put(values: dict[str, Any], found: Positions) -> dict[str, Any]:
+    def put(values: Keywords, found: Positions) -> Keywords:
         return {**values, "index": found[0] * inner + values["index"] % inner}
 
     at = [("index", i) for i in range(index.ndim)]

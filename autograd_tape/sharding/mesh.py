@@ -84,7 +84,7 @@ class Mesh:
     def __repr__(self) -> str:
         return f"Mesh({', '.join([f'{name}={size}' for name, size in self.axes.items()])})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Mesh, (self.axes, self.carrier)
 
     def coordinates(self, device: int) -> dict[str, int]:
@@ -176,7 +176,7 @@ class Sharding:
     dims: tuple[tuple[str, ...], ...]
     partial_sum_axes: frozenset[str]
 
-    def __init__(self, mesh: Mesh, dims: Iterable[Any], partial_sum_axes: Iterable[str] = ()) -> None:
+    def __init__(self, mesh: Mesh, dims: Iterable[object], partial_sum_axes: Iterable[str] = ()) -> None:
         if not isinstance(mesh, Mesh):
             raise ArgumentError("A sharding is over a mesh", expected="Mesh", found=type_name(mesh), remedy='make one: Mesh({"data": 2})')
         entries, partial = _entries(mesh, dims), frozenset(partial_sum_axes)
@@ -207,7 +207,7 @@ class Sharding:
         """Whether every device holds the whole tensor."""
         return not self.partial_sum_axes and not any(self.dims)
 
-    def with_dims(self, dims: Iterable[Any], partial: Iterable[str] | None = None) -> Sharding:
+    def with_dims(self, dims: Iterable[tuple[str, ...]], partial: Iterable[str] | None = None) -> Sharding:
         """Another sharding over the same mesh."""
         return Sharding(self.mesh, dims, self.partial_sum_axes if partial is None else partial)
 
@@ -234,7 +234,7 @@ class Sharding:
         """
         return _bounds(self, tuple(shape), device)
 
-    def draw(self, shape: Sequence[int], file: Any = None) -> Any:
+    def draw(self, shape: Sequence[int], file: object = None) -> Any:
         """A picture of an array of this shape: see `autograd_tape.sharding.draw_sharding`."""
         return above.draw_sharding(self, shape, file)
 

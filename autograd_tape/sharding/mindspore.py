@@ -57,7 +57,7 @@ class MindSpore(Ranked):
     def __init__(self) -> None:
         """See the class; what there is once is made by `__new__`."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return MindSpore, ()
 
     def _open(self, library: Any) -> None:

@@ -107,10 +107,10 @@ class MPI(Ranked):
             self._open(library, comm)
         return cls._made[key]
 
-    def __init__(self, comm: Any = None) -> None:
+    def __init__(self, comm: object = None) -> None:
         """See the class; what there is once for each communicator is made by `__new__`."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return MPI, ()
 
     def _open(self, library: Any, comm: Any) -> None:

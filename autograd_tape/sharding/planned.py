@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Keywords
 from ..errors import AutogradError
 from ..executors import Executor
 from ..executors.meta import MetaExecutor, meta_array
@@ -38,7 +39,7 @@ class Ledger:
     def __init__(self) -> None:
         self.live = self.peak = 0
         self.done: list[tuple[float, float]] = []
-        self._known: dict[int, weakref.ref[Any]] = {}
+        self._known: dict[int, weakref.ref[object]] = {}
 
     def holds(self, array: np.ndarray) -> None:
         """Memory is held until nobody has it any more; that of a view is its base's."""
@@ -49,13 +50,13 @@ class Ledger:
             self.peak = max(self.peak, self.live)
 
     def _freed(self, key: int, size: int) -> Callable[[Any], None]:
-        def freed(_: Any) -> None:
+        def freed(_: object) -> None:
             self.live -= size
             del self._known[key]
 
         return freed
 
-    def computes(self, rec: Record, values: dict[str, Any], results: Sequence[Any]) -> None:
+    def computes(self, rec: Record, values: Keywords, results: Sequence[np.ndarray]) -> None:
         """An operation is carried out on parts."""
         if rec.family in ("view", "view?"):
             self.done.append((0.0, 0.0))
@@ -92,7 +93,7 @@ def keeping() -> Iterator[Ledger]:
         _thread.ledger = before
 
 
-def flops(rec: Record, values: dict[str, Any], result: Any) -> float:
+def flops(rec: Record, values: Keywords, result: np.ndarray) -> float:
     """How many multiplications and additions an operation takes: two for each term of a product, otherwise one for
     each element of the largest operand or result."""
     told, lies = rec.field("flops"), rec.field("sharding")
@@ -125,11 +126,11 @@ def part(shape: Sequence[int], dtype: np.dtype) -> Part:
 class Part(np.ndarray):
     """What a planned device has in place of an array: shape, dtype and strides. What is computed of it are parts again."""
 
-    def copy(self, order: Any = "C") -> Part:
+    def copy(self, order: object = "C") -> Part:
         """Another one."""
         return part(self.shape, self.dtype)
 
-    def astype(self, dtype: Any, *args: Any, copy: bool = True, **kwargs: Any) -> Part:  # type: ignore[override]
+    def astype(self, dtype: np.dtype, *args: object, copy: bool = True, **kwargs: object) -> Part:  # type: ignore[override]
         """With another dtype."""
         return self if not copy and self.dtype == dtype else part(self.shape, np.dtype(dtype))
 
@@ -152,7 +153,7 @@ class Part(np.ndarray):
         return _tried(function, args, kwargs)
 
 
-def _tried(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _tried(function: Callable[..., Any], args: Sequence[object], kwargs: dict[str, Any]) -> Any:
     """What NumPy makes of zeros."""
     def plain(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -183,7 +184,7 @@ class PlannedExecutor(MetaExecutor):
         return type(found)(results) if isinstance(found, (tuple, list)) else results[0]
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> Any:
     return value.view(np.ndarray) if isinstance(value, Part) else value
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from ..annotations import Fn
 from ..errors import ArgumentError
 from ..show.tables import Table
 from ..show.text import plural, size_text, time_text
@@ -134,8 +135,8 @@ class Estimate:
         return "".join([table.html() for table in self.tables()])
 
 
-def plan(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_shardings: Sequence[Any] | None = None,
-         inputs: Sequence[Any] | None = None, *, params: Mapping[str, Any] | None = None, wrt: Sequence[int] | None = None,
+def plan(function: Fn, mesh: Mesh | Mapping[str, int], in_shardings: Sequence[Any] | None = None,
+         inputs: Sequence[str] | None = None, *, params: Mapping[str, Any] | None = None, wrt: Sequence[int] | None = None,
          backward: bool = True, machine: Machine | None = None) -> Estimate:
     """What a step of a program, forward and back, takes of each device of a mesh.
 
@@ -169,7 +170,7 @@ def estimate(found: Rehearsal, machine: Machine | None = None) -> Estimate:
                     done.time(machine.flops, machine.bandwidth, machine.call), tuple(moved))
 
 
-def sweep(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], devices: int, *args: Any, **kwargs: Any) -> list[Estimate]:
+def sweep(function: Fn, mesh: Mesh | Mapping[str, int], devices: int, *args: Any, **kwargs: Any) -> list[Estimate]:
     """`plan` of the same program on 1, 2, 4, ... up to `devices` devices. The last axes have the sizes they have in `mesh`, as far as
     there are devices, and the first one the rest.
 

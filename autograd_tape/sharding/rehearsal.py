@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -21,6 +21,9 @@ from ..tree import leaves
 from .array import Carried, Collective, ShardedArray, geometry, watched
 from .mesh import Mesh, Sharding
 from .planned import PLANNED, Ledger, keeping, part
+
+if TYPE_CHECKING:
+    from ..frontend import Frontend
 
 
 @attrs.define
@@ -102,7 +105,7 @@ def rehearse(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_sh
     return found
 
 
-def parsed_input(value: Any) -> tuple[tuple[int, ...], np.dtype, Any]:
+def parsed_input(value: str | tuple[int, ...]) -> tuple[tuple[int, ...], np.dtype, tuple[tuple[object, ...], ...] | None]:
     """(shape, dtype, dims or None) of an input: see `rehearse`.
 
     >>> parsed_input("4,8:float64@data+model,-")
@@ -133,7 +136,7 @@ def parsed_input(value: Any) -> tuple[tuple[int, ...], np.dtype, Any]:
                         found=type_name(value), remedy="pass the shape")
 
 
-def _tensor(front: Any, mesh: Mesh, shape: tuple[int, ...], dtype: np.dtype, dims: Any, requires_grad: bool) -> Any:
+def _tensor(front: Frontend, mesh: Mesh, shape: tuple[int, ...], dtype: np.dtype, dims: Any, requires_grad: bool) -> TensorRef:
     if isinstance(dims, Sharding):
         sharding = Sharding(mesh, dims.dims, dims.partial_sum_axes)
     else:
@@ -145,7 +148,7 @@ def _tensor(front: Any, mesh: Mesh, shape: tuple[int, ...], dtype: np.dtype, dim
     return made
 
 
-def _with_parameters(module: Any, mesh: Mesh, params: Mapping[str, Any], made: Sequence[Any]) -> Callable[[], Any]:
+def _with_parameters(module: Any, mesh: Mesh, params: Mapping[str, Any], made: Sequence[object]) -> Callable[[], Any]:
     """A call of a module with parameters and buffers on a mesh in place of its own."""
     torch = sys.modules["torchcompat"]
     own = {**dict(module.named_parameters()), **dict(module.named_buffers())}

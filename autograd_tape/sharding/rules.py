@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from ..annotations import Fn, Functions, Keywords
 from ..dims import wrap_dim
 from ..executors import get_executor
 from ..executors.meta import over
@@ -46,7 +47,7 @@ class Plan:
     outputs: Sequence[Sharding] = ()
     shapes: Sequence[Sequence[int]] | None = None
     arguments: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
-    after: Callable[[int, dict[str, Any], Any], Any] | None = None
+    after: Callable[[int, Keywords, Any], Any] | None = None
     combine: str = "add"
     run: Callable[[dict[str, Any]], Any] | None = None
 
@@ -61,7 +62,7 @@ class Call:
         F: the operations on sharded arrays, for rules that make one of others.
     """
 
-    def __init__(self, rec: Record, values: dict[str, Any], mesh: Mesh, F: Any) -> None:
+    def __init__(self, rec: Record, values: dict[str, Any], mesh: Mesh, F: Functions) -> None:
         self.rec, self.values, self.mesh, self.F = rec, values, mesh, F
 
     def __getitem__(self, name: str) -> Any:
@@ -93,12 +94,12 @@ class Call:
         return Plan({p.name: [replicated(self.mesh, a.ndim) for a in v] if isinstance(v, (list, tuple)) else replicated(self.mesh, v.ndim)
                      for p, v in self.operands})
 
-    def of(self, function: Callable[..., Any]) -> Plan:
+    def of(self, function: Fn) -> Plan:
         """Made of others: `function(F, **arguments)` of the operations on sharded arrays, whose sums do not wait unless the operation is
         linear."""
         settle = summed if not linearity(self.rec) else lambda array: array
 
-        def spread(result: Any) -> Any:
+        def spread(result: ShardedArray | float | np.generic | None) -> object:
             return placed(result, replicated(self.mesh, result.ndim)) if isinstance(result, np.ndarray) else result
 
         def run(values: dict[str, Any]) -> Any:
@@ -216,12 +217,12 @@ class Call:
         return Plan(inputs, found[1], shapes, combine=combine, **options)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether it is an array, sharded or not."""
     return isinstance(value, (np.ndarray, ShardedArray))
 
 
-def sharding_of(array: Any, mesh: Mesh) -> Sharding:
+def sharding_of(array: ShardedArray | np.ndarray, mesh: Mesh) -> Sharding:
     """How an array lies; a plain one every device has whole."""
     return array.sharding if isinstance(array, ShardedArray) else replicated(mesh, array.ndim)
 
@@ -249,7 +250,7 @@ def parsed(notation: str, ndims: Sequence[int]) -> tuple[list[Letters], list[Let
     most: dict[str, int] = {}
 
     def read(words: list[str], count: int | None) -> Letters:
-        found: list[Any] = []
+        found: list[object] = []
         for word in words:
             if word.startswith("*"):
                 n = most.get(word[1:], 0) if count is None else count - len(words) + 1
@@ -280,7 +281,7 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
         added: the numbers of operands that are added to what is made of the others.
         fixed: those of operands, such as indices, that it is linear in none of.
     """
-    proposals: dict[Any, list[tuple[str, ...]]] = {}
+    proposals: dict[object, list[tuple[str, ...]]] = {}
     wide = {letter for shape, _, _, letters in operands for n, letter in zip(shape, letters) if n != 1}
     broadcast = [{letter for n, letter in zip(shape, letters) if n == 1 and letter in wide} for shape, _, _, letters in operands]
     for i, (shape, sharding, _, letters) in enumerate(operands):
@@ -290,7 +291,7 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
                     proposals[letter].append(axes)
     apart = {*added, *fixed}
     partials = _partials([frozenset[str]() if i in apart else s.partial_sum_axes for i, (_, s, _, _) in enumerate(operands)], linear, fixed)
-    best: tuple[float, dict[Any, tuple[str, ...]], list[frozenset[str]]] | None = None
+    best: tuple[float, dict[object, tuple[str, ...]], list[frozenset[str]]] | None = None
     tried = 0
     for chosen in itertools.product(*[[*axes, ()] for axes in proposals.values()]):
         used = list(itertools.chain(*chosen))
@@ -329,7 +330,7 @@ def _all_have(mesh: Mesh, axes: Sequence[str], n: int) -> bool:
     return least > 0 and all([_all_have(mesh, axes[1:], size) for size in {most, least}])
 
 
-def _wanted(mesh: Mesh, axes: Mapping[Any, tuple[str, ...]], single: set[Any], letters: Letters, partial: frozenset[str]) -> Sharding:
+def _wanted(mesh: Mesh, axes: Mapping[object, tuple[str, ...]], single: set[Any], letters: Letters, partial: frozenset[str]) -> Sharding:
     return Sharding(mesh, [() if letter is None or letter in single else axes.get(letter, ()) for letter in letters], partial)
 
 

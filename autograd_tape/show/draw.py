@@ -16,7 +16,7 @@ from .svg import Drawing, Picture, Shape, check_file
 from .text import moved_text, plural, shortened, size_text, time_text
 
 
-def draw(what: Graph | Tape | TensorRef | Sequence[TensorRef], file: Any = None, *, grads: Mapping[Any, Any] | None = None) -> Drawing:
+def draw(what: Graph | Tape | TensorRef | Sequence[TensorRef], file: object = None, *, grads: Mapping[Any, Any] | None = None) -> Drawing:
     """A picture of a graph, of what a tape recorded, or of how tensors were computed.
 
     Args:
@@ -55,7 +55,7 @@ def graph_of(what: Any) -> Graph:
     return (tape if held else DefaultTape()).to_graph(outputs)
 
 
-def norm_of(gradient: Any) -> float | None:
+def norm_of(gradient: TensorRef) -> float | None:
     """The Euclidean norm of an array or tensor; None for one on a mesh of which this process has only a part."""
     array = gradient._data if isinstance(gradient, TensorRef) else gradient
     if hasattr(array, "shown"):
@@ -67,7 +67,7 @@ def norm_of(gradient: Any) -> float | None:
     return float(np.sqrt(np.sum(wide * wide)))
 
 
-def gradient_of(value: Value, grads: Mapping[Any, Any]) -> Any:
+def gradient_of(value: Value, grads: Mapping[object, object]) -> Any:
     """The gradient of a value that somebody has by now, or None."""
     if value.id in grads:
         return grads[value.id]
@@ -77,7 +77,7 @@ def gradient_of(value: Value, grads: Mapping[Any, Any]) -> Any:
     return getattr(tensor, "_grad", None)  # the property of torch's tensors warns
 
 
-def picture_of(graph: Graph, grads: Mapping[Any, Any]) -> Picture:
+def picture_of(graph: Graph, grads: Mapping[object, object]) -> Picture:
     """A graph as boxes and edges. Inputs and constants stand beside what uses them first, within the parts that all of it lies in."""
     shapes: list[Shape] = []
     edges: list[tuple[int, int]] = []

@@ -6,8 +6,9 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..annotations import Fn
 from ..calls import Call, Interceptor, listen, unlisten
 from ..engine import observers
 from ..held import tensors_in
@@ -15,6 +16,9 @@ from ..node import TapeEntry
 from ..saved import saved_bytes
 from ..tape import Tape
 from ..tensor import next_id
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Clock(Interceptor):
@@ -76,8 +80,8 @@ class Clock(Interceptor):
         return {id: (found.get(id), self.backward.get(id)) for id in ids}
 
 
-def _looking(clock: Callable[[], Clock | None]) -> Callable[..., Any]:
-    def look(entry: TapeEntry, grad: Any, compute: Callable[[], Any]) -> Any:
+def _looking(clock: Callable[[], Clock | None]) -> Fn:
+    def look(entry: TapeEntry, grad: np.ndarray, compute: Callable[[], Any]) -> list[np.ndarray | None]:
         started = perf_counter_ns()
         try:
             return compute()

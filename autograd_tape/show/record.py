@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..annotations import Fn
 from ..backward import backward
 from ..dtypes import FLOATING, dtype_of
 from ..tape import Tape
 from ..tensor import TensorRef
 from ..tree import leaves
 
+if TYPE_CHECKING:
+    from torchcompat.nn.modules.module import Module
 
-def record(function: Callable[..., Any], inputs: Sequence[np.ndarray], *, measure: bool = False) -> Tape:
+
+def record(function: Fn, inputs: Sequence[np.ndarray], *, measure: bool = False) -> Tape:
     """The tape of one call of a function of tensors.
 
     Args:
@@ -41,7 +45,7 @@ def record(function: Callable[..., Any], inputs: Sequence[np.ndarray], *, measur
     return tape
 
 
-def of_torch(function: Any) -> bool:
+def of_torch(function: Module | Fn) -> bool:
     """Whether a function speaks to torch's tensors: what its file imported says so."""
     if hasattr(function, "named_parameters"):
         return True

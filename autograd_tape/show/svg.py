@@ -61,7 +61,7 @@ class Document:
         """The picture as an SVG document."""
         raise NotImplementedError
 
-    def save(self, file: Any) -> None:
+    def save(self, file: object) -> None:
         """Writes the picture to a file whose name ends in .svg, or to a file object.
 
         Raises:
@@ -101,7 +101,7 @@ class Drawing(Document):
         return f"<Drawing: {self.picture.title}>"
 
 
-def check_file(file: Any) -> None:
+def check_file(file: object) -> None:
     """ArgumentError for what a drawing cannot be written to."""
     if hasattr(file, "write"):
         return

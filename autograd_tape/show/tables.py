@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from ..annotations import Arguments
 from ..calls import same
 from ..graph import Graph, argument_text, spelled
 from ..held import tensors_in
@@ -19,6 +20,9 @@ from ..tensor import TensorRef
 from .draw import graph_of, picture_of
 from .svg import Drawing
 from .text import columns, escape, plain, plural, shortened, size_text, time_text, type_of
+
+if TYPE_CHECKING:
+    from ..dtypes import DType
 
 SHOWN = 10
 """How many entries the short form of a tape shows."""
@@ -113,7 +117,7 @@ def without_middle(lines: list[list[str]], shown: int | None, column: int) -> li
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
-def _operand(x: Any) -> str:
+def _operand(x: TensorRef | None) -> str:
     return "-" if x is None else type_of(x) if isinstance(x, TensorRef) else f"{x.op_name} {x.id}"
 
 
@@ -215,7 +219,7 @@ class Row:
     forward: float | None
     backward: float | None
     scope: tuple[str, ...] = ()
-    shardings: tuple[Any, ...] = ()
+    shardings: Arguments = ()
     moved: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -268,7 +272,7 @@ class Summary(Tabular):
         return Table(self.title, head, [*without_middle(lines, shown, head.index("operation")), cells(self.totals)])
 
 
-def _kind(shape: Any, dtype: Any) -> tuple[tuple[int, ...], str]:
+def _kind(shape: Any, dtype: DType) -> tuple[tuple[int, ...], str]:
     return tuple(shape), dtype.name
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as _escape
+
+if TYPE_CHECKING:
+    from ..tensor import TensorRef
 
 
 def plain(text: str) -> str:
@@ -74,7 +77,7 @@ def time_text(seconds: float | None) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
 
 
-def type_of(x: Any) -> str:
+def type_of(x: TensorRef) -> str:
     """`float32[2, 3]`."""
     return f"{x.dtype.name}{list(x.shape)}"
 

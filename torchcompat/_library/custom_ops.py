@@ -218,7 +218,7 @@ def set_autocast(qualname: str, device_type: str, dtype: DType) -> None:
     """`register_autocast` of the operation of a full name."""
     if not is_autocast_available(device_type):
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
-    body = lookup(qualname).rec.body
+    body: Any = lookup(qualname).rec.body
     body.amp = {**vars(body).get("amp", {}), device_type: dtype}
     changed()
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...annotations import Fn
 from ...locks import fork_safe_lock
 from ._store import Store
 
@@ -152,7 +153,7 @@ class _Compiled(dict[str, Callable[..., Any]]):
         super().__init__()
         self.kernel, self.variant = kernel, variant
 
-    def __missing__(self, char: str) -> Callable[..., Any]:
+    def __missing__(self, char: str) -> Fn:
         with _lock:
             if char not in self:
                 self[char] = getattr(self.kernel, f"_compile_{self.variant}")(char)
@@ -169,7 +170,7 @@ class Kernel(_Compiled):
 
     registry: dict[str, Kernel] = {}
     #: What makes of a body the kernel that threads share, see `compiled.team`, which every compiled module is imported after.
-    sharing: ClassVar[tuple[Callable[..., Any], Callable[..., Any]]]
+    sharing: ClassVar[tuple[Fn, Fn]]
 
     def __init__(self, function: Callable[..., Any], spec: str, fastmath: frozenset[str]) -> None:
         super().__init__(self, "checked")
@@ -182,20 +183,20 @@ class Kernel(_Compiled):
         self.shared = _Compiled(self, "shared")
         Kernel.registry[self.name] = self
 
-    def _compile_body(self, char: str) -> Callable[..., Any]:
+    def _compile_body(self, char: str) -> Fn:
         from numba import types
 
         result = types.boolean if self.spec.has_indices else types.void
         return self._machine_code(self.function, "body", char, result(*self.spec.types(char)), self.fastmath)
 
-    def _compile_checked(self, char: str) -> Callable[..., Any]:
+    def _compile_checked(self, char: str) -> Fn:
         from numba import types
 
         source = self.spec.checked()
         function = self._generated("checked", source, body=self.body[char])
         return self._machine_code(function, "checked", char, types.void(*self.spec.types(char)), source=source)
 
-    def _compile_shared(self, char: str) -> Callable[..., Any]:
+    def _compile_shared(self, char: str) -> Fn:
         from numba import types
 
         share, binder = Kernel.sharing
@@ -214,7 +215,7 @@ class Kernel(_Compiled):
     def _machine_code(
         self, function: Callable[..., Any], variant: str, char: str, signature: Any, fastmath: frozenset[str] = frozenset(),
         source: str = "",
-    ) -> Callable[..., Any]:
+    ) -> Fn:
         """``function`` compiled for arguments of the given types, or loaded from where it was kept."""
         from numba import njit
 

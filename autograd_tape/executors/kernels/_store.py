@@ -78,7 +78,7 @@ class Store:
     def __init__(self, name: str, generated: str = "") -> None:
         self.path = os.path.join(cache_dir(), name + (f".{hashlib.sha256(generated.encode()).hexdigest()[:12]}" if generated else ""))
 
-    def load_overload(self, signature: Any, target: Any) -> Any:
+    def load_overload(self, signature: object, target: Any) -> Any:
         """The compiled function, or None."""
         from numba.core.compiler import CompileResult
 
@@ -89,7 +89,7 @@ class Store:
             return None
         return CompileResult._rebuild(target, *pickle.loads(payload))
 
-    def save_overload(self, signature: Any, compiled: Any) -> None:
+    def save_overload(self, signature: object, compiled: Any) -> None:
         """Keep a compiled function, if the folder lets us."""
         from numba.core.serialize import dumps
 

@@ -196,7 +196,7 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     if x.size >= state.fused:
         return _run2(_compiled.silu_backward, grad, x)
 
-    def formula(g: Any, x: np.ndarray) -> Any:
+    def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         s = 1 / (1 + np.exp(-x))
         return g * s * (1 + x * (1 - s))
 
@@ -255,7 +255,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
     if x.size >= state.fused:
         return _run2(_compiled.gelu_tanh_backward if tanh_form else _compiled.gelu_backward, grad, x)
 
-    def exact(g: np.ndarray, x: np.ndarray) -> Any:
+    def exact(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         T = x.dtype.type
         cdf = T(0.5) * (1 + erf_for_gelu(x * T(_SQRT1_2)))
         return g * (cdf + x * (T(_SQRT1_2PI) * np.exp(T(-0.5) * x * x)))
@@ -339,7 +339,7 @@ _FAR_Q = (
 _SQRT1_PI = 0.5641895835477563
 
 
-def _ratio(p: tuple[Any, ...], q: tuple[Any, ...], x: np.ndarray) -> np.ndarray:
+def _ratio(p: tuple[object, ...], q: tuple[object, ...], x: np.ndarray) -> np.ndarray:
     top, bottom = x * p[0], x * q[0]
     for a, b in zip(p[1:-1], q[1:-1], strict=True):
         top += a

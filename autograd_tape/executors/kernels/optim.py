@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ def sgd_step(
         args = (float(lr), float(momentum), 1.0 - dampening, float(weight_decay), first, nesterov, maximize)
         share_elements(_compiled.sgd, param.dtype.char, p.size, p, g, b, *args)
         return
-    T: Any = param.dtype.type
+    T = param.dtype.type
     d = -grad if maximize else grad
     if weight_decay:
         d = d + T(weight_decay) * param
@@ -102,7 +101,7 @@ def _adam(
         args = tuple(map(float, (shrink, decay, beta1, beta2, eps, step_size, root)))
         share_elements(_compiled.adam, param.dtype.char, p.size, p, g, m, v, x, *args, maximize)
         return
-    T: Any = param.dtype.type
+    T = param.dtype.type
     d = -grad if maximize else grad
     if decay:
         d = d + T(decay) * param

@@ -43,9 +43,9 @@ def where(mask: np.ndarray, a: Any, b: Any) -> np.ndarray:
     return y
 
 
-def _fits(x: Any, mask: np.ndarray) -> bool:
+def _fits(x: object, mask: np.ndarray) -> bool:
     return isinstance(x, np.ndarray) and x.shape == mask.shape and x.flags.c_contiguous and x.flags.aligned
 
 
-def _number(x: Any, like: np.ndarray) -> bool:
+def _number(x: object, like: np.ndarray) -> bool:
     return x.ndim == 0 and x.dtype == like.dtype if isinstance(x, np.ndarray) else type(x) in (int, float)

@@ -24,7 +24,6 @@ import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator
 from time import sleep
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -285,7 +284,7 @@ def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: 
     parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
 
 
-def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: Any) -> None:
+def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: object) -> None:
     """Run a compiled kernel, ``kernel[char](*arguments, start, stop)``, over slices of ``range(n)`` as ``parallel_for``."""
     run = kernel.shared[char]
     pool = _pool
@@ -301,12 +300,12 @@ def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: Any) -> Non
     run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
 
 
-def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: Any) -> None:
+def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
     """``share`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
     share(kernel, char, rows, max(1, _SHARED_GRAIN // max(1, cols * work)), *arguments)
 
 
-def share_elements(kernel: Kernel, char: str, n: int, *arguments: Any) -> None:
+def share_elements(kernel: Kernel, char: str, n: int, *arguments: object) -> None:
     """``share`` over ``n`` elements of flat arrays."""
     share(kernel, char, n, _SHARED_GRAIN, *arguments)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,10 @@ from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
 from ..networks._losses import constant
 from ..views.shape import _format_strides
-from ...annotations import Functions, Number, Sizes
+from ...annotations import Arguments, Fn, Functions, Keywords, Number, Sizes
+
+if TYPE_CHECKING:
+    from ...functions.irregular import Irregular
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
 
@@ -37,7 +40,7 @@ _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_me
 # -- what all share -------------------------------------------------------------------------------------------------------
 
 
-def named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def named_size(name: str, size: tuple[object, ...], named: Keywords) -> Arguments:
     """The sizes, which may also be given as `size=`; ArgumentError for any other keyword, or for both.
 
     >>> named_size("rand", (), {"size": (2, 3)}), named_size("rand", (2, 3), {})
@@ -53,7 +56,7 @@ def named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple
     return (named["size"],)
 
 
-def given_size(F: Functions, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     dims = size
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
@@ -77,13 +80,14 @@ def given_size(F: Functions, name: str, size: tuple[Any, ...]) -> tuple[int, ...
     return tuple(found)
 
 
-def _device(F: Functions, device: Any) -> Device:
+def _device(F: Functions, device: Device | str | None) -> Device:
     if device is None:
         return CPU if F.default_device is None else F.default_device
     return device if device.__class__ is Device else Device(device)
 
 
-def finish(F: Functions, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> TensorRef:
+def finish(F: Functions, array: np.ndarray, device: Device | str | None, requires_grad: bool, out: object = None,
+           layout: object = None) -> TensorRef:
     """A tensor over a fresh array, on a device; or `out` with its values."""
     if layout is not None and str(layout) != "torch.strided":
         return F.in_layout("full", array.shape, CPU_KINDS[array.dtype].dtype, layout, device, requires_grad)
@@ -106,7 +110,7 @@ def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
     return array if out is None or out._data.size != array.size else array.reshape(out._data.shape)
 
 
-def _dtype(value: Any) -> DType:
+def _dtype(value: DType | None) -> DType:
     return default_dtype() if value is None else value if value.__class__ is DType else as_dtype(value)
 
 
@@ -119,7 +123,7 @@ def filled(shape: Sizes, value: Number, dtype: DType) -> np.ndarray:
 
 def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
-    def make(F: Functions, ns: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, ns: object, general: Irregular | Fn) -> Callable[..., Any]:
         Tensor, new = F.Tensor, object.__new__
 
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
@@ -158,7 +162,8 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     return make, function
 
 
-def _array(F: Functions, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
+def _array(F: Functions, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType,
+           device: str | Device | None) -> np.ndarray:
     """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
     if _device(F, device).type == "meta":
         return meta_array(tuple(shape), dtype.np)
@@ -259,7 +264,7 @@ def _number_dtype(value: Number) -> DType:
 # -- like another tensor -----------------------------------------------------------------------------------------------------
 
 
-def _like_array(input: TensorRef, dtype: Any, memory_format: Any) -> np.ndarray:
+def _like_array(input: TensorRef, dtype: Any, memory_format: object) -> np.ndarray:
     """An unset array of `input`'s shape and, where that is dense, its strides."""
     data, want = input._data, input._k.np if dtype is None else _dtype(dtype).np
     if memory_format is not None and str(memory_format) != "torch.preserve_format":
@@ -270,9 +275,9 @@ def _like_array(input: TensorRef, dtype: Any, memory_format: Any) -> np.ndarray:
     return empty_in_order(data, want)
 
 
-def _like(name: str, value: Any) -> Any:
-    def function(F: Functions, input: TensorRef, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, memory_format: Any = None) -> TensorRef:
+def _like(name: str, value: int | None) -> Fn:
+    def function(F: Functions, input: TensorRef, *, dtype: object = None, layout: object = None, device: Any = None,
+                 pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
         if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
                 and k in F.namespace["Q_ALL"] and input._data.flags.c_contiguous:
@@ -351,10 +356,10 @@ class full_like:
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
 
 
-def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
     def function(F: Functions, self: TensorRef, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None,
                  pin_memory: bool = False,
-                 requires_grad: bool = False, **named: Any) -> TensorRef:
+                 requires_grad: bool = False, **named: object) -> TensorRef:
         size = named_size(name, size, named)
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
         result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
@@ -454,7 +459,7 @@ class arange:
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 
-    def make(F: Functions, ns: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, ns: object, general: Irregular | Fn) -> Callable[..., Any]:
         Tensor, new = F.Tensor, object.__new__
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
@@ -480,7 +485,8 @@ class arange:
         yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
 
 
-def _arange(F: Functions, start: Any, end: Any, step: Any, dtype: Any, device: Any, requires_grad: bool, out: Any, layout: Any) -> Any:
+def _arange(F: Functions, start: float, end: float | None, step: float, dtype: Any, device: str | Device | None, requires_grad: bool,
+            out: Any, layout: object) -> TensorRef:
     if start is None and end is None:
         raise ArgumentError("arange() received an invalid combination of arguments - got (), but expected one of:\n * (Number end, ...)\n"
                             " * (Number start, Number end, ...)\n * (Number start, Number end, Number step, ...)")
@@ -527,7 +533,7 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
         at = np.arange(steps)
         return np.where(at < steps // 2, start + width * at, end - width * (steps - at - 1)).astype(dtype)
     real = np.float32 if dtype.itemsize == 2 else dtype
-    cast: Any = np.dtype(real).type
+    cast = np.dtype(real).type
     at = np.arange(steps)
     step = (cast(end) - cast(start)) / cast(steps - 1)
     return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
@@ -538,7 +544,7 @@ _LINE = ("{} start, {} end, int steps{}, *, Tensor out = None, torch.dtype dtype
          "bool pin_memory = False, bool requires_grad = False")
 
 
-def _line_arguments(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
+def _line_arguments(name: str, start: float, end: int, steps: int, dtype: Any, out: Any) -> tuple[float, int, int, DType]:
     if not isinstance(_number(steps), int):
         raise no_match(name, [_LINE.format(a, b, ", float base = 10.0" if name == "logspace" else "") for b in ("Tensor", "Number")
                               for a in ("Tensor", "Number")], (start, end, steps))
@@ -630,9 +636,9 @@ class eye:
     def errors(rng): yield (-1,), RuntimeError, "n must be greater or equal to 0, got -1"
 
 
-def _triangle_indices(name: str, lower: bool) -> Any:
-    def function(F: Functions, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-                 pin_memory: bool = False) -> TensorRef:
+def _triangle_indices(name: str, lower: bool) -> Fn:
+    def function(F: Functions, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: object = None,
+                 device: Device | None = None, pin_memory: bool = False) -> TensorRef:
         for what, n in (("row", row), ("col", col)):
             if n < 0:
                 raise AutogradError(f"{what} must be non-negative, got{n}", expected="0 or more", found=str(n))
@@ -672,7 +678,7 @@ class triu_indices:
     def samples(rng): yield 3, 4, 1
 
 
-def _check_classes(input: Any) -> None:
+def _check_classes(input: TensorRef) -> None:
     if input._k is not INT64_KIND and input._k.dtype.name != "int64":
         raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=input._k.dtype.name,
                             remedy="convert it with .long()")

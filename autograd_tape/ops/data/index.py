@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +27,10 @@ from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version
 from .. import _shapes as shapes
 from .._host import need_values, on_host, values_of
-from ...annotations import Functions
+from ...annotations import Arguments, Fn, Functions
+
+if TYPE_CHECKING:
+    from ...functions.irregular import Irregular
 
 _ndarray = np.ndarray
 NUMBERED = 1 << 22  # elements up to which numbering the places costs less than NumPy's sum over several dimensions
@@ -36,20 +40,20 @@ _INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte
 # -- basic: one view ----------------------------------------------------------------------------------------------------
 
 
-def _basic(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+def _basic(input: np.ndarray, index: Arguments) -> np.ndarray:
     view = input[index]
     if view.__class__ is not _ndarray:
         view = input[(*index, ...)]
     return _new_axes(input, view, index) if None in index else view
 
 
-def _basic_on_meta(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+def _basic_on_meta(input: np.ndarray, index: tuple[slice | int | None, ...]) -> np.ndarray:
     """`_basic` of what may have no memory: NumPy reads the element at an index that leaves no dimension, but not with an Ellipsis."""
     view = input[index if any([i is ... for i in index]) else (*index, ...)]
     return _new_axes(input, view, index) if None in index else view
 
 
-def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[object, ...]) -> np.ndarray:
     """`view` with torch's strides for new dimensions, where NumPy's are 0: the reach of the dimension of `input` that follows."""
     if not view.size:
         return view
@@ -67,7 +71,7 @@ def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np
     return strided(view, view.shape, found)
 
 
-def _axes_first(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+def _axes_first(input: np.ndarray, index: Arguments) -> np.ndarray:
     """A basic index of a contiguous array, with its new dimensions put in before anything is picked, as torch does it: NumPy gives
     them torch's strides then."""
     shape, sizes, key, d = input.shape, [], [], 0
@@ -148,7 +152,7 @@ class basic_index_backward:
     def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
 
 
-def _view_name(items: Sequence[Any], shape: Sequence[int], single: bool = False) -> str:
+def _view_name(items: Sequence[object], shape: Sequence[int], single: bool = False) -> str:
     """Which of torch's views comes last for these items, and so names the node. Ranges that take everything are left out by torch,
     but where one is the whole index."""
     name, d = "alias", 0
@@ -202,7 +206,7 @@ def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
                            found=str(wrong))
 
 
-def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
+def _single(key: tuple[object, ...]) -> tuple[int, Any]:
     """(dimension, array) of a key with one index array, or (-1, None)."""
     found = -1
     for d, item in enumerate(key):
@@ -213,7 +217,7 @@ def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
     return found, key[found]
 
 
-def _picked(input: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
+def _picked(input: np.ndarray, key: Arguments) -> np.ndarray:
     """`input[key]`, with torch's errors."""
     try:
         return input[key]
@@ -242,7 +246,7 @@ def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     return _laid_out(input, key, result)
 
 
-def _laid_out(input: np.ndarray, key: tuple[Any, ...], result: np.ndarray) -> np.ndarray:
+def _laid_out(input: np.ndarray, key: Arguments, result: np.ndarray) -> np.ndarray:
     """`result` in the layout torch's iterator chooses: dimensions that were not indexed in the order of the input's strides."""
     if not result.size:
         return result.copy()
@@ -359,7 +363,7 @@ class index:
         yield rng.standard_normal((2, 2)), Indices([np.array([[True, False], [True, True]])])
 
 
-def put(target: np.ndarray, key: tuple[Any, ...], values: np.ndarray, accumulate: bool) -> None:
+def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool) -> None:
     """`target[key] = values`, or `+=` that counts repeated positions, in place."""
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
@@ -493,7 +497,7 @@ class put_at:
 # -- from Python's indices to these ------------------------------------------------------------------------------------------
 
 
-def _as_tuple(index: Any) -> tuple[Any, ...]:
+def _as_tuple(index: object) -> Arguments:
     """The items of an index. A list that holds tensors, lists or ranges counts as a tuple, as in torch."""
     if isinstance(index, tuple):
         return index
@@ -503,7 +507,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def _array(F: Functions, item: Any) -> Any:
+def _array(F: Functions, item: Any) -> tuple[np.ndarray, Any]:
     """An index tensor, list or array as (array of int64 or bool, tensor or None)."""
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
@@ -541,7 +545,7 @@ def _slice_bounds(item: slice) -> slice:
     return slice(*parts)
 
 
-def _parse(F: Functions, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], Indices | None]:
+def _parse(F: Functions, shape: Sequence[int], index: object) -> tuple[tuple[slice | int | None, ...], Indices | None]:
     """(basic index, index arrays for what it leaves) of any index that torch takes; its errors for others."""
     if index.__class__ is int and shape and -shape[0] <= index < shape[0]:
         return (index,), None
@@ -629,7 +633,7 @@ def _step_error(step: int) -> AutogradError:
                       found=str(step), remedy="flip the tensor with .flip() for a negative step")
 
 
-def _goes_back(index: Any) -> bool:
+def _goes_back(index: object) -> bool:
     return any([isinstance(i, slice) and i.step is not None and operator.index(i.step) < 0
                 for i in (index if isinstance(index, tuple) else (index,))])
 
@@ -651,16 +655,16 @@ def _ahead(F: Functions, self: Any, index: Any) -> tuple[Any, Any]:
     return self, tuple(items)
 
 
-def _is_mask(item: Any) -> bool:
+def _is_mask(item: object) -> bool:
     return isinstance(item, TensorRef) and item._k.np.kind == "b" or isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
-def _view_at(F: Functions, self: Any, basic: tuple[Any, ...]) -> Any:
+def _view_at(F: Functions, self: TensorRef, basic: tuple[int | slice | None, ...]) -> TensorRef:
     """The view at a basic index; the tensor itself where it changes nothing."""
     return getattr(F, f"basic_{_view_name(basic, self.shape)}")(self, basic)
 
 
-def _get(F: Functions, self: Any, index: Any) -> Any:
+def _get(F: Functions, self: TensorRef, index: object) -> TensorRef:
     try:
         basic, indices = _parse(F, self.shape, index)
     except StepError:
@@ -674,7 +678,7 @@ def _get(F: Functions, self: Any, index: Any) -> Any:
     return F.index(self, indices)
 
 
-def _number_fits(F: Functions, self: TensorRef, value: Any) -> Any:
+def _number_fits(F: Functions, self: TensorRef, value: float) -> float:
     """A Python number as what is written into `self`; torch's error where it does not fit."""
     dtype: DType = self._k.dtype
     if isinstance(value, complex) and not dtype.is_complex:
@@ -692,7 +696,7 @@ def _c_name(dtype: DType) -> str:
     return {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}.get(dtype.name, dtype.name + "_t")
 
 
-def _set(F: Functions, self: TensorRef, index: Any, value: Any) -> None:
+def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:
     if not isinstance(value, (TensorRef, int, float, complex, np.generic)):
         raise ArgumentError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self._k.dtype.name]}Tensor",
                             expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
@@ -727,7 +731,7 @@ def _set(F: Functions, self: TensorRef, index: Any, value: Any) -> None:
     F.put_at_(view, indices, value)
 
 
-def _takes_all(basic: tuple[Any, ...], shape: Sequence[int]) -> bool:
+def _takes_all(basic: Arguments, shape: Sequence[int]) -> bool:
     """Whether a basic index leaves everything as it is."""
     for item, n in zip(basic, shape):
         if item is None or item.__class__ is int or item != _ALL and item.indices(n) != (0, n, 1):
@@ -751,7 +755,7 @@ def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> Any:
     return value if tuple(value.shape) == tuple(shape) else F.expand(value, shape)
 
 
-def _reads(index: Any, **_: Any) -> str:
+def _reads(index: int | tuple[EllipsisType | slice, ...] | slice, **_: TensorRef) -> str:
     """Single booleans among indices decide on the shape."""
     if index.__class__ is int or index.__class__ is slice:
         return ""
@@ -762,13 +766,13 @@ def _reads(index: Any, **_: Any) -> str:
 # -- x[index], x[index] = value ------------------------------------------------------------------------------------------------
 
 
-def _hot_namespace(F: Functions, ns: Any) -> tuple[Any, ...]:
+def _hot_namespace(F: Functions, ns: Any) -> Arguments:
     return ns, F.Tensor, object.__new__, ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
-def _unless_held(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unless_held(function: Fn) -> Fn:
     """An operation that a quiet path calls: while a tape records, which holds the whole, not there."""
-    def called(*args: Any) -> Any:
+    def called(*args: object) -> object:
         if recordings:
             raise ValueError
         return function(*args)
@@ -785,7 +789,7 @@ class getitem:
     (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
     """
 
-    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: object, general: Irregular | Fn) -> Callable[..., Any]:
         ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
@@ -918,7 +922,7 @@ class setitem:
             [5., 5.]])
     """
 
-    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: object, general: Irregular) -> Callable[..., Any]:
         ns, Tensor, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
 
         def setitem(input, index, value):

@@ -18,7 +18,7 @@ from .. import _shapes as shapes
 from .._host import data_dependent, on_host
 from .._samples import check_number, refuse_complex_gradient
 from .scatter import _in_range, _reduce_at, _reduce_vjp
-from ...annotations import Functions
+from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
 
@@ -145,8 +145,8 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     return result
 
 
-def _check_index_op(name: str, error: type[AutogradError]) -> Any:
-    def check(input: Any, dim: int, index: Any, source: Any = None, **rest: Any) -> None:
+def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
+    def check(input: TensorRef, dim: int, index: TensorRef, source: TensorRef | None = None, **rest: object) -> None:
         d = wrap_dim(dim, input.ndim)
         if index.ndim > 1:
             raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -258,13 +258,13 @@ class index_copy:
             "index_copy_(): Number of indices (2) should be equal to source.size(dim) (3)")
 
 
-def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> np.ndarray:
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     _fill_part(result, dim, index, value)
     return result
 
 
-def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> None:
+def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
     target = a if a.ndim else a.reshape(1)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     n = target.shape[d]

@@ -244,7 +244,7 @@ class atleast_3d:
         yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
 
-def _joined(F: Functions, name: str, tensors: Any, least: int, dim: int, out: Any) -> TensorRef:
+def _joined(F: Functions, name: str, tensors: Sequence[TensorRef], least: int, dim: int, out: object) -> TensorRef:
     if not tensors:
         raise AutogradError(f"{name} expects a non-empty TensorList")
     tensors = [_at_least(F, x, least) for x in tensors]

@@ -25,7 +25,7 @@ from ...annotations import Sizes
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
 
 
-def _where(condition: Any, input: Any, other: Any) -> np.ndarray:
+def _where(condition: np.ndarray, input: np.ndarray | float, other: np.ndarray | float) -> np.ndarray:
     try:
         large = condition.size >= LARGE
     except AttributeError:  # a Python bool, in compositions
@@ -33,12 +33,12 @@ def _where(condition: Any, input: Any, other: Any) -> np.ndarray:
     return select.where(condition, input, other) if large else _np_where(condition, input, other)
 
 
-def _where_half(condition: Any, input: Any, other: Any) -> Any:
+def _where_half(condition: np.ndarray, input: np.ndarray, other: np.ndarray) -> Any:
     half = next(x.dtype for x in (input, other) if isinstance(x, np.ndarray) and x.dtype.itemsize == 2)
     return np.where(condition, *[x if isinstance(x, np.ndarray) else np.asarray(x).astype(half) for x in (input, other)])
 
 
-def _where_meta(condition: Any, input: Any, other: Any) -> Any:
+def _where_meta(condition: np.ndarray, input: np.ndarray, other: np.ndarray | int) -> np.ndarray:
     dtype = next((x.dtype for x in (input, other) if hasattr(x, "dtype")), np.dtype(float))  # compositions give numbers, too
     return meta_array(broadcast_shapes(*[np.shape(x) for x in (condition, input, other)]), dtype)
 
@@ -96,7 +96,7 @@ def _value_text(value: Any) -> str:
     return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
 
 
-def _masked_fill(input: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float) -> np.ndarray:
     if value.__class__ is np.ndarray and value.ndim:
         raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
@@ -156,7 +156,7 @@ class masked_fill:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 dimension(s).")
 
 
-def _check_mask(mask: Any, name: str) -> None:
+def _check_mask(mask: TensorRef, name: str) -> None:
     if mask._k.dtype.name != "bool":
         raise AutogradError("masked_select: expected BoolTensor for mask" if name == "masked_select" else
                             f"{name} only supports boolean masks, but got mask with dtype {SCALAR_TYPE_NAMES[mask._k.dtype.name]}",
@@ -164,7 +164,7 @@ def _check_mask(mask: Any, name: str) -> None:
                             remedy="compare it with something, or convert it with .bool()")
 
 
-def _both(input: Any, mask: Any, **rest: Any) -> None:
+def _both(input: TensorRef, mask: TensorRef, **rest: object) -> None:
     broadcast_shape(tuple(mask.shape), tuple(input.shape))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
-from collections.abc import Sequence, Callable
+from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +24,11 @@ from .._samples import refuse_complex_gradient
 from ..networks._losses import constant
 from ..reductions.sums import finish
 from ..views.parts import _diagonal
-from ...annotations import Functions, Number
+from ...annotations import Fn, Functions, Keywords, Number
+
+if TYPE_CHECKING:
+    from ...record import Record
+    from ...sharding.rules import Call, Plan
 
 _ALL = slice(None)
 
@@ -348,7 +352,7 @@ def _triangle_mask(rows: int, columns: int, k: int) -> np.ndarray:
     return _small_mask(rows, columns, k) if rows * columns <= 4096 else np.tri(rows, columns, k, bool)
 
 
-def _triangle(name: str, lower: bool) -> Any:
+def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
@@ -367,13 +371,13 @@ def _triangle(name: str, lower: bool) -> Any:
 (_tril, _tril_part), (_triu, _triu_part) = _triangle("tril", True), _triangle("triu", False)
 
 
-def _triangle_of_part(call: Any) -> Any:
+def _triangle_of_part(call: Call) -> Plan:
     """The diagonal as it runs through a device's part."""
     shape = call.shape("input")
     plan = call.letters("*a -> *a")
     at = plan.inputs["input"]
 
-    def arguments(device: int, values: dict[str, Any]) -> dict[str, Any]:
+    def arguments(device: int, values: Keywords) -> dict[str, Any]:
         rows, columns = at.bounds(shape, device)[-2:]
         return {**values, "diagonal": values["diagonal"] + rows.start - columns.start}
 
@@ -559,7 +563,8 @@ class diagonal_scatter:
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1
 
 
-def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Callable[..., Any], key: Any) -> TensorRef:
+def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Fn,
+                key: np.ndarray | tuple[slice | int, ...]) -> TensorRef:
     part = view(input)
     if tuple(part.shape) != tuple(src.shape):
         raise AutogradError(f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, {name} size = "
@@ -594,7 +599,7 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
     return result
 
 
-def _padded_plan(call: Any, n: int, **options: Any) -> Any:
+def _padded_plan(call: Call, n: int, **options: Any) -> Plan:
     """Dimensions that are padded must be whole."""
     pad = call["pad"]
     letters = [None if any(pad[2 * (n - 1 - d):2 * (n - d)]) else d for d in range(n)]
@@ -690,7 +695,7 @@ def _check_padded(shape: Sequence[int], pad: Sequence[int]) -> None:
         raise AutogradError(f"Trying to create tensor with negative dimension {min(padded)}: {full}")
 
 
-def _pad_record(mode: str, node: str) -> Any:
+def _pad_record(mode: str, node: str) -> Record:
     class body:
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
         saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}

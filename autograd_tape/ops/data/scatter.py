@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
-from collections.abc import Sequence, Callable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from .. import _shapes as shapes
 from .._host import on_host, values_of
 from .._samples import check_number
 from ..networks._losses import constant
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
 
 NUMBERED = 1 << 31  # elements up to which places have numbers
@@ -45,7 +45,7 @@ def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _R
         raise error(f"index {bad} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(bad))
 
 
-def _positions(index: np.ndarray, d: int) -> tuple[Any, ...]:
+def _positions(index: np.ndarray, d: int) -> tuple[np.ndarray, ...]:
     """The NumPy index whose coordinate `d` is `index`, the others the element's own."""
     grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
     grid[d] = index
@@ -55,7 +55,7 @@ def _positions(index: np.ndarray, d: int) -> tuple[Any, ...]:
 # -- gather and scatter ---------------------------------------------------------------------------------------------------
 
 
-def _check_rank(name: str, input: Any, index: Any, other: str = "input") -> None:
+def _check_rank(name: str, input: TensorRef, index: TensorRef, other: str = "input") -> None:
     if max(input.ndim, 1) != max(index.ndim, 1) and index._data.size:
         raise AutogradError(f"Index tensor must have the same number of dimensions as {other} tensor", expected=f"{input.ndim} dimensions",
                             found=f"{index.ndim}")
@@ -141,7 +141,8 @@ class gather:
             "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
 
 
-def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> tuple[np.ndarray, Any, Any]:
+def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray,
+                       tuple[np.ndarray, ...], Any]:
     """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     d = wrap_dim(dim, input.ndim)
@@ -159,14 +160,14 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any)
     return result, _positions(index, d), part
 
 
-def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> np.ndarray:
+def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
     result, at, part = _scatter_arguments(input, dim, index, src)
     (result if result.ndim else result.reshape(1))[at] = part
     return result
 
 
-def _check_scatter(name: str) -> Any:
-    def check(input: Any, dim: int, index: Any, src: Any = None, **rest: Any) -> None:
+def _check_scatter(name: str) -> Fn:
+    def check(input: TensorRef, dim: int, index: TensorRef, src: TensorRef | None = None, **rest: object) -> None:
         _is_index(index, name)
         _check_rank(name, input, index, "self")
         d = wrap_dim(dim, input.ndim)
@@ -250,8 +251,8 @@ class scatter_value:
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
 
-def _scatter_any(F: Functions, suffix: str, input: TensorRef, dim: int, index: TensorRef, src: Any, value: Any, reduce: str | None,
-                 out: Any) -> TensorRef:
+def _scatter_any(F: Functions, suffix: str, input: TensorRef, dim: int, index: TensorRef, src: float | TensorRef, value: object,
+                 reduce: str | None, out: object) -> TensorRef:
     src = value if src is None else src
     kwargs = {} if suffix else {"out": out}
     if reduce is not None:
@@ -450,8 +451,8 @@ def _used(F: Functions, src: Values, index: Values) -> Values:
 
 
 def _reduce_vjp(F: Functions, grad: Values, input: Values, src: Values, result: Values, reduce: str, include_self: bool,
-                gather: Callable[..., Any], add: Callable[..., Any], zeroed: Callable[..., Any],
-                restore: Callable[..., Any], used: Callable[..., Any], again: Callable[..., Any], refusal: str = "") -> Any:
+                gather: Fn, add: Fn, zeroed: Fn,
+                restore: Fn, used: Fn, again: Fn, refusal: str = "") -> tuple[Values, Values]:
     """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them, `again` reduces."""
     shape = tuple(input.shape)
     part = used(src)

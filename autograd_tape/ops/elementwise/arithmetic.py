@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: object) -> tuple[int, ...]:
     """A `shape` field for operations whose tensors broadcast; numbers and None among the arguments are passed over."""
     return np.broadcast_shapes(*[s for s in shapes if isinstance(s, tuple)])
 
@@ -47,19 +46,19 @@ class zero_gradient:
 # -- sums and products ----------------------------------------------------------------------------------------------
 
 
-def _check_alpha(input: TensorRef, other: Any, alpha: Any = 1) -> None:
+def _check_alpha(input: TensorRef, other: float | TensorRef, alpha: float = 1) -> None:
     highest = max(category(input), category(other))
     check_factor("alpha", alpha, highest)
     if isinstance(alpha, complex) and highest < COMPLEX:
         raise AutogradError("For non-complex input tensors, argument alpha must not be a complex number.", remedy="pass a real number")
 
 
-def _check_value(input: Any, value: Any) -> None:
+def _check_value(input: TensorRef, value: float) -> None:
     if input.dtype.category == FLOATING:
         check_number(value, input.dtype)
 
 
-def _check_subtraction(input: Any, other: Any, alpha: Any = 1) -> None:
+def _check_subtraction(input: TensorRef, other: TensorRef | float, alpha: float = 1) -> None:
     bools = [category(x) == BOOL for x in (input, other)]
     if all(bools):
         raise AutogradError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -271,7 +270,7 @@ class abs:
         yield (np.array([True]),), NotImplementedError, "\"abs_cpu\" not implemented for 'Bool'"
 
 
-def _sign(input: np.ndarray) -> Any:
+def _sign(input: np.ndarray) -> np.ndarray:
     """The sign; zero for NaN, unlike np.sign."""
     if input.dtype.kind == "b":
         return input.copy()
@@ -467,14 +466,14 @@ class lerp:
 # -- division -------------------------------------------------------------------------------------------------------
 
 
-def _check_zero(input: TensorRef, other: Any) -> None:
+def _check_zero(input: TensorRef, other: TensorRef | float) -> None:
     integers = max(category(input), category(other)) <= INTEGER
     if integers and not on_meta(other) and zero_divisor(other._data if isinstance(other, TensorRef) else other):
         raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero",
                             remedy="convert to floating point")
 
 
-def _no_zero_errors(rng: Any) -> Any:
+def _no_zero_errors(rng: object) -> Any:
     yield (np.array([1, 2]), 0), RuntimeError, "ZeroDivisionError"
 
 
@@ -513,12 +512,12 @@ class div:
         yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, _SIZES
 
 
-def _floor_divide(input: np.ndarray, other: np.ndarray) -> Any:
+def _floor_divide(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.floor_divide(input, other)
 
 
-def _divide_trunc(input: np.ndarray, other: np.ndarray) -> Any:
+def _divide_trunc(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         if np.asarray(input).dtype.kind == "f" or np.asarray(other).dtype.kind == "f":
             return np.trunc(np.divide(input, other))
@@ -526,7 +525,7 @@ def _divide_trunc(input: np.ndarray, other: np.ndarray) -> Any:
         return quotient + ((quotient < 0) & (quotient * other != input))
 
 
-def _quotient_samples(rng: Any) -> Any:
+def _quotient_samples(rng: object) -> Any:
     yield np.array([[5.5, -5.5, 7.2]]), np.array([[2.0], [-3.1]])
     yield np.array([5.5, -5.5]), 1.3
 
@@ -590,11 +589,11 @@ def _remainder(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
 
 
-def _fmod(input: np.ndarray, other: np.ndarray) -> Any:
+def _fmod(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.fmod(input, other)
 
 
-def _remainder_samples(rng: Any) -> Any:
+def _remainder_samples(rng: object) -> Any:
     yield np.array([[5.5, -5.5, 7.2]]), np.array([[2.0], [-3.1]])
     yield np.array([5.5, -5.5]), 1.3
     yield np.array([7, -7]), 4
@@ -663,11 +662,11 @@ class reciprocal:
 
 # -- powers ---------------------------------------------------------------------------------------------------------
 
-_POWERS: dict[Any, Callable[..., Any]] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
+_POWERS: dict[Any, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
            -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
-def _pow(input: np.ndarray, exponent: Any) -> Any:
+def _pow(input: np.ndarray, exponent: np.ndarray | float) -> np.ndarray:
     single = exponent.item() if exponent.__class__ is np.ndarray and exponent.ndim == 0 else exponent
     if single.__class__ is not np.ndarray and input.__class__ is np.ndarray and input.dtype.kind == "f":
         quick = _POWERS.get(single)
@@ -676,7 +675,7 @@ def _pow(input: np.ndarray, exponent: Any) -> Any:
     return np.power(input, exponent)
 
 
-def _pow_rate(F: Functions, grad: Values, input: Values, exponent: Any) -> Values:
+def _pow_rate(F: Functions, grad: Values, input: Values, exponent: Values | float) -> Values:
     """grad * exponent * input ** (exponent - 1), zero where the exponent is."""
     if isinstance(exponent, (int, float, complex)):
         if exponent == 0:
@@ -721,7 +720,7 @@ def _check_pow(input: float, exponent: TensorRef) -> None:
         raise AutogradError("Integers to negative integer powers are not allowed.", remedy="convert to floating point")
 
 
-def _pow_integers(input: Any, exponent: Any) -> Any:
+def _pow_integers(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """Powers of integers; negative exponents round to zero, which only 1 and -1 escape."""
     magnitude = np.power(input, np.maximum(exponent, 0))
     if np.min(exponent, initial=0) >= 0:

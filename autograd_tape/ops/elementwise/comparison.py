@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...annotations import Fn
 from ...dtypes import COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...functions.constants import SMALL
@@ -17,6 +18,9 @@ from ...record import op
 from .._host import NO_ITEM, data_dependent, values_of
 from .._samples import category, integer_pairs, pairs, takes
 from .arithmetic import broadcast_shapes
+
+if TYPE_CHECKING:
+    from ...tensor import TensorRef
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
@@ -242,7 +246,7 @@ class equal:
 # -- tests of elements --------------------------------------------------------------------------------------------------
 
 
-def _equals(value: float) -> Any:
+def _equals(value: float) -> Fn:
     return lambda input: np.equal(input, value) if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
 
 
@@ -250,8 +254,8 @@ def _signbit(input: np.ndarray) -> np.ndarray:
     return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
 
 
-def _real_only(error: AutogradError, kernel: bool = False) -> Any:
-    def check(input: Any) -> None:
+def _real_only(error: AutogradError, kernel: bool = False) -> Fn:
+    def check(input: TensorRef) -> None:
         if category(input) == COMPLEX and not (kernel and on_meta(input)):
             raise error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ...record import op
 from .. import _batch as batches
 from .._samples import domain
 from .arithmetic import broadcast_shapes, is_complex
+
+if TYPE_CHECKING:
+    from ...tensor import TensorRef
 
 
 @op("conj_physical(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True)
@@ -227,7 +230,7 @@ class angle:
     samples = domain(-2, 2, kinks=(0,))
 
 
-def _check_parts(a: Any, b: Any) -> None:
+def _check_parts(a: TensorRef, b: TensorRef) -> None:
     names = [SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (a, b)]
     if on_meta(a, b):
         for what, x in (("real", a), ("imag", b)):

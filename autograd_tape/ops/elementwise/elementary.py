@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from ...annotations import Functions, Values
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-def _tanh(input: np.ndarray) -> Any:
+def _tanh(input: np.ndarray) -> np.ndarray:
     return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
 
 
@@ -29,7 +28,7 @@ _ndarray = np.ndarray
 _reciprocal, _add, _subtract, _exp, _negative = np.reciprocal, np.add, np.subtract, np.exp, np.negative
 
 
-def _sigmoid(input: Any) -> Any:
+def _sigmoid(input: np.ndarray) -> np.ndarray:
     try:
         one = BLOCKS[input.shape]
     except KeyError:
@@ -165,7 +164,7 @@ class log2:
     samples = domain(0.5, 2)
 
 
-def _log10(input: np.ndarray) -> Any:
+def _log10(input: np.ndarray) -> np.ndarray:
     # Vectorized float32 logarithms of NumPy miss whole powers of ten by an ulp on some machines; torch's do not.
     return np.log10(input, dtype=np.float64).astype(np.float32) if input.dtype.char == "f" else np.log10(input)
 
@@ -267,7 +266,7 @@ class logaddexp2:
     samples = pairs()
 
 
-def _ldexp(input: np.ndarray, other: np.ndarray) -> Any:
+def _ldexp(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
 
 
@@ -383,7 +382,7 @@ class atan:
     samples = domain(-2, 2)
 
 
-def _atan2_rate(F: Functions, grad: Values, numerator: Any, square: Values) -> Values:
+def _atan2_rate(F: Functions, grad: Values, numerator: Values, square: Values) -> Values:
     return F.masked_fill(grad * (numerator / square), square == 0, 0)
 
 
@@ -544,7 +543,7 @@ class tanh:
     samples = domain(-2, 2)
 
 
-def _tanh_backward(grad: Any, result: np.ndarray) -> Any:
+def _tanh_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
     if result.size < state.cheap or result.dtype.kind == "c":
         return grad * (1 - result * result)
     return fused.tanh_backward(grad, result)
@@ -579,7 +578,7 @@ class sigmoid:
     samples = domain(-2, 2)
 
 
-def _sigmoid_backward(grad: Any, result: np.ndarray) -> Any:
+def _sigmoid_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
     if result.size < state.cheap or result.dtype.kind == "c":
         rest = _subtract(ONE.get(result.dtype.char, 1), result)
         return grad * rest * result

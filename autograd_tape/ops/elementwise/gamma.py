@@ -63,7 +63,7 @@ _ZETA = tuple(_zeta_minus_one(n) for n in range(2, 40))
 _EULER = 0.57721566490153286
 
 
-def _lgamma_near(t: Any, centre: int) -> Any:
+def _lgamma_near(t: np.ndarray, centre: int) -> np.ndarray:
     """lgamma(centre + t) for small t: -log1p(t) + t (1 - euler) + sum (-1)^k (zeta(k) - 1) t^k / k, less -log1p(t) at 2."""
     series = np.zeros_like(t)
     for k in range(len(_ZETA) + 1, 1, -1):
@@ -364,7 +364,7 @@ def _complement_near_zero(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return -np.expm1(power) - np.exp(power) * a * total
 
 
-def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> Any:
+def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
     """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it."""
     dtype = np.result_type(a, x)
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
@@ -399,7 +399,7 @@ def _density(F: Functions, input: Values, other: Values) -> Values:
     return F.exp((input - 1) * F.log(other) - other - F.lgamma(F.cast_like(input, other)))
 
 
-def _samples(rng: Any) -> Any:
+def _samples(rng: object) -> Any:
     # Integers stand for a tensor without gradient, which `input` must be here.
     yield np.array([1, 2, 10]), np.array([0.3, 4.0, 9.0])
     yield np.array([[2], [5]]), np.array([0.3, 4.0, 9.0])

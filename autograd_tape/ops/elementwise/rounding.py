@@ -17,7 +17,7 @@ from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._samples import category, check_number, domain, pairs, scalar_like, takes
 from .arithmetic import broadcast_shapes
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 
 _core: Any = getattr(np, "core" if np.__version__.startswith("1.") else "_core")
 _clip = _core.umath.clip  # the ufunc behind np.clip
@@ -25,7 +25,7 @@ _clip = _core.umath.clip  # the ufunc behind np.clip
 # -- rounding -------------------------------------------------------------------------------------------------------
 
 
-def _rounding(ufunc: Any) -> Any:
+def _rounding(ufunc: Fn) -> Fn:
     """A kernel that rounds floating-point numbers and leaves integers as they are."""
     return lambda input: ufunc(input) if input.dtype.kind in "fV" else input.copy()
 
@@ -125,7 +125,7 @@ class frac:
         yield (np.array([1]),), NotImplementedError, "\"frac_cpu\" not implemented for 'Long'"
 
 
-def _round(input: np.ndarray, decimals: int | None = None) -> Any:
+def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     if input.dtype.kind in "iu":
         return input.copy()
     if not decimals:
@@ -179,7 +179,7 @@ class round:
 # -- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def _wider(input: Any, *bounds: Any) -> bool:
+def _wider(input: TensorRef, *bounds: Any) -> bool:
     """Whether a bound is a tensor, or a number of a higher category than the input's, so that dtypes are promoted."""
     return isinstance(input, TensorRef) and any(
         isinstance(b, TensorRef) or scalar_like(b) and scalar_dtype(b).category > input._k.dtype.category for b in bounds)
@@ -201,7 +201,7 @@ def _bound(input: np.ndarray, value: Any) -> np.ndarray:
     return _BOUNDS[input.dtype.char, value] if input.dtype.char in "fd" and not isinstance(value, np.ndarray) else value
 
 
-def _check_bounds(input: TensorRef, *bounds: Any) -> None:
+def _check_bounds(input: TensorRef, *bounds: object) -> None:
     """Raises for numbers that the floating-point dtype of the result does not hold."""
     numbers = [b for b in bounds if scalar_like(b)]
     dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
@@ -210,16 +210,16 @@ def _check_bounds(input: TensorRef, *bounds: Any) -> None:
             check_number(b, dtype)
 
 
-def _check_bound(input: Any, **bound: Any) -> None:
+def _check_bound(input: TensorRef, **bound: object) -> None:
     if category(input) == BOOL and not _wider(input, *bound.values()):
         no_kernel(f"clamp_{next(iter(bound))}_scalar_cpu", input)
     _check_bounds(input, *bound.values())
 
 
-def _redirect(name: str) -> Any:
+def _redirect(name: str) -> Fn:
     """A `redirect` to the operation with tensors for bounds where a bound has another category. `clamp` takes a complex bound
     that is real."""
-    def redirect(input: Any, *bounds: Any) -> Any:
+    def redirect(input: Any, *bounds: Any) -> tuple[str, tuple[TensorRef | float | None, ...]] | None:
         if not _wider(input, *bounds):
             return None
         if name == "clamp" and category(input) == FLOATING and any([isinstance(b, complex) for b in bounds]):
@@ -242,7 +242,7 @@ def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None)
     _check_bounds(input, min, max)
 
 
-def _clamp(input: np.ndarray, min: Any = None, max: Any = None) -> np.ndarray:
+def _clamp(input: np.ndarray, min: np.ndarray | float | None = None, max: np.ndarray | float | None = None) -> np.ndarray:
     if min is not None:
         input = np.maximum(input, _bound(input, min))
     return input if max is None else np.minimum(input, _bound(input, max))
@@ -398,8 +398,8 @@ class clamp_max_tensor:
         yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array(0.5)
 
 
-def _no_complex(name: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+def _no_complex(name: str) -> Fn:
+    def check(input: TensorRef, other: TensorRef) -> None:
         if COMPLEX in (category(input), category(other)) and not on_meta(input, other):
             raise AutogradError(f"{name} not implemented for complex tensors.", remedy="compare absolute values")
 

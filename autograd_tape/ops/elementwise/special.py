@@ -19,7 +19,7 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain, pairs
-from ...annotations import Functions
+from ...annotations import Functions, Values
 
 _2_SQRTPI = 2 / math.sqrt(math.pi)
 
@@ -117,7 +117,7 @@ class ndtr:
     samples = domain(-2, 2)
 
 
-def _erfcx(input: Any) -> np.ndarray:
+def _erfcx(input: np.ndarray) -> np.ndarray:
     """exp(x^2) erfc(x): the product up to 4, the continued fraction beyond (Abramowitz and Stegun 7.1.14)."""
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -147,7 +147,7 @@ class erfcx:
     samples = domain(-2, 2)
 
 
-def _log_ndtr(input: Any) -> np.ndarray:
+def _log_ndtr(input: np.ndarray) -> np.ndarray:
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
         low = np.log(_erfcx(x * -math.sqrt(0.5)) / 2) - x * x / 2
@@ -262,7 +262,7 @@ class xlogy:
     samples = pairs(0.5, 2, number=1.5)
 
 
-def _log(F: Functions, x: Any) -> Any:
+def _log(F: Functions, x: Values | float) -> Any:
     """The logarithm of a tensor or of a number."""
     if isinstance(x, (int, float)):
         return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan

@@ -98,7 +98,7 @@ def _parse(equation: str, n_operands: int) -> tuple[list[list[str]], list[str] |
     return terms, output
 
 
-def _labels(terms: list[list[str]], output: list[str] | None, operands: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+def _labels(terms: list[list[str]], output: list[str] | None, operands: Sequence[TensorRef]) -> tuple[list[list], list[str | int]]:
     """Labels per dimension, those of ellipses spelled out as numbers that count from the right: -1, -2, ..."""
     widest, spelled = 0, []
     for n, (term, x) in enumerate(zip(terms, operands)):
@@ -125,7 +125,7 @@ def _labels(terms: list[list[str]], output: list[str] | None, operands: Sequence
     return spelled, [d for label in output for d in (batch if label == _ELLIPSIS else (label,))]
 
 
-def _diagonal(F: Functions, x: TensorRef, labels: list[Any], n: int) -> tuple[Any, list[Any]]:
+def _diagonal(F: Functions, x: TensorRef, labels: list[str | int], n: int) -> tuple[TensorRef, list[str | int]]:
     """Takes the diagonal over repeated labels."""
     i = 0
     while i < len(labels):
@@ -154,8 +154,8 @@ def _arrange(F: Functions, x: TensorRef, labels: list[Any], wanted: list[Any]) -
     return x
 
 
-def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any,
-              list[Any]]:
+def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[TensorRef,
+              list[str]]:
     """The product of two operands, summed over the labels that are not in `keep`. `order`, the output's and then the other labels,
     and dimensions of size 1 that count as the left operand's, decide the result's layout as in torch."""
     sizes_a, sizes_b, same = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape))), a._k.dtype is b._k.dtype
@@ -192,7 +192,7 @@ def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[
     return F.reshape(product, tuple([size[d] for d in labels])), labels
 
 
-def _einsum(F: Functions, equation: str, operands: Sequence[Any]) -> TensorRef:
+def _einsum(F: Functions, equation: str, operands: Sequence[TensorRef]) -> TensorRef:
     terms, output = _parse(equation, len(operands))
     spelled, wanted = _labels(terms, output, operands)
     xs: list[tuple[Any, list[Any]]] = []
@@ -228,7 +228,7 @@ def _einsum(F: Functions, equation: str, operands: Sequence[Any]) -> TensorRef:
     return _arrange(F, x, labels, wanted) if labels != wanted else x
 
 
-def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[Any, str]) -> list[tuple[int, int]] | None:
+def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[str, str]) -> list[tuple[int, int]] | None:
     """The order of pairwise contractions that NumPy's optimizer finds cheapest; the shapes alone decide."""
     spell = ["".join([letters[d] for d in labels]) for _, labels in xs]
     shapes = [np.broadcast_to(np.zeros(()), tuple(x.shape)) for x, _ in xs]
@@ -359,7 +359,7 @@ class kron:
         yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
 
-def _check_cross(input: Any, other: Any, dim: int) -> None:
+def _check_cross(input: TensorRef, other: TensorRef, dim: int) -> None:
     if input.ndim != other.ndim:
         raise ShapeMismatchError("linalg.cross: inputs must have the same number of dimensions.")
     d = wrap_dim(dim, input.ndim)

@@ -180,7 +180,7 @@ class det:
         yield (np.ones((2, 3)),), RuntimeError, "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices"
 
 
-def _slogdet(input: np.ndarray) -> tuple[Any, Any]:
+def _slogdet(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return tuple(linalg.slogdet(input))
 
 
@@ -758,7 +758,7 @@ def _svd_record() -> Record:
 # -- built on the above -----------------------------------------------------------------------------------------------
 
 
-def _check_limits(name: str, *limits: Any) -> None:
+def _check_limits(name: str, *limits: object) -> None:
     for limit, value in zip(("atol", "rtol"), limits):
         if value is not None and not isinstance(value, (int, float, np.ndarray, TensorRef)):
             raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
@@ -774,7 +774,7 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np
     return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
 
 
-def _pinv(A: np.ndarray, atol: Any = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
+def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
     if hermitian:  # of which one triangle is read
         s, v = linalg.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)

@@ -26,7 +26,7 @@ from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
 from .products import adjoint
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 
 linalg = np.linalg
@@ -68,7 +68,7 @@ def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
                             "linalg.lu_factor_ex(A, pivot)")
 
 
-def _permutation(pivots: np.ndarray, m: int, dtype: Any) -> np.ndarray:
+def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     """The matrices P of rows exchanged one after another, as P A = L U reads with its transpose."""
     if pivots.size and (pivots.min() < 1 or pivots.max() > m):
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
@@ -101,8 +101,8 @@ def _lu_unpack(LU: np.ndarray, pivots: np.ndarray, data: bool = True, exchange: 
     return (_permutation(pivots, LU.shape[-2], LU.dtype) if exchange else nothing, *(_triangles(LU) if data else (nothing, nothing)))
 
 
-def _check_lu(name: str) -> Any:
-    def check(A: TensorRef, pivot: bool, **rest: Any) -> None:
+def _check_lu(name: str) -> Fn:
+    def check(A: TensorRef, pivot: bool, **rest: bool) -> None:
         if A.ndim < 2:
             raise ShapeMismatchError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
         if not pivot:
@@ -111,7 +111,7 @@ def _check_lu(name: str) -> Any:
     return check
 
 
-def _lu_gradient(F: Functions, L_grad: Any, U_grad: Any, P: Any, L: Any, U: Any) -> Any:
+def _lu_gradient(F: Functions, L_grad: Values, U_grad: Values, P: Values, L: Values, U: Values) -> Values:
     """The gradient of A = P L U (m, n) from those of its factors."""
     m, n = L.shape[-2], U.shape[-1]
     k = min(m, n)
@@ -119,7 +119,7 @@ def _lu_gradient(F: Functions, L_grad: Any, U_grad: Any, P: Any, L: Any, U: Any)
     def solve(factor: Values, x: Values) -> Values:
         return F.solve_matrices(_mH(F, factor), x)
 
-    def solve_right(x: Any, factor: Any) -> Any:  # times the inverse of the adjoint from the right
+    def solve_right(x: Any, factor: Any) -> Values:  # times the inverse of the adjoint from the right
         return _mH(F, F.solve_matrices(factor, _mH(F, x)))
 
     LL = None if L_grad is None else F.matmul(_mH(F, L), F.tril(L_grad, -1) if m > n else L_grad)

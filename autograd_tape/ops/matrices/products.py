@@ -7,7 +7,7 @@ Three products of two matrices, A B, A B^H and A^H B, are each other's gradients
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +26,9 @@ from .. import _shapes as shapes
 from .._samples import category, check_factor
 from ...annotations import Functions, Number, Values
 from ...tensor import TensorRef
+
+if TYPE_CHECKING:
+    from ...sharding.rules import Call, Plan
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 
@@ -48,7 +51,7 @@ def _same_matrix_dtype(a: TensorRef, b: TensorRef) -> None:
         no_kernel("addmm_impl_cpu_", a)
 
 
-def _same_scalar_type(a: Any, b: Any) -> None:
+def _same_scalar_type(a: TensorRef, b: TensorRef) -> None:
     if a.dtype is not b.dtype:
         raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[a.dtype.name]} but found {SCALAR_TYPE_NAMES[b.dtype.name]}",
                             remedy="convert one of them with .to(dtype)")
@@ -60,7 +63,7 @@ def _check_dims_match(rows: int, inner: int, inner2: int, columns: int) -> None:
                                  expected=f"a second matrix with {inner} rows", found=str(inner2), remedy="transpose one of them")
 
 
-def _check_dot(input: Any, tensor: Any) -> None:
+def _check_dot(input: TensorRef, tensor: TensorRef) -> None:
     if input.ndim != 1 or tensor.ndim != 1:
         raise AutogradError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
@@ -72,7 +75,7 @@ def _check_dot(input: Any, tensor: Any) -> None:
                                  f"but got {n} and {m} elements respectively")
 
 
-def _check_mv(input: Any, vec: Any, added: Any = None) -> None:
+def _check_mv(input: TensorRef, vec: TensorRef, added: TensorRef | None = None) -> None:
     if input.ndim != 2 or vec.ndim != 1 or added is not None and added.ndim > 1:
         first = 1 if added is None else added.ndim
         raise AutogradError(f"vector + matrix @ vector expected, got {first}, {input.ndim}, {vec.ndim}")
@@ -80,7 +83,7 @@ def _check_mv(input: Any, vec: Any, added: Any = None) -> None:
     _check_mv_sizes(rows, columns, vec, input, added)
 
 
-def _check_mv_sizes(rows: int, columns: int, vec: Any, mat: Any, added: Any = None) -> None:
+def _check_mv_sizes(rows: int, columns: int, vec: TensorRef, mat: TensorRef, added: TensorRef | None = None) -> None:
     size = rows if added is None or not added.ndim or added.shape[0] == 1 else added.shape[0]
     if columns != vec.shape[0] or size != rows:
         raise ShapeMismatchError(f"size mismatch, got input ({size}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
@@ -89,7 +92,7 @@ def _check_mv_sizes(rows: int, columns: int, vec: Any, mat: Any, added: Any = No
         raise AutogradError(f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
 
 
-def _check_mm(input: Any, mat2: Any) -> None:
+def _check_mm(input: TensorRef, mat2: TensorRef) -> None:
     if input.ndim != 2:
         raise AutogradError("self must be a matrix", expected="2 dimensions", found=str(input.ndim), remedy="use matmul")
     if mat2.ndim != 2:
@@ -104,7 +107,7 @@ def _check_batches(a: Sequence[int], b: Sequence[int]) -> None:
                                  f"{b[1]}].")
 
 
-def _check_bmm(input: Any, mat2: Any) -> None:
+def _check_bmm(input: TensorRef, mat2: TensorRef) -> None:
     for name, t in (("batch1", input), ("batch2", mat2)):
         if t.ndim != 3:
             raise AutogradError(f"{name} must be a 3D tensor", expected="3 dimensions", found=str(t.ndim), remedy="use matmul")
@@ -129,7 +132,7 @@ def _check_matmul(input: TensorRef, other: TensorRef) -> None:
     return _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
 
 
-def added_product(call: Any, notation: str) -> Any:
+def added_product(call: Call, notation: str) -> Plan:
     """The plan of a product of the other operands that the first is added to, of which leading dimensions may be missing."""
     first, rest = notation.split(",", 1)
     words = first.split()
@@ -243,7 +246,7 @@ def _rows(F: Functions, x: Values) -> Values:
     return F.reshape(x, (prod(shape[:-1]), shape[-1]))
 
 
-def _matmul_grad_input(F: Functions, grad: Any, other: Values, input_shape: Sequence[int]) -> Values:
+def _matmul_grad_input(F: Functions, grad: Values, other: Values, input_shape: Sequence[int]) -> Values:
     n, m = len(input_shape), other.ndim
     if m == 2:
         if n == 2:
@@ -258,7 +261,7 @@ def _matmul_grad_input(F: Functions, grad: Any, other: Values, input_shape: Sequ
     return F.reduce_to_shape(F.matmul(grad, F.transpose(other, -2, -1)), tuple(input_shape))
 
 
-def _matmul_grad_other(F: Functions, grad: Any, input: Values, other_shape: Sequence[int]) -> Values:
+def _matmul_grad_other(F: Functions, grad: Values, input: Values, other_shape: Sequence[int]) -> Values:
     n, m = input.ndim, len(other_shape)
     if m == 2 and n >= 2:
         return F.mm_tn(input, grad) if n == 2 else F.mm_tn(_rows(F, input), _rows(F, grad))
@@ -418,7 +421,7 @@ class mv:
     def errors(rng): yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
 
 
-def _dot(input: np.ndarray, tensor: np.ndarray) -> Any:
+def _dot(input: np.ndarray, tensor: np.ndarray) -> np.generic:
     if input.ndim != 1 or tensor.ndim != 1:
         raise ValueError("vectors expected")
     return input.dot(tensor)
@@ -473,7 +476,7 @@ class vdot:
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
 
-def _check_outer(input: Any, vec2: Any) -> None:
+def _check_outer(input: TensorRef, vec2: TensorRef) -> None:
     for name, t in (("self", input), ("vec2", vec2)):
         if t.ndim != 1:
             raise AutogradError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
@@ -650,7 +653,7 @@ class addmv:
         yield (np.ones(2), np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
 
 
-def _check_batch_pair(batch1: Any, batch2: Any) -> None:
+def _check_batch_pair(batch1: TensorRef, batch2: TensorRef) -> None:
     for name, t in (("batch1", batch1), ("batch2", batch2)):
         if t.ndim != 3:
             raise AutogradError(f"{name} must be a 3D tensor", expected="3 dimensions", found=str(t.ndim), remedy="use matmul")
@@ -791,7 +794,7 @@ def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = Non
     return np.add(result, bias, result)
 
 
-def _check_linear(input: Any, weight: Any, bias: Any) -> None:
+def _check_linear(input: TensorRef, weight: TensorRef, bias: TensorRef | None) -> None:
     if weight.ndim > 2:
         raise AutogradError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     if not input.ndim or not weight.ndim:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
 from ...annotations import Functions
 
 
-def along_axes(F: Functions, x: Any, matrices: Sequence[np.ndarray]) -> Any:
+def along_axes(F: Functions, x: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
     """`x` with a matrix (n, m) applied along each of its last dimensions, which it maps from size n to size m.
 
     >>> from autograd_tape.executors import cpu_executor

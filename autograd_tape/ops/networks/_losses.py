@@ -25,7 +25,7 @@ def _beside(buffer: Any, array: np.ndarray) -> Any:
     return buffer.beside(array) if foreign(buffer) and array.__class__ is np.ndarray else array
 
 
-def buffer(x: Any) -> Any:
+def buffer(x: Values | tuple[int, ...]) -> Any:
     """The buffer of a tensor; buffers unchanged."""
     return x._data if isinstance(x, TensorRef) else x
 

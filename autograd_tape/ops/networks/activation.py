@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 # -- rectifiers ---------------------------------------------------------------------------------------------------------
 
 
-def _check_relu(input: Any, inplace: bool = False) -> None:
+def _check_relu(input: TensorRef, inplace: bool = False) -> None:
     if category(input) == BOOL and not on_meta(input):
         raise AutogradError("Boolean inputs not supported for relu", remedy="convert to numbers")
     takes("int float", "clamp_min_scalar_cpu")(input=input)
@@ -361,7 +360,7 @@ class celu:
 # -- smooth units -------------------------------------------------------------------------------------------------------
 
 
-def _check_gelu(input: Any, approximate: str) -> None:
+def _check_gelu(input: TensorRef, approximate: str) -> None:
     if approximate not in ("none", "tanh"):
         raise AutogradError("approximate argument must be either none or tanh.", found=repr(approximate), remedy="pass one of the two")
     takes("float", "GeluKernelImpl")(input=input)
@@ -370,7 +369,7 @@ def _check_gelu(input: Any, approximate: str) -> None:
 _K, _C = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_parts(F: Functions, x: Values) -> tuple[Any, Any, Any]:
+def _gelu_parts(F: Functions, x: Values) -> tuple[Values, Values, Values]:
     """tanh of the inner polynomial of the tanh form, and the polynomial's first two derivatives."""
     return F.tanh((x + x * x * x * _C) * _K), (x * x * (3 * _C) + 1) * _K, x * (6 * _C * _K)
 
@@ -544,7 +543,7 @@ class softplus_backward:
     def samples(rng): yield rng.standard_normal(3), np.array([0.5, 1.5, -1.0]), 2.0, 2.0
 
 
-def _softplus(input: np.ndarray) -> Any:
+def _softplus(input: np.ndarray) -> np.ndarray:
     return np.logaddexp(input, input.dtype.type(0))
 
 
@@ -728,7 +727,7 @@ class softshrink:
         yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
 
 
-def _outside(grad_output: Any, input: np.ndarray, lambd: float) -> np.ndarray:
+def _outside(grad_output: np.ndarray, input: np.ndarray, lambd: float) -> np.ndarray:
     return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
 
 

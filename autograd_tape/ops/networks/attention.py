@@ -46,8 +46,8 @@ def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) 
     return np.matmul(p, value), None, p
 
 
-def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float) -> tuple[Any,
-                                                                                                                                   ...]:
+def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray,
+                    scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, None]:
     ds = np.matmul(grad, value.swapaxes(-2, -1))
     ds *= p
     ds -= p * np.add.reduce(ds, -1, None, None, True)

@@ -37,7 +37,7 @@ def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
 
 def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A bilinear kernel for real arrays, carried on to complex ones by their real and imaginary parts."""
-    def run(a: np.ndarray, b: np.ndarray, *rest: Any) -> np.ndarray:
+    def run(a: np.ndarray, b: np.ndarray, *rest: object) -> np.ndarray:
         if a.dtype.kind != "c":
             return kernel(a, b, *rest)
         a_real, a_imag, b_real, b_imag = (np.ascontiguousarray(x) for x in (a.real, a.imag, b.real, b.imag))
@@ -60,15 +60,15 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
 
 
 @_by_parts
-def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int,
-                ...], groups: int) -> np.ndarray:
+def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
+                dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
     return function(grad, weight, tuple(size), stride, padding, dilation, groups)
 
 
 @_by_parts
-def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int,
-                 ...], groups: int) -> np.ndarray:
+def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
+                 dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
     weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter
     result = function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
@@ -84,7 +84,8 @@ def _cropped(F: Functions, x: Values, size: Sequence[int]) -> Values:
     return x
 
 
-def _columns_product(F: Functions, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _columns_product(F: Functions, input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Sequence[int],
+                     padding: Sequence[int], dilation: Sequence[int], groups: int) -> np.ndarray:
     """Convolution as a product with the gathered windows, for executors without a kernel."""
     shape, n = tuple(weight.shape), len(stride)
     size = fused.conv_output_size(tuple(input.shape)[2:], shape[2:], tuple(stride), tuple(padding), tuple(dilation))
@@ -452,7 +453,7 @@ def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None
 
 
 def _string_padding(F: Functions, input: TensorRef, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
-                    dilation: tuple[int, ...]) -> tuple[Any, Any]:
+                    dilation: tuple[int, ...]) -> tuple[TensorRef, tuple[int, ...]]:
     """(input, padding) for 'valid' and 'same'; where 'same' is odd, the input gets the extra zeros at its end."""
     if padding == "valid":
         return input, (0,) * len(kernel)
@@ -492,9 +493,9 @@ def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorR
     return result if x.ndim == input.ndim else F.squeeze(result, 0)
 
 
-def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: Any,
-                padding: int | Sequence[int], output_padding: Any, groups: int,
-                dilation: Any) -> TensorRef:
+def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | tuple[int, ...],
+                padding: int | Sequence[int], output_padding: int | tuple[int, ...], groups: int,
+                dilation: int | tuple[int, ...]) -> TensorRef:
     stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
     dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
     x = _batched(F, input, n, name)

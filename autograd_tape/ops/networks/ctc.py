@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ def _target_rows(targets: TensorRef, lengths: np.ndarray, batch: int) -> np.ndar
     return rows
 
 
-def _log_sum(F: Functions, terms: list[Any]) -> TensorRef:
+def _log_sum(F: Functions, terms: list[TensorRef]) -> TensorRef:
     """log(sum(exp)) of tensors of one shape."""
     return F.logsumexp(F.stack(terms, 0), 0)
 

@@ -19,8 +19,8 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
 from ._losses import constant
-from collections.abc import Callable, Sequence
-from ...annotations import Functions
+from collections.abc import Sequence
+from ...annotations import Fn, Functions
 from ...tensor import TensorRef
 
 ALPHA = 1.7580993408473766  # of the SELU activation
@@ -39,7 +39,7 @@ def _scaled(input: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray:
     return scaled.transpose(sorted(range(input.ndim), key=order.__getitem__))
 
 
-def _kept(like: np.ndarray, p: float, dtype: Any) -> np.ndarray:
+def _kept(like: np.ndarray, p: float, dtype: type) -> np.ndarray:
     """1 with chance 1 - p, else 0, in the layout of `like`: numbers are drawn in the order of the elements in memory."""
     if like.flags.c_contiguous:
         return default_generator.bernoulli(1 - p, like.shape, dtype)
@@ -110,13 +110,13 @@ class masked_scale:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
 
-def _refuse_complex(x: Any) -> None:
+def _refuse_complex(x: TensorRef) -> None:
     if x._k.dtype.is_complex:
         raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{SCALAR_TYPE_NAMES[x._k.dtype.name]}'",
                                     expected="a real dtype", found=x._k.dtype.name, remedy="drop real and imaginary parts")
 
 
-def _check_probability(p: float, error: Any) -> None:
+def _check_probability(p: float, error: type) -> None:
     if p < 0 or p > 1:
         raise error(f"dropout probability has to be between 0 and 1, but got {p:g}" if error is AutogradError else
                     f"dropout probability has to be between 0 and 1, but got {p}")
@@ -136,11 +136,11 @@ def _dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef
     return F.random_dropout(input, p)
 
 
-def _cast(F: Functions, x: Any, like: Any) -> Any:
+def _cast(F: Functions, x: TensorRef, like: TensorRef) -> TensorRef:
     return x if x._k.dtype is like._k.dtype else F.cast(x, like._k.dtype)
 
 
-def _feature_shape(input: Any) -> tuple[int, ...]:
+def _feature_shape(input: TensorRef) -> tuple[int, ...]:
     if input.ndim < 2:
         raise AutogradError("Feature dropout requires at least 2 dimensions in the input")
     return (*tuple(input.shape)[:2], *(1,) * (input.ndim - 2))
@@ -155,7 +155,7 @@ def _feature_dropped(F: Functions, input: TensorRef, p: float, train: bool) -> T
     return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
-def _alpha_dropped(F: Functions, input: TensorRef, p: float, train: bool, shape: Callable[..., Any]) -> TensorRef:
+def _alpha_dropped(F: Functions, input: TensorRef, p: float, train: bool, shape: Fn) -> TensorRef:
     if p == 0 or not train or not input._data.size:
         return input
     if p == 1:
@@ -174,11 +174,11 @@ def _into(F: Functions, input: TensorRef, result: TensorRef) -> TensorRef:
     return F.function("copy_")(input, result)
 
 
-def _whole(input: Any) -> tuple[int, ...]:
+def _whole(input: TensorRef) -> tuple[int, ...]:
     return tuple(input.shape)
 
 
-def _records(name: str, what: str, dropped: Any) -> None:
+def _records(name: str, what: str, dropped: Fn) -> None:
     """`torch.name(input, p, train)`, `torch.name_`."""
     def function(F, input, p, train):
         _check_probability(p, AutogradError)
@@ -231,7 +231,7 @@ class native_dropout:
 # -- torch.nn.functional ----------------------------------------------------------------------------------------------
 
 
-def _functional(name: str, what: str, dropped: Any, check: Any = None, default_training: bool = True) -> None:
+def _functional(name: str, what: str, dropped: Fn, check: Fn | None = None, default_training: bool = True) -> None:
     """`nn.functional.name(input, p=0.5, training, inplace=False)`."""
     def function(F, input, p=0.5, training=default_training, inplace=False):
         if p < 0 or p > 1:
@@ -258,7 +258,7 @@ def _as_given(x: TensorRef) -> TensorRef:
     return x
 
 
-def _check_dropout1d(F: Functions, input: TensorRef) -> Any:
+def _check_dropout1d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
     if input.ndim not in (2, 3):
         raise AutogradError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
                             "provide "
@@ -267,7 +267,7 @@ def _check_dropout1d(F: Functions, input: TensorRef) -> Any:
     return (input, _as_given) if input.ndim == 3 else (F.unsqueeze(input, 0), lambda y: F.squeeze(y, 0))
 
 
-def _check_dropout2d(F: Functions, input: TensorRef) -> Any:
+def _check_dropout2d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
     if input.ndim not in (3, 4):
         warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
                       "future "
@@ -285,7 +285,7 @@ def _check_dropout2d(F: Functions, input: TensorRef) -> Any:
     return input, _as_given
 
 
-def _check_dropout3d(F: Functions, input: TensorRef) -> Any:
+def _check_dropout3d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
     if input.ndim not in (4, 5):
         warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
                       "future "

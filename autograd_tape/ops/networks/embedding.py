@@ -189,7 +189,7 @@ class embedding_renorm:
     def samples(rng): yield Sample((rng.standard_normal((5, 3)) * 4, np.array([0, 2, 2]), 1.0, 2.0), no_gradient="torch has none")
 
 
-def _renormalize(F: Functions, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def _renormalize(F: Functions, weight: TensorRef, indices: TensorRef, max_norm: float, norm_type: float) -> None:
     """Scales looked-up rows whose norm exceeds `max_norm` down to it, in place and unrecorded, as torch does."""
     check_single(weight)
     with no_grad():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +26,9 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .._batch import BatchedCall
 
+if TYPE_CHECKING:
+    from ...sharding.array import ShardedArray
+
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
 _arange = np.arange
 
@@ -33,7 +36,7 @@ _arange = np.arange
 # -- class indices as targets -----------------------------------------------------------------------------------------
 
 
-def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
+def _check_classes(name: str, input: TensorRef, target: TensorRef, weight: TensorRef | None) -> None:
     """Raises torch's errors for `input` (C,), (N, C) or (N, C, d1, ...) and class indices `target`."""
     if target.dtype.name not in ("int64", "uint8"):
         raise AutogradError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPE_NAMES[target.dtype.name]}",
@@ -136,8 +139,9 @@ class class_shares:
                                    no_gradient="shares are constants")
 
 
-def _chosen_loss(F: Functions, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
-                 smoothing: float) -> tuple[Any, Any]:
+def _chosen_loss(F: Functions, input: np.ndarray | ShardedArray, log_p: np.ndarray | ShardedArray, target: np.ndarray | ShardedArray,
+                 weight: np.ndarray | ShardedArray | None, ignore_index: int, reduction: str,
+                 smoothing: float) -> tuple[np.ndarray | ShardedArray, np.ndarray | ShardedArray]:
     """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
     axis, one = 0 if input.ndim == 1 else 1, np.ones((), input.dtype)
     q = F.class_shares(log_p, target, weight, ignore_index, smoothing)
@@ -151,8 +155,8 @@ def _chosen_loss(F: Functions, input: Any, log_p: Any, target: Any, weight: Any,
     return F.sum(losses) / total, total
 
 
-def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
-              reduction: str) -> tuple[Any, Any]:
+def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int, reduce: object,
+              reduction: str) -> tuple[np.ndarray, np.ndarray]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         raise ValueError(reduction)
     if (input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and 0 < input.size <= SMALL
@@ -223,7 +227,7 @@ def _nll_step(input: TensorRef) -> str:
     return f"nll_loss{'2d' if input.ndim > 2 else ''}_forward"
 
 
-def _nll_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: Any, reduce: Any,
+def _nll_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: int, reduce: Any,
                   reduction: str) -> Any:
     reduction = reduction_name(reduction, size_average, reduce)
     if size_average is not None or reduce is not None:
@@ -305,8 +309,9 @@ class nll_loss:
         yield (np.ones((2, 3)), np.zeros(3, int)), ValueError, "Expected input batch_size (2) to match target batch_size (3)."
 
 
-def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
-                   reduction: str, label_smoothing: float) -> tuple[Any, Any, Any, Any, Any]:
+def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int,
+                   reduce: object, reduction: str, label_smoothing: float) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None,
+                   np.ndarray | None, np.ndarray | None]:
     if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
             and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
         n = input.shape[0]
@@ -367,7 +372,7 @@ class cross_entropy_backward:
         yield np.array(1.5), x, target, None, *_cross_entropy(x, target, None, None, -100, None, "mean", 0.1)[2:], None, -100, 0.1
 
 
-def _cross_entropy_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: Any, reduce: Any,
+def _cross_entropy_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: int, reduce: Any,
                             reduction: str,
                             label_smoothing: float) -> Any:
     name = reduction_name(reduction, size_average, reduce)

@@ -28,7 +28,7 @@ def _pair(rng: np.random.Generator) -> Any:
     yield Sample((rng.standard_normal((2, 3)), rng.standard_normal((2, 3))), {"reduction": "none"})
 
 
-def _check_floating(kernel: str, *tensors: Any, meta: MetaRefusal = subtracted) -> None:
+def _check_floating(kernel: str, *tensors: TensorRef, meta: MetaRefusal = subtracted) -> None:
     if max([t.dtype.category for t in tensors]) < FLOATING:
         no_kernel(kernel, tensors[0], meta=meta)
 
@@ -36,7 +36,7 @@ def _check_floating(kernel: str, *tensors: Any, meta: MetaRefusal = subtracted) 
 # -- differences ------------------------------------------------------------------------------------------------------
 
 
-def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
+def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
     if input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
         large = fused.square_distance(input, target)
         return large if reduction == "sum" else large / input.dtype.type(input.size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,9 +24,12 @@ from ...record import Sample, op
 from .. import _batch as batches
 from ._losses import size_text
 from .softmax import ones_column
-from ...annotations import Functions
+from ...annotations import Functions, Values
 from ...tensor import TensorRef
 from .._batch import BatchedCall
+
+if TYPE_CHECKING:
+    pass
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
 
@@ -49,7 +52,7 @@ def _normal_grads(F: Functions, grad: TensorRef, normal: TensorRef, rstd: Tensor
     return rstd * (v - F.mean(v, axes, True) - normal * F.mean(v * normal, axes, True))
 
 
-def _normal(F: Functions, input: TensorRef, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def _normal(F: Functions, input: TensorRef, axes: tuple[int, ...], eps: float) -> tuple[Values, Values]:
     """(normalized input, 1 / standard deviation)."""
     d = input - F.mean(input, axes, True)
     rstd = F.rsqrt(F.mean(d * d, axes, True) + eps)
@@ -157,7 +160,7 @@ class layer_norm_backward:
         yield rng.standard_normal((2, 3, 4)), x, *_layer_norm(x, (4,), w, None, 1e-5)[1:], w, 1, 1e-5, (True, True, True)
 
 
-def _scaled_after(F: Functions, call: BatchedCall, result: Any, places: int) -> Any:
+def _scaled_after(F: Functions, call: BatchedCall, result: TensorRef, places: int) -> TensorRef:
     """A normed batch with the weight and bias of each example, whose dimensions begin `places` behind that of the batch."""
     for name, function in (("weight", F.mul), ("bias", F.add)):
         t = call.values[name]
@@ -278,7 +281,7 @@ class channel_norm_backward:
         yield rng.standard_normal((3, 2, 4)), x, *statistics, w, None, None, True, 1e-5, (True, True, True)
 
 
-def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+def _small_batch_norm(x: np.ndarray, weight: Any, bias: np.ndarray, running_mean: Any, running_var: Any, training: bool, momentum: float,
                       eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """`channel_norm` of a few elements (N, C), where all tensors have one dtype: statistics come spread over all rows, from products
     with a square of ones."""
@@ -459,9 +462,8 @@ class batch_norm:
                                                  4)), rng.standard_normal(2), rng.standard_normal(2), None, None, True, 0.1, 1e-5, False
 
 
-def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, running_mean: Any, running_var: Any,
-                   use_input_stats: bool, momentum: float,
-                   eps: float) -> TensorRef:
+def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, running_mean: TensorRef | None,
+                   running_var: TensorRef | None, use_input_stats: bool, momentum: float, eps: float) -> TensorRef:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
     _check_floating("batch_norm", input)

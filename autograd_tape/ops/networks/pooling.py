@@ -470,7 +470,7 @@ def _sizes(value: int | Sequence[int], n: int, function: str, name: str) -> tupl
     return value
 
 
-def _stride(value: Any, kernel: tuple[int, ...], n: int, function: str) -> tuple[int, ...]:
+def _stride(value: int | Sequence[int] | None, kernel: tuple[int, ...], n: int, function: str) -> tuple[int, ...]:
     return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
 
 
@@ -543,8 +543,8 @@ def _check_not_empty(input: TensorRef, n: int, function: str) -> None:
     raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
 
 
-def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                indices: bool = False) -> Any:
+def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: int, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                indices: bool = False) -> max_pool_nd:
     name = f"max_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride = _stride(stride, kernel, n, name)
@@ -556,9 +556,8 @@ def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: Any, stride
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
 
 
-def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: Any, padding: Any, ceil_mode: bool,
-                count_include_pad: bool,
-                divisor_override: int | None) -> TensorRef:
+def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
+                padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> TensorRef:
     name = f"avg_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
@@ -739,7 +738,7 @@ def _check_cells(shape: tuple[int, ...], n: int, function: str) -> None:
                              f"{list(shape)} with dimension {d} being empty")
 
 
-def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
+def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ...]) -> None:
     """`adaptive_avg_pool{n}d` and `adaptive_max_pool{n}d`."""
     letters = ["L", "H, W", "D, H, W"][n - 1]
     example = "torch.arange(4.).reshape(" + ", ".join(["1"] * (n + 1)) + ", 4), " + ("2" if n == 1 else "(" + "1, " * (n - 1) + "2)")
@@ -787,7 +786,7 @@ for _n, _sample, _size in ((1, (2, 2, 7), 3), (2, (1, 2, 5, 6), (2, 4)), (3, (1,
 # -- powers, and back from maxima -------------------------------------------------------------------------------------
 
 
-def _lp_pool(F: Functions, n: int, input: TensorRef, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> TensorRef:
+def _lp_pool(F: Functions, n: int, input: TensorRef, norm_type: float, kernel_size: int, stride: int | None, ceil_mode: bool) -> TensorRef:
     kernel = _sizes(kernel_size, n, f"lp_pool{n}d", "kernel_size")
     x = F.pow(input, norm_type)
     mean = _pooled_avg(F, n, x, kernel, stride, 0, ceil_mode, True, None)
@@ -814,7 +813,7 @@ for _n, _sample in ((1, (2, 2, 6)), (2, (1, 2, 4, 5)), (3, (1, 1, 4, 4, 4))):
     _lp_record(_n, _sample)
 
 
-def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_size: Any, stride: Any, padding: Any,
+def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_size: int, stride: Any, padding: Any,
             output_size: Any) -> TensorRef:
     name = f"max_unpool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from math import floor, prod
-from typing import Any
 
 import numpy as np
 
@@ -105,7 +104,7 @@ class Table:
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
 
-    def __getitem__(self, key: Any) -> np.ndarray:
+    def __getitem__(self, key: tuple[slice | int, ...]) -> np.ndarray:
         return self.array[key]
 
 
@@ -379,14 +378,14 @@ def _pick(F: Functions, flat: TensorRef, positions: list[np.ndarray], sizes: tup
     return F.masked_fill(values, constant(F, flat, np.ascontiguousarray(np.broadcast_to(~inside[:, None], shape))), 0)
 
 
-def _cubic_weights(F: Functions, t: Any) -> list[Any]:
+def _cubic_weights(F: Functions, t: TensorRef) -> list[TensorRef]:
     """Keys' kernel with a = -0.75 at distances 1 + t, t, 1 - t, 2 - t."""
     a = -0.75
 
-    def near(x: Any) -> Any:
+    def near(x: TensorRef) -> TensorRef:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: TensorRef) -> TensorRef:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]

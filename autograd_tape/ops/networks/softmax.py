@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
 from ...record import op
 from .. import _mindspore as kernels
+
+if TYPE_CHECKING:
+    from ...dtypes import DType
+    from ...tensor import TensorRef
 
 _exp, _log, _max, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.divide
 _ones: dict[tuple[int, str], np.ndarray] = {}
@@ -113,7 +117,7 @@ def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.
 
 
 def _check(kernel: str) -> Any:
-    def check(input: Any, dim: int, dtype: Any) -> None:
+    def check(input: TensorRef, dim: int, dtype: DType | None) -> None:
         wrap_dim(dim, input.ndim)
         d = input.dtype if dtype is None else dtype
         if d.category < FLOATING:

@@ -263,7 +263,7 @@ SEARCHSORTED = (f"Tensor sorted_sequence, Tensor input, *, {_SIDES}", f"Tensor s
 BUCKETIZE = (f"Tensor input, Tensor boundaries, *, {_SEARCH}, Tensor out = None", f"Number self, Tensor boundaries, *, {_SEARCH}")
 
 
-def _sought(name: str, overloads: tuple[str, ...], given: tuple[Any, Any], at: int, dtype: Any = None) -> np.ndarray:
+def _sought(name: str, overloads: tuple[str, ...], given: tuple[TensorRef, ...], at: int, dtype: np.dtype | None = None) -> np.ndarray:
     """The values that `name` is to find: argument `at` of `given`, a tensor or a number."""
     value = given[at]
     if isinstance(value, TensorRef):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +20,10 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .. import _shapes as shapes
 from .sums import LARGE, finish
-from ...annotations import Dims, Functions, Values
+from ...annotations import Dims, Fn, Functions, Values
+
+if TYPE_CHECKING:
+    from ...return_types import median, nanmedian, sort
 
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
 
@@ -60,7 +63,7 @@ class tie_weights:
         return found if rank else F.reshape(found, (call.size,))
 
 
-def _shared(F: Functions, grad: Any, input: Values, result: Values, dim: Dims, keepdim: bool) -> Values:
+def _shared(F: Functions, grad: Values, input: Values, result: Values, dim: Dims, keepdim: bool) -> Values:
     shape = tuple(input.shape)
     over = tuple(range(len(shape))) if dim is None else dim
     return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), over)
@@ -161,17 +164,17 @@ def need_elements(name: str, shape: Sequence[int], dim: Any, meta: bool = False)
             raise IndexRangeError(f"{called}: Expected reduction dim {a} to have non-zero size.")
 
 
-def _check_extreme(input: Any, dim: Any, keepdim: bool) -> None:
+def _check_extreme(input: TensorRef, dim: int | tuple[int, ...] | None, keepdim: bool) -> None:
     if on_meta(input) and not input._data.size and (not dim and dim != 0 or not all(
             [input._data.shape[d] for d in normalize_dims(dim, input.ndim) or ()] if input.ndim else ())):
         raise AutogradError("reducing over zero-size dimension for reduction operation without identity")
 
 
-def _extreme(ufunc: np.ufunc, name: str) -> Any:
+def _extreme(ufunc: np.ufunc, name: str) -> Fn:
     reduce = ufunc.reduce
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
-    def kernel(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> Any:
+    def kernel(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> np.ndarray:
         if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
             flat = input.ravel()
             return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
@@ -280,11 +283,11 @@ class min_all:
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
-def _extreme_along(ufunc: np.ufunc, name: str) -> Any:
+def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
     reduce = ufunc.reduce
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
-    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
         if not input.ndim:
             wrap_dim(dim, 0)
             return input.copy(), np.zeros((), np.int64)
@@ -345,12 +348,12 @@ class min_along:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
-def along(F: Functions, name: str, result: Any, outs: Any = None) -> Any:
+def along(F: Functions, name: str, result: sort | median | nanmedian, outs: object = None) -> Any:
     """(values, indices) of operation `name`; copied to `outs` where given."""
     return result if outs is None else F.write_out(RECORDS[name], outs, tuple(result))
 
 
-def _dispatch(F: Functions, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+def _dispatch(F: Functions, name: str, pair: str, input: TensorRef, dim: TensorRef, keepdim: bool, other: object, out: object) -> TensorRef:
     if not isinstance(input, TensorRef):
         raise no_match(name, EXTREME, (input, dim if other is None else other))
     if other is not None or isinstance(dim, TensorRef):
@@ -360,7 +363,7 @@ def _dispatch(F: Functions, name: str, pair: str, input: Any, dim: Any, keepdim:
     return along(F, f"{name}_along", getattr(F, f"{name}_along")(input, dim, keepdim), out)
 
 
-def _check_ordered(name: str, input: Any) -> None:
+def _check_ordered(name: str, input: TensorRef) -> None:
     if input._k.dtype.is_complex:
         no_kernel(f"{name}_all", input)
 
@@ -417,7 +420,7 @@ class min_:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
 
 
-def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     if not input.size:
         if dim is None:
             raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
@@ -454,7 +457,7 @@ class aminmax:
 # -- positions --------------------------------------------------------------------------------------------------------------------
 
 
-def _position(name: str) -> Any:
+def _position(name: str) -> Fn:
     method = getattr(np.ndarray, name)
 
     def kernel(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
@@ -471,8 +474,8 @@ def _position(name: str) -> Any:
 _argmax, _argmin = _position("argmax"), _position("argmin")
 
 
-def _check_position(name: str) -> Any:
-    def check(input: Any, **rest: Any) -> None:
+def _check_position(name: str) -> Fn:
+    def check(input: TensorRef, **rest: Any) -> None:
         if not on_meta(input):
             if input.dtype.name == "bool":
                 raise AutogradError(f"{name}(): does not support bool input", remedy="convert it with .int()")

@@ -25,7 +25,7 @@ from ...annotations import Dims, Functions, Values
 # -- norms ------------------------------------------------------------------------------------------------------------
 
 
-def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> Any:
+def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     axes = normalize_dims(dim, x.ndim)
     if ord == 2 and x.dtype.kind != "c":
         return np.sqrt(add(x * x, axes, None, keepdim))
@@ -44,7 +44,7 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> Any:
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
 
 
-def _kept(F: Functions, reduced: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
+def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
     """A reduction's result (or its cotangent) with the reduced dimensions back, of size 1."""
     if keepdim:
         return reduced
@@ -52,7 +52,7 @@ def _kept(F: Functions, reduced: Any, shape: Sequence[int], dim: Dims, keepdim: 
     return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
 
 
-def _vector_norm_grad(F: Functions, grad: Any, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
+def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
     """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
     shape = tuple(x.shape)
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
@@ -265,7 +265,7 @@ def at_least(F: Functions, x: TensorRef, low: float) -> TensorRef:
     return x + constant(F, x, np.maximum(data, data.dtype.type(low)) - data)
 
 
-def _floating(x1: Any, x2: Any, rank1: int, rank2: int) -> DType:
+def _floating(x1: TensorRef, x2: TensorRef, rank1: int, rank2: int) -> DType:
     """The dtype of a computation with tensors of these many dimensions; torch's error where it is not of floating point."""
     common = result_dtype([(x1._k.dtype, rank1), (x2._k.dtype, rank2)])
     if common.category < FLOATING:

@@ -25,7 +25,7 @@ from ..networks._losses import constant
 from . import _selection
 from .extremes import along, need_elements
 from .sums import finish
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Keywords, Values
 from .._batch import BatchedCall
 
 
@@ -63,7 +63,7 @@ def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
     return out
 
 
-def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
+def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> tuple[np.ndarray, np.ndarray]:
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.copy(), np.zeros((), np.int64)
@@ -164,7 +164,7 @@ def _each_row(input: np.ndarray, d: int, count: int, select: Callable[[list[int]
     return np.moveaxis(found.reshape(*rows.shape[:-1], count), -1, d)
 
 
-def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
     d = wrap_dim(dim, input.ndim)
     if not 0 <= k <= (input.shape[d] if input.ndim else 1):
         raise AutogradError("selected index k out of range")
@@ -219,7 +219,7 @@ class topk:
     def errors(rng): yield (np.ones(3), 9), RuntimeError, "selected index k out of range"
 
 
-def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
+def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     d = wrap_dim(dim, input.ndim)
     need_elements("kthvalue", input.shape, d)
     if not 1 <= k <= (input.shape[d] if input.ndim else 1):
@@ -270,8 +270,8 @@ class kthvalue:
 # -- middle and most frequent -----------------------------------------------------------------------------------------------
 
 
-def _median_along(name: str, skip_nan: bool) -> Any:
-    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+def _median_along(name: str, skip_nan: bool) -> Fn:
+    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
         if not input.ndim:
             wrap_dim(dim, 0)
             return input.copy(), np.zeros((), np.int64)
@@ -306,13 +306,13 @@ def _nanmedian_all(input: np.ndarray) -> np.ndarray:
     return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
 
 
-def _evenly(F: Functions, grad: Any, input: Values, result: Values) -> Values:
+def _evenly(F: Functions, grad: Values, input: Values, result: Values) -> Values:
     shape = tuple(input.shape)
     return F.expand(grad, shape) * F.tie_weights(input, F.expand(result, shape), None)
 
 
-def _no_bool(name: str) -> Any:
-    def check(input: Any, **rest: Any) -> None:
+def _no_bool(name: str) -> Fn:
+    def check(input: TensorRef, **rest: object) -> None:
         if input.dtype.category == BOOL or input.dtype.is_complex:
             no_kernel(name, input)
 
@@ -421,7 +421,7 @@ class nanmedian:
         yield rng.permutation(np.arange(6.0)).reshape(2, 3), 1, True
 
 
-def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+def _mode(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.copy(), np.zeros((), np.int64)
@@ -464,7 +464,7 @@ class mode:
 # -- quantiles ----------------------------------------------------------------------------------------------------------------
 
 
-def _check_quantiles(name: str, input: Any, q: Any, rank: int) -> None:
+def _check_quantiles(name: str, input: TensorRef, q: float | TensorRef, rank: int) -> None:
     """Raises where a tensor has no quantiles `q`, of `rank` dimensions."""
     if input._k.dtype.name not in ("float32", "float64"):
         raise AutogradError(f"{name}() input tensor must be either float or double dtype")
@@ -478,7 +478,7 @@ def _check_quantiles(name: str, input: Any, q: Any, rank: int) -> None:
         raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
 
 
-def _quantile(F: Functions, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+def _quantile(F: Functions, name: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> TensorRef:
     scalar = not isinstance(q, TensorRef)
     _check_quantiles(name, input, q, 0 if scalar else q.ndim)
     values = np.asarray(q, input._k.np) if scalar else values_of(q)
@@ -502,7 +502,7 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: Any, keepdim: bo
     if not skip_nan:
         at = np.where(missing > 0, data.shape[-1] - 1, at)  # the last of a row with NaN is NaN
     if interpolation in ("lower", "higher", "nearest"):
-        rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
+        rounding: Keywords = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
         at = rounding[interpolation](at)
     low = np.floor(at).astype(np.int64)
     result = F.gather(ordered, -1, constant(F, input, low))
@@ -525,7 +525,7 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: Any, keepdim: bo
     return result
 
 
-def _batched_quantiles(F: Functions, call: BatchedCall) -> Any:
+def _batched_quantiles(F: Functions, call: BatchedCall) -> TensorRef:
     """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
     _check_quantiles(call.rec.name, call.input, call.q, call.ranks.get("q", 0))
     if not call.size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from ..elementwise.arithmetic import is_complex
 from .sums import _WIDE, finish
-from ...annotations import Functions
+from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 
 
@@ -26,7 +25,7 @@ _WIDEST = {"c": DType.by_name["complex128"], "f": DType.by_name["float64"]}
 _FEW = 32
 
 
-def _running(ufunc: np.ufunc) -> Any:
+def _running(ufunc: np.ufunc) -> Fn:
     accumulate = ufunc.accumulate
 
     def kernel(input: np.ndarray, dim: int) -> np.ndarray:
@@ -48,8 +47,8 @@ def _running(ufunc: np.ufunc) -> Any:
 _cumsum, _cumprod = _running(np.add), _running(np.multiply)
 
 
-def _no_booleans(name: str) -> Any:
-    def check(input: Any, dim: Any, dtype: Any) -> None:
+def _no_booleans(name: str) -> Fn:
+    def check(input: TensorRef, dim: int, dtype: DType | None) -> None:
         if dtype is not None and dtype.name == "bool":
             raise UnsupportedDTypeError(f"\"{name}_out_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
 
@@ -85,7 +84,7 @@ class cumsum:
         yield (np.ones((2, 3)), 7), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 7)"
 
 
-def _reversed_cumsum(F: Functions, x: Any, dim: int) -> Any:
+def _reversed_cumsum(F: Functions, x: Values, dim: int) -> Values:
     return F.flip(F.cumsum(F.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
@@ -128,11 +127,11 @@ class cumprod:
         yield np.array([[1.5, 0.0, 2.0], [0.0, 3.0, 0.0]]), -1
 
 
-def _running_extreme(ufunc: np.ufunc) -> Any:
+def _running_extreme(ufunc: np.ufunc) -> Fn:
     accumulate = ufunc.accumulate
     better = np.greater_equal if ufunc is np.maximum else np.less_equal
 
-    def kernel(input: np.ndarray, dim: int) -> Any:
+    def kernel(input: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
         if not input.ndim:
             wrap_dim(dim, 0)
             return input.copy(), np.zeros((), np.int64)
@@ -298,7 +297,7 @@ class diff:
 # -- areas below curves -------------------------------------------------------------------------------------------------
 
 
-def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: Any, dim: int) -> TensorRef:
+def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: float | None, dim: int) -> TensorRef:
     """The areas between neighbouring points along `dim`."""
     d = wrap_dim(dim, y.ndim)
     n = y.shape[d] if y.ndim else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf, nan, prod as _product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +21,11 @@ from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._host import on_host
 from ..elementwise.arithmetic import is_complex
-from ...annotations import Dims, Functions, Values
+from ...annotations import Dims, Fn, Functions, Values
+
+if TYPE_CHECKING:
+    from ...dtypes import DType
+    from ...tensor import TensorRef
 
 _ndarray = np.ndarray
 _add, _multiply, _sqrt = np.add.reduce, np.multiply.reduce, np.sqrt
@@ -30,12 +34,12 @@ _WIDE = {c: np.dtype(np.int64) for c in "?bhiBHILlqQ" if np.dtype(c) != np.int64
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
 
-def finish(result: Any, input: np.ndarray) -> Any:
+def finish(result: np.ndarray, input: np.ndarray) -> Any:
     """A reduction's result as torch lays it out: row-major whatever the input's strides."""
     return result if result.__class__ is not _ndarray or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
-def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if input.size <= SMALL and input.dtype.char in "fd" and input.flags.c_contiguous and (not keepdim or dim is not None):
         if dim is None:
             flat = input.ravel()
@@ -57,7 +61,7 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     return result if dim is None else finish(result, input)
 
 
-def _overload(name: str) -> Any:
+def _overload(name: str) -> Fn:
     """The field `aten` of a reduction: that of all elements, or `name`."""
     def aten(dim, keepdim, **_): return "" if dim is None and not keepdim else f".{name}"
 
@@ -98,14 +102,14 @@ class sum_:
         yield (np.ones((2, 3)), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"
 
 
-def _refuse_integers(dtype: Any, name: str, what: str) -> None:
+def _refuse_integers(dtype: DType, name: str, what: str) -> None:
     if dtype.category < FLOATING:
         raise AutogradError(f"{name}(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
                             f"Got: {SCALAR_TYPE_NAMES[dtype.name]}", expected="a floating-point tensor", found=dtype.name,
                             remedy="convert it with .float(), or pass dtype=")
 
 
-def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if dim is None:
         n = input.size
         if n < LARGE:
@@ -219,7 +223,7 @@ class nanmean:
 # -- products -----------------------------------------------------------------------------------------------------------
 
 
-def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
     if dim is not None:
         dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
     wide = _WIDE.get(input.dtype.char)
@@ -282,10 +286,10 @@ class prod:
 # -- logical -----------------------------------------------------------------------------------------------------------
 
 
-def _logical(ufunc: np.ufunc) -> Any:
+def _logical(ufunc: np.ufunc) -> Fn:
     reduce = ufunc.reduce
 
-    def kernel(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+    def kernel(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if dim is None:
             result = reduce(input, None, None, None, keepdim)
         else:
@@ -299,7 +303,7 @@ def _logical(ufunc: np.ufunc) -> Any:
     return kernel
 
 
-def _logical_overload(dim: Any, keepdim: bool, **_: Any) -> str:
+def _logical_overload(dim: int | tuple[int, ...] | None, keepdim: bool, **_: TensorRef) -> str:
     return "" if dim is None and not keepdim else ".dim(input, dim, *[True] * keepdim)" if isinstance(dim, int) else ".dims"
 
 
@@ -348,7 +352,7 @@ class any_:
         yield rng.integers(0, 2, (2, 3)).astype(bool), (0, 1)
 
 
-def _count_nonzero(input: np.ndarray, dim: Any) -> np.ndarray:
+def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:
     return _add(input != 0, normalize_dims(dim, input.ndim), np.int64)
 
 
@@ -374,7 +378,7 @@ _FEW = 8192  # elements from which the shared kernels are worth their set-up her
 _OVERFLOWS = 1e36  # variances near which squares of float32 overflow
 
 
-def _small_var(input: np.ndarray, dim: Any, correction: float) -> Any:
+def _small_var(input: np.ndarray, dim: int | None, correction: float) -> np.ndarray:
     """The variance of all of a few elements, or of rows of them, by dot products. Around the first element: large means cost no digits,
     and that of equal elements is 0."""
     char, n = input.dtype.char, input.shape[-1]
@@ -430,7 +434,7 @@ def _spread_mean(input: np.ndarray, dim: Dims, correction: float, keepdim: bool,
     return finish((_sqrt(spread) if root else spread).astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
 
 
-def _var(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: bool = False) -> Any:
+def _var(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: bool = False) -> np.ndarray:
     if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
             dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
         found = _small_var(input, dim, correction)
@@ -439,17 +443,17 @@ def _var(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: b
     return _spread_mean(input, dim, correction, keepdim, root)[0]
 
 
-def _std(input: np.ndarray, dim: Sequence[int] | None, correction: float, keepdim: bool) -> Any:
+def _std(input: np.ndarray, dim: Sequence[int] | None, correction: float, keepdim: bool) -> np.ndarray:
     return _var(input, dim, correction, keepdim, True)
 
 
-def _check_moment(input: Any, **rest: Any) -> None:
+def _check_moment(input: TensorRef, **rest: object) -> None:
     if input.dtype.category < FLOATING and not on_meta(input):
         raise AutogradError("std and var only support floating point and complex dtypes", expected="a floating-point tensor",
                             found=input.dtype.name, remedy="convert it with .float()")
 
 
-def _var_gradient(F: Functions, grad: Any, input: Values, dim: Dims, correction: float, keepdim: bool) -> Values:
+def _var_gradient(F: Functions, grad: Values, input: Values, dim: Dims, correction: float, keepdim: bool) -> Values:
     n = count(input.shape, dim)
     if n <= correction:  # a division by nothing
         slope = F.where(F.eq(input, F.mean(input, dim, True)), F.zeros_for(grad, ()) + nan, inf)
@@ -458,7 +462,7 @@ def _var_gradient(F: Functions, grad: Any, input: Values, dim: Dims, correction:
     return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
 
 
-def _root_gradient(F: Functions, grad: Any, root: Values) -> Any:
+def _root_gradient(F: Functions, grad: np.ndarray, root: Values) -> np.ndarray:
     """The gradient of a root's square; nothing where the root is 0, nor by any further derivative."""
     zero = F.eq(root, 0)
     return F.masked_fill(grad, zero, 0) / (F.masked_fill(root, zero, 1) * 2)
@@ -508,7 +512,7 @@ class std_of:
         yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
 
 
-def _mean_gradient(F: Functions, grad: Any, input: Values, dim: Dims, keepdim: bool) -> Values:
+def _mean_gradient(F: Functions, grad: np.ndarray, input: Values, dim: Dims, keepdim: bool) -> Values:
     n = count(input.shape, dim)
     if not n:  # an empty gradient, but a tangent of nothing by nothing
         return expand_reduced(F, grad / typed(grad, 0), tuple(input.shape), dim, keepdim)
@@ -565,7 +569,7 @@ class std_mean_of:
         yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
 
 
-def _moment_arguments(name: str, dim: Any, unbiased: bool | None, correction: int | None) -> tuple[Any, Any]:
+def _moment_arguments(name: str, dim: object, unbiased: bool | None, correction: int | None) -> tuple[Any, Any]:
     """(dim, correction) from torch's three ways to give them: (unbiased), (dim, unbiased), (dim, *, correction)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim

@@ -10,16 +10,16 @@ import numpy as np
 
 from ...modes import GradMode, grad_mode
 from ...record import op
-from ...annotations import Functions
+from ...annotations import Fn, Functions
 from ...tensor import TensorRef
 
 
 @cache
-def _entry_class(made: Any, node: str) -> type:
+def _entry_class(made: type, node: str) -> type:
     return type(node, (made,), {"__slots__": (), "__module__": made.__module__})
 
 
-def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[..., Any]:
+def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
     """A `function` field: the tensor becomes the view that operation `name` makes of it, and where that is recorded has its history.
     Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
     def function(F: Functions, input: TensorRef, *args: Any, **kwargs: Any) -> TensorRef:

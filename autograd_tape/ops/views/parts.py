@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -26,7 +26,10 @@ from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
 from .. import _shapes as shapes
 from .._host import on_host
-from ...annotations import Functions
+from ...annotations import Fn, Functions, Values
+
+if TYPE_CHECKING:
+    from ...functions.general import General
 
 _ALL = slice(None)
 
@@ -389,7 +392,7 @@ class restride:
 # -- pieces -----------------------------------------------------------------------------------------------------------------
 
 
-def _pieces(F: Functions, grads: Sequence[Any], shapes: Sequence[Sequence[int]]) -> list[Any]:
+def _pieces(F: Functions, grads: Sequence[Values | None], shapes: Sequence[Sequence[int]]) -> list[Values]:
     """The gradients of pieces, zeros where there is none."""
     like = next(g for g in grads if g is not None)
     return [F.zeros_for(like, shape) if g is None else g for g, shape in zip(grads, shapes)]
@@ -431,9 +434,9 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
     return [(*shape[:d], n, *shape[d + 1:]) for n in sizes]
 
 
-def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Callable[..., Any]]:
+def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
-    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: object, general: General | Fn) -> Callable[..., Any]:
         from weakref import ref
 
         rec = RECORDS[name]
@@ -632,7 +635,7 @@ class tensor_split:
         yield (np.ones((3, 4)), 0), RuntimeError, "number of sections must be larger than 0, got 0"
 
 
-def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef, sections: int | Sequence[int]) -> Any:
+def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef, sections: int | Sequence[int]) -> tuple[TensorRef, ...]:
     n = input.ndim
     if n < least:
         raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
@@ -729,7 +732,7 @@ class unbind:
         yield (np.ones(()),), IndexError, "Dimension specified as 0 but tensor has no dimensions"
 
 
-def _on_their_own(pieces: Any) -> Any:
+def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
     """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others."""
     for piece in pieces:
         piece._base = piece._v = None

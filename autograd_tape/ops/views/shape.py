@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,13 +19,16 @@ from ...tensor import as_dtype
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
-from ...annotations import Functions
+from ...annotations import Arguments, Functions
 from .._batch import BatchedCall
+
+if TYPE_CHECKING:
+    from ...tensor import TensorRef
 
 _ndarray = np.ndarray
 
 
-_plans: dict[tuple[Any, ...], tuple[Sequence[int], Sequence[int]]] = {}
+_plans: dict[Arguments, tuple[Sequence[int], Sequence[int]]] = {}
 
 
 def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
@@ -154,7 +157,7 @@ def _infer(size: Sequence[int], numel: int) -> tuple[int, ...]:
     return tuple(size)
 
 
-def _reshape(input: np.ndarray, shape: Any) -> np.ndarray:
+def _reshape(input: np.ndarray, shape: Sequence[int] | list[int]) -> np.ndarray:
     try:
         if input.flags.c_contiguous:
             result = input.reshape(shape)
@@ -203,7 +206,7 @@ class reshape:
         yield (np.ones((2, 3)), (-1, -1)), RuntimeError, "only one dimension can be inferred"
 
 
-def _view(input: np.ndarray, size: Any) -> np.ndarray:
+def _view(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
     try:
         if input.flags.c_contiguous:
             result = input.reshape(size)
@@ -221,7 +224,7 @@ def _view(input: np.ndarray, size: Any) -> np.ndarray:
     return strided(input, size, strides)
 
 
-def can_view(input: Any, shape: Any) -> bool:
+def can_view(input: TensorRef, shape: Sequence[int]) -> bool:
     """Whether a tensor can take a shape without a copy."""
     view = input._data.view()
     try:
@@ -231,12 +234,12 @@ def can_view(input: Any, shape: Any) -> bool:
     return True
 
 
-def in_shape(F: Functions, t: Any, shape: Any) -> Any:
+def in_shape(F: Functions, t: TensorRef, shape: Sequence[int]) -> TensorRef:
     """A view of a tensor in another shape, or of a copy of it."""
     return F.view(t if can_view(t, shape) else F.clone(t, memory_format="torch.contiguous_format"), tuple(shape))
 
 
-def _sizes_of_batch(F: Functions, call: BatchedCall, key: str) -> Any:
+def _sizes_of_batch(F: Functions, call: BatchedCall, key: str) -> TensorRef:
     """A new shape of each example."""
     size = call.values[key]
     size = (size,) if isinstance(size, int) else tuple(size)
@@ -283,7 +286,7 @@ class view:
             "subspaces). Use .reshape(...) instead.")
 
 
-def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
+def _view_dtype(input: np.ndarray, dtype: DType | np.dtype) -> np.ndarray:
     have, want = input.itemsize, as_dtype(dtype).np.itemsize
     if have == want:
         return input.view(as_dtype(dtype).np)
@@ -755,7 +758,7 @@ class ravel:
 # -- copies -----------------------------------------------------------------------------------------------------------------
 
 
-def _format_strides(input: np.ndarray, memory_format: Any) -> tuple[int, ...] | None:
+def _format_strides(input: np.ndarray, memory_format: object) -> tuple[int, ...] | None:
     """Strides (in elements) of `input`'s shape in a memory format; None for row-major."""
     name = str(memory_format).rpartition(".")[2]
     if memory_format is None or name in ("contiguous_format", "preserve_format"):
@@ -770,7 +773,7 @@ def _format_strides(input: np.ndarray, memory_format: Any) -> tuple[int, ...] | 
     return (inner[0], 1, *inner[1:-1])
 
 
-def _clone(input: np.ndarray, memory_format: Any) -> np.ndarray:
+def _clone(input: np.ndarray, memory_format: str | None) -> np.ndarray:
     if memory_format is None or str(memory_format) == "torch.preserve_format":
         return copy_like(input)
     return _laid_out(input, _format_strides(input, memory_format))

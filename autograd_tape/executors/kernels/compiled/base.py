@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
+from ....annotations import Fn
 from .._kernel import Kernel
 
 # a*b+c may be fused, and in kernels that sum, sums reordered (SIMD needs it); NaN, infinity and -0 keep their meaning.
@@ -25,32 +26,32 @@ _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "for
 f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64
 
 
-def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Callable[..., Any]], Kernel]:
+def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Fn], Kernel]:
     """Decorator: a loop with the arguments ``spec`` (see ``Spec``)."""
     return lambda function: Kernel(function, spec, fastmath)
 
 
-def _by_type(single: Any, double: Any) -> Any:
+def _by_type(single: Fn, double: Fn) -> Fn:
     """A function that in compiled code means ``single`` for float32 (or an array of it), else ``double``."""
 
-    def stub(x: Any) -> Any:  # a loop may be run as Python, to be examined
+    def stub(x: Any) -> object:  # a loop may be run as Python, to be examined
         return (single if x.dtype == np.float32 else double)(x)
 
     @overload(stub, jit_options=_POLY, strict=False)
-    def choose(x: Any) -> Any:
+    def choose(x: object) -> object:
         return single if getattr(x, "dtype", x) == types.float32 else double
 
     return stub
 
 
-def _by_type2(single: Any, double: Any) -> Any:
+def _by_type2(single: Fn, double: Fn) -> Fn:
     """``_by_type`` for a function with an argument more."""
 
-    def stub(x: Any, option: Any) -> Any:
+    def stub(x: Any, option: Any) -> object:
         return (single if x.dtype == np.float32 else double)(x, option)
 
     @overload(stub, jit_options={**_POLY, "forceinline": False}, strict=False)
-    def choose(x: Any, option: Any) -> Any:
+    def choose(x: Any, option: object) -> object:
         return single if x.dtype == types.float32 else double
 
     return stub

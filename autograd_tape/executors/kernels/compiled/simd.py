@@ -20,7 +20,7 @@ LANES = 8
 class Vector(types.Type):
     """``LANES`` numbers of one type."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: object) -> None:
         self.dtype = dtype
         super().__init__(name=f"Vector({dtype})")
 

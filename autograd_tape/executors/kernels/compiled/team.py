@@ -115,7 +115,7 @@ def _invoke(typingctx, job, arguments, start, stop):
     return types.int32(types.int64, types.int64, types.int64, types.int64), codegen
 
 
-def binder(function: Any) -> Any:
+def binder(function: object) -> Any:
     """What in compiled code makes a job of ``function``: ``binder(function)(arguments)`` gives the addresses of code that
     calls ``function(*arguments, start, stop)``, and of the arguments, which live as long as the caller's frame."""
 
