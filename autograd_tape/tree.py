@@ -7,13 +7,11 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .annotations import Fn, Values
+from .annotations import Fn
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from .return_types import _lu_with_info
-    from .tensor import TensorRef
+    pass
 
 _registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
 _leaves: set[type] = set()  # classes that are known to be no trees

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -113,7 +112,7 @@ def _extreme(A: np.ndarray, S: np.ndarray, n: int, top: bool) -> tuple[np.ndarra
     return values[:n], S @ vectors[:, :n]
 
 
-def _orthonormal(S: np.ndarray, times: Any) -> np.ndarray:
+def _orthonormal(S: np.ndarray, times: Fn) -> np.ndarray:
     """A basis of the columns' span, orthonormal in the metric; what hardly adds to it is left out. Twice, for the sake of rounding."""
     for _ in range(2):
         S = S / np.maximum(np.linalg.norm(S, axis=0), np.finfo(S.dtype).tiny)

@@ -291,7 +291,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """`hook(grad)` runs when the gradient of this tensor is computed; what it returns replaces it."""
         return above.register_tensor_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """`hook(tensor)` runs after this leaf's `.grad` was accumulated."""
         return above.register_post_accumulate_hook(self, hook)
 
@@ -368,7 +368,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             return values(self)
         return self._data if k.device is CPU else self._fetched("numpy")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType | None = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             if copy is False:
@@ -768,9 +768,9 @@ def _type_string(t: Tensor) -> str:
     return f"torch.{'quantized.' * (dtype.group == 'quantized')}{device}{dtype.scalar}Tensor"
 
 
-def _of_sparse(name: str) -> Callable[..., Any]:
+def _of_sparse(name: str) -> Fn:
     """A method that the package of sparse tensors has."""
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: object, *args: object, **kwargs: object) -> object:
         return getattr(above.sparse_methods(), name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name

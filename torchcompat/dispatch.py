@@ -314,7 +314,7 @@ class _HandlerExecutor:
         self.handler = handler
 
     def run(self, rec: Record, arrays: Keywords) -> Any:
-        def tensor(v: Any) -> Any:
+        def tensor(v: np.ndarray | list[np.ndarray] | None) -> Any:
             return frontend.wrap(v) if isinstance(v, np.ndarray) else [tensor(x) for x in v] if isinstance(v, list) else v
 
         params = [p for p in rec.params if p.passed]

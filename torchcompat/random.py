@@ -252,8 +252,9 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
 
 
 @frontend.passing
-def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
-            layout: layout | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = None, *, generator: Any = None, out: Any = None,
+            dtype: DType | None = None, layout: layout | None = None, device: Any = None, requires_grad: bool = False,
+            pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
     if TO_ALL and (found := passed(
             randint, (low, high, size, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from autograd_tape.annotations import Arguments
 from .version import __version__ as internal_version
 
 __all__ = ["TorchVersion"]
@@ -13,7 +14,7 @@ _PARTS = re.compile(r"(?P<release>\d+(?:\.\d+)*)(?:\.?(?P<pre>a|b|rc|dev|post)(?
 _STAGES = {"dev": -4, "a": -3, "b": -2, "rc": -1, "": 0, "post": 1}
 
 
-def _key(version: Any) -> tuple[Any, ...] | None:
+def _key(version: object) -> Arguments | None:
     """What versions are compared by; None of what is no version."""
     text = ".".join(map(str, version)) if isinstance(version, Iterable) and not isinstance(version, str) else str(version)
     found = _PARTS.fullmatch(text.strip().lstrip("v"))
@@ -35,23 +36,23 @@ class TorchVersion(str):
 
     __slots__ = ()
 
-    def _compared(self, other: Any) -> tuple[Any, Any]:
+    def _compared(self, other: object) -> tuple[Any, Any]:
         own, others = _key(self), _key(other)
         return (str(self), str(other)) if own is None or others is None else (own, others)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         own, others = self._compared(other)
         return bool(own < others)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         own, others = self._compared(other)
         return bool(own <= others)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         own, others = self._compared(other)
         return bool(own > others)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         own, others = self._compared(other)
         return bool(own >= others)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from collections.abc import Callable
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType

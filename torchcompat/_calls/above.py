@@ -6,39 +6,40 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from autograd_tape.annotations import Fn
 from autograd_tape.calls import Interceptor
 
 
 class Above:
     """Functions that higher modules put here when they are imported, or that `later` announces: the one way to them from below."""
 
-    convert: Callable[..., Any]
-    parse_to: Callable[..., Any]
-    rebuild: Callable[..., Any]
+    convert: Fn
+    parse_to: Fn
+    rebuild: Fn
     """`_making.conversion`: `Tensor.to`, its arguments, and the function that pickles of tensors name."""
-    legacy_tensor: Callable[..., Any]
+    legacy_tensor: Fn
     """`_making.legacy`: the constructor."""
     backward_of: Callable[..., None]
     add_grad: Callable[..., None]
     """`autograd.engine`: `Tensor.backward`, and how a gradient is added to `.grad`."""
-    register_tensor_hook: Callable[..., Any]
-    register_post_accumulate_hook: Callable[..., Any]
+    register_tensor_hook: Fn
+    register_post_accumulate_hook: Fn
     retain_grad: Callable[..., None]
     keep_grad: Callable[..., None]
     """`autograd.hooks`."""
     sparse_methods: Callable[[], Any]
     """`sparse`: the module of what sparse tensors do where others do something else."""
-    to_mindspore: Callable[..., Any]
+    to_mindspore: Fn
     """`_making.mindspore`."""
-    rebuilder: Callable[[str], Callable[..., Any]]
+    rebuilder: Callable[[str], Fn]
     """`_files.rebuild`: the functions that files name, by name."""
     look_for_dispatch: Callable[[], None]
-    make_wrapper_subclass: Callable[..., Any]
+    make_wrapper_subclass: Fn
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""
-    jvp: Callable[..., Any]
-    vjp: Callable[..., Any]
+    jvp: Fn
+    vjp: Fn
     vmap: Callable[..., Any]
     """`func`: the transforms."""
     made_like: Callable[[Any, Any], Any]
@@ -48,16 +49,16 @@ class Above:
     """`_calls.determinism`, None until it is imported: fills memory that nobody wrote."""
     has_tangents: Callable[[Any], bool] | None = None
     transforming_functions: Callable[[], bool] | None = None
-    apply_under_transforms: Callable[..., Any] | None = None
-    grad_under_transforms: Callable[..., Any] | None = None
+    apply_under_transforms: Fn | None = None
+    grad_under_transforms: Fn | None = None
     drawn: Callable[..., Any] | None = None
     """`func`, None until it is imported: whether tensors have tangents, whether a function is being transformed on this thread, and what
     `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented, of `grad` None, leaves it to those who ask."""
 
     def later(self, module: str, *names: str) -> None:
         """Announces functions of a module that is imported when one of them is first called."""
-        def stand_in(name: str) -> Callable[..., Any]:
-            def call(*args: Any, **kwargs: Any) -> Any:
+        def stand_in(name: str) -> Fn:
+            def call(*args: object, **kwargs: object) -> Any:
                 function = getattr(import_module(f"torchcompat.{module}"), name)
                 setattr(self, name, function)
                 return function(*args, **kwargs)

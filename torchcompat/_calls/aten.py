@@ -11,11 +11,12 @@ import functools
 import re
 import threading
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 import torchcompat as torch
 
 from autograd_tape.calls import spelling
@@ -29,6 +30,10 @@ from ..dispatch import DispatchKey, exclude_keys
 from .keys import AUTOGRAD, DispatchKeySet
 from ..autograd.engine import grad
 from ..autograd.grad_mode import enable_grad
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._memory.layout import layout, memory_format
 
 F = frontend
 
@@ -62,11 +67,11 @@ class Plan:
         self.first = str(rec.field("aten")).endswith("[0]")
         self._forms: dict[str, Callable[..., Any]] = {}
 
-    def decomposed(self, values: dict[str, Any]) -> Any:
+    def decomposed(self, values: Keywords) -> Any:
         """What the record's `decompose` makes of other operations; NotImplemented for what it does not."""
         return NotImplemented if self.decompose is None else self.decompose(F, **values)
 
-    def form(self, values: dict[str, Any], end: str = "") -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+    def form(self, values: Keywords, end: str = "") -> tuple[OpOverload, Arguments, Keywords]:
         """(the operation in ATen, positional arguments, keyword arguments), without defaults at the end. `end` is the underscore of the
         variant in place."""
         form = self._forms.get(end)
@@ -109,7 +114,7 @@ def _layout_of(memory_format: Any) -> Any:
     return getattr(torch, memory_format.removeprefix("torch.")) if isinstance(memory_format, str) else memory_format
 
 
-_plans: dict[Any, Plan] = {}
+_plans: dict[object, Plan] = {}
 
 
 def plan_of(door: General) -> Plan:
@@ -121,7 +126,7 @@ def plan_of(door: General) -> Plan:
 
 
 @functools.lru_cache(None)
-def _read(text: str, names: tuple[str, ...]) -> tuple[str, str, Callable[..., Any] | None]:
+def _read(text: str, names: tuple[str, ...]) -> tuple[str, str, Fn | None]:
     """(name, overload, what makes the arguments, or None) of a record's `aten`."""
     match = _FORM.fullmatch(text)
     if match is None:
@@ -133,7 +138,7 @@ def _read(text: str, names: tuple[str, ...]) -> tuple[str, str, Callable[..., An
 _FORM = re.compile(r"(\w*)(?:\.(\w+))?(?:\((.*)\))?(?:\[0\])?")
 
 
-def _dims(dim: Any) -> list[int]:
+def _dims(dim: Sequence[int] | int | None) -> list[int]:
     return [dim] if isinstance(dim, int) else [] if dim is None else list(dim)
 
 
@@ -143,14 +148,14 @@ def index_list(indices: Any) -> list[Any]:
     return [None if isinstance(k, slice) else sources.get(id(k)) if id(k) in sources else F.wrap(np.asarray(k)) for k in indices.key]
 
 
-def _without_defaults(args: list[Any], defaults: list[Any]) -> list[Any]:
+def _without_defaults(args: list[bool | list[int] | None], defaults: list[bool | list[int] | None]) -> list[Any]:
     """The arguments but for those at the end that equal the defaults, which are those of the last parameters."""
     while defaults and args[-1] == defaults[-1]:
         args, defaults = args[:-1], defaults[:-1]
     return args
 
 
-_WORDS: dict[str, Any] = {
+_WORDS: Keywords = {
     "_call": lambda *args, **kwargs: (args, {k: v for k, v in kwargs.items() if v is not None}),
     "dims": _dims, "number": _REDUCTIONS.__getitem__, "prod": prod, "but": _without_defaults, "index_list": index_list,
     "cast": lambda input, dtype: input if dtype is None else F.cast(input, dtype),
@@ -175,12 +180,13 @@ def alias(input: Tensor) -> Tensor:
 _SINGLE_OR_DOUBLE = frozenset([CPU_KINDS[float32.np], CPU_KINDS[float64.np]])
 
 
-def _first_of(value: Any, like: Tensor, n: int) -> tuple[Any, ...]:
+def _first_of(value: Any, like: Tensor, n: int) -> tuple[Tensor, Tensor]:
     """An output, and empty tensors in the place of what ATen keeps for its own backward."""
     return (value, *[F.new_empty(like, (0,)) for _ in range(n)])
 
 
-def _native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, ...]:
+def _native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
+                       eps: float) -> tuple[Tensor, Tensor, Tensor]:
     size, n = tuple(normalized_shape), len(normalized_shape)
     result = F.layer_norm(input, size, weight, bias, eps)
     if input._k in _SINGLE_OR_DOUBLE:  # the kernel's own, which nobody sees
@@ -190,31 +196,32 @@ def _native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: 
     return result, F.mean(input, dims, True), F.rsqrt(F.var(input, dims, correction=0, keepdim=True) + eps)
 
 
-def _native_group_norm(input: Tensor, weight: Any, bias: Any, n: int, c: int, spatial: int, groups: int, eps: float) -> tuple[Any, ...]:
+def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, c: int, spatial: int, groups: int,
+                       eps: float) -> tuple[Tensor, Tensor, Tensor]:
     parts = F.reshape(input, (n, groups, c // groups * spatial))
     return F.group_norm(input, groups, weight, bias, eps), F.mean(parts, 2), F.rsqrt(F.var(parts, 2, correction=0) + eps)
 
 
-def _native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                       eps: float) -> tuple[Any, ...]:
+def _native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: object, running_var: object,
+                       training: bool, momentum: float, eps: float) -> tuple[Tensor, Tensor, Tensor]:
     dims = tuple([d for d in range(input.dim()) if d != 1])
     saved = (F.mean(input, dims), F.rsqrt(F.var(input, dims, correction=0) + eps)) if training else _first_of(None, input, 2)[1:]
     return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps), *saved
 
 
-def _nll_loss_forward(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, ...]:
+def _nll_loss_forward(input: Tensor, target: Tensor, weight: object, reduction: int, ignore_index: int) -> tuple[Tensor, Tensor]:
     kept = F.ne(target, ignore_index)
     counted = F.cast(kept, input.dtype) if weight is None else F.where(kept, F.take(weight, F.where(kept, target, 0)), 0.0)
     return F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction]), F.sum(counted)
 
 
-def _several(x: Any, n: int) -> tuple[int, ...]:
+def _several(x: Sequence[int] | int | tuple[int, ...], n: int) -> tuple[int, ...]:
     """One number for each of `n` dimensions."""
     return (x,) * n if isinstance(x, int) else tuple(x) * (n if len(x) == 1 else 1)
 
 
-def _convolution(input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
-                 groups: int) -> Tensor:
+def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
+                 dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int) -> Tensor:
     n = weight.dim() - 2
     stride, padding, dilation, output_padding = [_several(x, n) for x in (stride, padding, dilation, output_padding)]
     if not transposed:
@@ -222,8 +229,9 @@ def _convolution(input: Tensor, weight: Tensor, bias: Any, stride: Any, padding:
     return getattr(F, f"conv_transpose{n}d")(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
-                          transposed: bool, output_padding: Any, groups: int, output_mask: Any) -> tuple[Any, ...]:
+def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sequence[int], stride: Sequence[int],
+                          padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
+                          output_mask: Sequence[bool]) -> Arguments:
     """The gradients of a convolution's input, weight and bias, None where `output_mask` wants none."""
     recording = any([t.requires_grad for t in (grad_output, input, weight)])
     with enable_grad():
@@ -250,21 +258,22 @@ def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_b
     return F.as_strided(whole, (*lead, *other.shape), (*strides, *other.stride()), other.storage_offset())
 
 
-def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
-             non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def _to_copy(input: Tensor, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
+             pin_memory: object = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> Tensor:
     return input.to(device or input.device, dtype or input.dtype, copy=True)
 
 
-def _pool(n: int) -> Callable[..., Any]:
-    def max_pool(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Any:
+def _pool(n: int) -> Fn:
+    def max_pool(input: Tensor, kernel_size: Sequence[int], stride: Any = (), padding: int | list[int] = 0, dilation: int = 1,
+                 ceil_mode: bool = False) -> Any:
         return F.max_pool_nd(input, *[_several(x, n) for x in (kernel_size, stride or kernel_size, padding, dilation)], ceil_mode)
 
     return max_pool
 
 
-def _named_reduction(name: str, place: int) -> Callable[..., Any]:
+def _named_reduction(name: str, place: int) -> Fn:
     """A loss with its reduction as ATen's number, the argument number `place`."""
-    def loss(*args: Any, **kwargs: Any) -> Any:
+    def loss(*args: Any, **kwargs: Any) -> object:
         number = args[place] if len(args) > place else kwargs.pop("reduction", 1)
         return getattr(F, name)(*args[:2], reduction=_REDUCTION_NAMES[number],
                                 **({"weight": args[2]} if place > 2 and len(args) > 2 else {}))
@@ -278,7 +287,7 @@ def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stor
     return whole
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Fn] = {
     "as_strided_scatter": _as_strided_scatter,
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
@@ -317,7 +326,7 @@ def function(name: str) -> Callable[..., Any] | None:
     return found
 
 
-def _clones(result: Any) -> Any:
+def _clones(result: object) -> Any:
     """Copies of views."""
     return type(result)([F.clone(r) for r in result]) if isinstance(result, (tuple, list)) else F.clone(result)
 
@@ -335,19 +344,19 @@ class OpOverload:
 
     __module__ = "torch._ops"
     _schema: Any = None
-    tags: Sequence[Any] = ()
+    tags: Sequence[object] = ()
 
-    def __init__(self, name: str, overload: str, function: Callable[..., Any], namespace: str = "aten") -> None:
+    def __init__(self, name: str, overload: str, function: Fn, namespace: str = "aten") -> None:
         self.name_, self.overload, self.function, self.namespace = name, overload, function, namespace
         self.__name__, self.__qualname__ = f"{name}.{overload}", f"{name}.{overload}"
         self.__module__ = f"torch._ops.{namespace}"
         self._namespace, self._opname, self._overloadname, self._name = namespace, name, overload, self.name()
-        self.rules: dict[type, Callable[..., Any]] = {}
+        self.rules: dict[type, Fn] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
-    def redispatch(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+    def redispatch(self, keyset: DispatchKeySet, /, *args: Tensor | int, **kwargs: object) -> Tensor:
         """The operation for the rest of a walk, as a kernel that is told it goes on: without Autograd in it nothing is recorded."""
         operator = getattr(self, "operator", None)  # of an operation that a program registered
         if operator is not None:
@@ -357,7 +366,7 @@ class OpOverload:
         with exclude_keys(DispatchKey.Autograd):
             return self(*args, **kwargs)
 
-    def __deepcopy__(self, memo: Any) -> OpOverload:
+    def __deepcopy__(self, memo: object) -> OpOverload:
         return self
 
     @property
@@ -378,14 +387,14 @@ class OpOverload:
     def __hash__(self) -> int:
         return hash((self.name_, self.overload))
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, OpOverload) and str(self) == str(other)
 
 
 _overloads: dict[tuple[str, str], OpOverload] = {}
 
 
-def overload_of(name: str, overload: str, fallback: Callable[..., Any] | None = None) -> OpOverload:
+def overload_of(name: str, overload: str, fallback: Fn | None = None) -> OpOverload:
     """The operation `torch.ops.aten.name.overload`, the same object each time."""
     found = _overloads.get((name, overload))
     if found is None:
@@ -410,7 +419,7 @@ class OpOverloadPacket:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
         return self
 
     def __getattr__(self, overload: str) -> OpOverload:
@@ -428,7 +437,7 @@ class OpOverloadPacket:
         """The names of those that are known."""
         return list(self.own if self.own is not None else [o for n, o in _overloads if n == self.__name__])
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, (OpOverloadPacket, str)) and str(self) == str(other)
 
     def __hash__(self) -> int:

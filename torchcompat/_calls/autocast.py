@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Door, Interceptor, ask, listen, unlisten
 from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32
 from autograd_tape.functions.general import General
@@ -69,7 +70,7 @@ def _type_name(value: object) -> str:
     return f"torch.{type(value).__name__.lower()}" if isinstance(value, (Device, DType)) else type(value).__name__
 
 
-def _device_type(function: str, value: Any) -> str:
+def _device_type(function: str, value: object) -> str:
     """The device type that a string names; TypeError and RuntimeError as torch's."""
     if not isinstance(value, str):
         raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {_type_name(value)}")
@@ -92,7 +93,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return state.enabled.get(_known(_device_type("is_autocast_enabled", device_type)), False)
 
 
-def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+def set_autocast_enabled(*args: object, **kwargs: object) -> None:
     """`set_autocast_enabled(device_type, enabled)` switches autocast on or off on this thread; without a device type for "cuda".
 
     >>> import torchcompat as torch
@@ -167,13 +168,13 @@ def autocast_decrement_nesting() -> int:
     return state.nesting
 
 
-def _old_name(name: str, device_type: str) -> Callable[..., Any]:
+def _old_name(name: str, device_type: str) -> Fn:
     """A setting that has its device type in the name, which torch warns of."""
     present = name.replace(f"_{'gpu' if device_type == 'cuda' else device_type}", "")
     parameter = present.rpartition("_")[2] if name.startswith("set") else ""
     of = f"'{device_type}', {parameter}" if parameter else f"'{device_type}'"
 
-    def setting(*args: Any) -> Any:
+    def setting(*args: object) -> object:
         if len(args) != bool(parameter):
             raise TypeError(f"torch.{name}() takes {'exactly one argument' if parameter else 'no arguments'} ({len(args)} given)")
         wanted = DType if parameter == "dtype" else bool
@@ -226,7 +227,7 @@ class _Casting(Interceptor):
     def concerns(self, door: Door) -> bool:
         return door.rec.field("amp") is not None
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         own = state.__dict__  # this thread's, quicker than attribute after attribute
         if own.get("loud") is None or own.get("busy") or out is not None or inplace or is_excluded(DispatchKey.AutocastCPU):
             return NotImplemented
@@ -257,7 +258,7 @@ class _Casting(Interceptor):
 CASTING = _Casting()
 
 
-def _enabled_keys(tensors: Any) -> list[DispatchKey]:
+def _enabled_keys(tensors: Sequence[Tensor]) -> list[DispatchKey]:
     return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU))
             if state.enabled.get(device) and any([t._k.device.type == device for t in tensors])]
 
@@ -271,7 +272,7 @@ _CAST = frozenset([float32, bfloat16, float16])
 _convert = General(get_record("cast"), frontend)
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def _cast(value: Tensor | int, dtype: Any) -> Any:
     if isinstance(value, Tensor):
         return _convert((value, dtype)) if (own := value._k.dtype) is not dtype and own in _CAST else value
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_tape.annotations import Keywords
 from autograd_tape.calls import Door
 from autograd_tape.dtypes import CPU, Device
 
@@ -22,7 +23,7 @@ _SIZES = frozenset("ones zeros empty rand randn new_ones new_zeros new_empty".sp
 _NOT_SHOWN = frozenset(["requires_grad", "out", "names"])
 
 
-def form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, str, list[Any], dict[str, Any]]:
+def form(name: str, args: tuple[object, ...], kwargs: Keywords) -> tuple[str, str, list[Any], Keywords]:
     """(name, overload, positional arguments, keyword arguments) of a call in ATen."""
     given = list(args)
     options = {k: v for k, v in kwargs.items() if k not in _NOT_SHOWN and v is not None}

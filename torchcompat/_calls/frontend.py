@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
@@ -22,6 +23,10 @@ from autograd_tape.version import Version
 from .above import above
 from .._memory.bits import bits_of, flipped, restored, values
 from ..storage import fits, resize
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 
 class LinAlgError(RuntimeError):
@@ -60,13 +65,13 @@ class TorchFrontend(Frontend):
         place, _, own = alias.rpartition(".") if alias else (rec.namespace, "", name)
         return "torchcompat" + f".{place}" * bool(place), own
 
-    def conjugate(self, x: Any) -> Any:
+    def conjugate(self, x: TensorRef) -> Tensor:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
         quiet = self.namespace["Q_ALL"]
         plain = x._k in quiet or quiet and bits_of(x) is not None
         return flipped(self, x, True, False) if plain and getattr(x, "_info", NOTHING).tangents is None else self.conj_physical(x)
 
-    def values_of(self, t: Any) -> Any:
+    def values_of(self, t: TensorRef) -> np.ndarray:
         """The buffer, but of a conjugate or negative view what it stands for."""
         return values(t)
 
@@ -75,7 +80,7 @@ class TorchFrontend(Frontend):
         bits = bits_of(target)
         return result if bits is None else bits(result)
 
-    def wrap(self, array: Any, k: Kind | None = None, node: Any = None) -> Any:
+    def wrap(self, array: Any, k: Kind | None = None, node: object = None) -> Any:
         """A new tensor over a buffer; an inference tensor in inference mode."""
         t = object.__new__(self.Tensor)
         if k is None:
@@ -122,7 +127,7 @@ class TorchFrontend(Frontend):
             above.restore_tangents(node, nr, t)
         return t
 
-    def coerce(self, p: Param, value: Any) -> Any:
+    def coerce(self, p: Param, value: object) -> Any:
         """Arguments are taken as they are: torch converts none."""
         return value
 
@@ -151,7 +156,7 @@ class TorchFrontend(Frontend):
         except AutogradError as error:
             raise self.error(error) from None
 
-    def to_device(self, t: Any, device: Any, dtype: Any = None) -> Any:
+    def to_device(self, t: Tensor, device: DeviceLike, dtype: DType | None = None) -> Tensor:
         """`t` on another device, and as another dtype where one is given: a copy, with memory of its own."""
         return self.transfer(t, t._k.dtype if dtype is None else dtype, str(device), str(t._k.device))
 

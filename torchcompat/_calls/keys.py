@@ -39,46 +39,46 @@ class DispatchKeySet:
     __module__ = "torch"
     _keys: frozenset[Any]
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: object) -> None:
         if not isinstance(key, DispatchKey):
             raise TypeError(f"DispatchKeySet(): expected a torch.DispatchKey, not {type(key).__name__}")
         self._keys = frozenset() if key is DispatchKey.Undefined else frozenset([key])
 
     @classmethod
-    def of(cls, keys: Iterable[Any]) -> DispatchKeySet:
+    def of(cls, keys: Iterable[object]) -> DispatchKeySet:
         """The set of these keys."""
         made = object.__new__(cls)
         made._keys = frozenset(keys)
         return made
 
-    def _others(self, other: Any) -> frozenset[Any]:
+    def _others(self, other: object) -> frozenset[Any]:
         if not isinstance(other, DispatchKeySet):
             raise TypeError(f"expected a torch.DispatchKeySet, not {type(other).__name__}")
         return other._keys
 
-    def __or__(self, other: Any) -> DispatchKeySet:
+    def __or__(self, other: object) -> DispatchKeySet:
         return self.of(self._keys | self._others(other))
 
-    def __and__(self, other: Any) -> DispatchKeySet:
+    def __and__(self, other: object) -> DispatchKeySet:
         return self.of(self._keys & self._others(other))
 
-    def __sub__(self, other: Any) -> DispatchKeySet:
+    def __sub__(self, other: object) -> DispatchKeySet:
         return self.of(self._keys - self._others(other))
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self._keys == self._others(other)
 
     __hash__ = None  # type: ignore[assignment]  # as torch has it
 
-    def has(self, key: Any) -> bool:
+    def has(self, key: object) -> bool:
         """Whether a key is among them."""
         return key in self._keys
 
-    def add(self, key: Any) -> DispatchKeySet:
+    def add(self, key: object) -> DispatchKeySet:
         """These and another, as a new set."""
         return self | DispatchKeySet(key)
 
-    def remove(self, key: Any) -> DispatchKeySet:
+    def remove(self, key: object) -> DispatchKeySet:
         """All but one, as a new set."""
         return self.of(self._keys - {key})
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 
 from .._tensor import frontend
 
 
-def operations(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def operations(module: str) -> tuple[Fn, Fn]:
     """(`__getattr__`, `__dir__`) of a module. It has the operations whose record names it as `namespace` or has an alias there, each
     compiled at first use.
 

@@ -224,7 +224,7 @@ class WeightsUnpickler:
         self.outside = False
         return result
 
-    def is_trusted(self, value: Any) -> bool:
+    def is_trusted(self, value: object) -> bool:
         return id(value) in self.trusted_ids
 
     def rebuild_from_type(self, *arguments: object) -> Any:

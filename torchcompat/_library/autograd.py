@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from collections.abc import Callable
 
 from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, _mode, grad_mode
@@ -26,17 +25,17 @@ TRANSFORMED = ("In order to use an autograd.Function with functorch transforms (
 class Formula:
     """What a program said of an operation's gradient; nothing yet."""
 
-    backward: Callable[..., Any] | None = None
+    backward: Fn | None = None
     setup_context: Fn | None = None
 
 
-def autograd_kernel(operator: Operator, formula: Formula) -> Callable[..., Any]:
+def autograd_kernel(operator: Operator, formula: Formula) -> Fn:
     """The kernel of the key Autograd that records an operation with its formula, or with the error that there is none."""
     function = _function(operator, formula)
     schema = operator.schema
     lists = any([a.type.is_tensor and a.type.is_list for a in (*schema.arguments, *schema.returns)])
 
-    def kernel(*args: Any) -> Any:
+    def kernel(*args: object) -> Any:
         if Tag.out in operator.tags and recording(args):
             raise RuntimeError(f"{operator.overload.name_}(): functions with out=... arguments don't support automatic differentiation, "
                                "but "
@@ -100,7 +99,7 @@ def _function(operator: Operator, formula: Formula) -> type[Function]:
         ctx._pt_metadata = given
         return tuple(flat_results)
 
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
         if formula.backward is None:
             raise RuntimeError(f"Trying to backward through {operator.overload} but no autograd formula was registered. Please use "
                                "register_autograd to add one.")

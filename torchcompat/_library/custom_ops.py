@@ -47,9 +47,9 @@ class CustomOpDef:
         self._operator = lookup(self._qualname)
         self._opoverload = self._operator.overload
         self._operator.bumps = True
-        self._functions: dict[str | None, Callable[..., Any]] = {}  # by type of device
+        self._functions: dict[str | None, Fn] = {}  # by type of device
         self._disabled: set[str | None] = set()
-        self._fake: Callable[..., Any] | None = None
+        self._fake: Fn | None = None
         self._formula = Formula()
         self._lib._impl(name, autograd_kernel(self._operator, self._formula), "Autograd", whole=True)
         self._lib._impl(name, meta_kernel(self._qualname, self._faked, f"{__file__}:{self._faked.__code__.co_firstlineno}"), "Meta")

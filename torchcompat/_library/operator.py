@@ -114,7 +114,7 @@ class Operator(Door):
         """The function that leads here."""
         return self.overload
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    def bind(self, args: tuple[object, ...], kwargs: Keywords) -> Arguments:
         """The arguments of a call in the order of the schema, as what its types are.
 
         Raises:

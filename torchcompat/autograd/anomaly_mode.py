@@ -83,7 +83,7 @@ def _warn(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def watch(entry: TapeEntry, grad: Tensor, compute: Callable[[], Any]) -> Any:
+def watch(entry: TapeEntry, grad: Tensor, compute: Callable[[], Any]) -> list[np.ndarray | None]:
     """Computes an entry's gradients; says where the entry was made if that fails or gives nan."""
     try:
         grads = compute()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from autograd_tape.node import AccumulateGrad, OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
 from .._memory.size import Size
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import Kind
 
 
 class GradientEdge(NamedTuple):
@@ -42,7 +45,7 @@ class GradientEdge(NamedTuple):
         found = self._likeness()
         return CPU_KINDS[np.dtype("f4")] if found is None else found[1]
 
-    def _likeness(self) -> tuple[tuple[int, ...], Any] | None:
+    def _likeness(self) -> tuple[tuple[int, ...], Kind]:
         """(shape, kind) of the tensor, where anybody knows it: a node does not, but `get_gradient_edge` notes it, and the tensor, if it
         is still there, is among those that hold the node."""
         node = self.node
@@ -88,6 +91,6 @@ def several(x: Any) -> Arguments:
     return (x,) if isinstance(x, GradientEdge) else tuple(x.values()) if x.__class__ is dict else tuple(x)
 
 
-def with_leaves(inputs: tuple[Any, ...]) -> Arguments:
+def with_leaves(inputs: tuple[object, ...]) -> Arguments:
     """`inputs` with leaves in the place of the edges that lead to them."""
     return tuple([x.node.variable if isinstance(x, GradientEdge) and isinstance(x.node, AccumulateGrad) else x for x in inputs])

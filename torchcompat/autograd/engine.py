@@ -40,7 +40,7 @@ def _plain(k: Kind) -> Kind:
     return k if k.special is None else kind(k.dtype, k.device)
 
 
-def _is_sparse(*values: Any) -> bool:
+def _is_sparse(*values: object) -> bool:
     """Whether any of these tensors or buffers is sparse."""
     return any([x.__class__ in ON_TENSORS or getattr(x, "_data", None).__class__ in ON_TENSORS for x in values])
 
@@ -283,8 +283,8 @@ def _in_new_thread(engine: Engine, roots: Sequence[tuple[object, object]], mode:
         raise failure[0]
 
 
-def backward_of(output: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-                inputs: Any = None) -> None:
+def backward_of(output: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+                inputs: Sequence[Tensor] | None = None) -> None:
     """`tensor.backward(...)`."""
     if inputs is not None or gradient is not None and not isinstance(gradient, Tensor):
         backward([output], gradient, retain_graph, create_graph, inputs=inputs)

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from autograd_tape.annotations import Arguments, Keywords
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape import views
 from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
@@ -442,10 +442,10 @@ def _view_of_itself(t: Tensor) -> Tensor:
     return result
 
 
-def once_differentiable(fn: Any) -> Any:
+def once_differentiable(fn: Fn) -> Fn:
     """Marks a backward whose own gradient must not be taken."""
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> object:
+    def wrapper(ctx: object, *args: Tensor) -> object:
         before = grad_mode()
         _mode.set(GradMode.DISABLED)
         try:
@@ -474,7 +474,7 @@ class Error(TapeEntry):
     recorded = raw
 
 
-def _refusing(outputs: Arguments) -> tuple[Any, ...]:
+def _refusing(outputs: Arguments) -> tuple[Tensor, ...]:
     """The same values, with a history that refuses."""
     node = Error()
     for _ in outputs[1:]:

@@ -6,6 +6,7 @@ cotangent (the double-backward trick).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograd_tape.annotations import Arguments, Fn
@@ -20,7 +21,7 @@ __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 INPUT, OUTPUT = "inputs", "outputs of the user-provided function"
 
 
-def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, tuple[Any, ...]]:
+def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Arguments]:
     """(whether it was a tuple, the tuple); TypeError where it holds anything but tensors."""
     single = not isinstance(value, tuple)
     tensors = (value,) if single else value
@@ -36,7 +37,7 @@ def _fresh(tensors: Arguments, create_graph: bool, need_graph: bool) -> Argument
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in tensors)
 
 
-def _release(results: Any, create_graph: bool) -> Any:
+def _release(results: Tensor | tuple[Tensor | tuple[Tensor, ...], ...], create_graph: bool) -> Any:
     """Results without history, unless it was asked for."""
     if create_graph:
         return results
@@ -77,7 +78,7 @@ _UNUSED = {
 }
 
 
-def _require_graph(tensors: Any, what: str, strict: bool) -> None:
+def _require_graph(tensors: tuple[Tensor, ...], what: str, strict: bool) -> None:
     """In strict mode: everything was computed from the inputs."""
     for i, t in enumerate(tensors if strict else ()):
         if t is None:
@@ -86,7 +87,7 @@ def _require_graph(tensors: Any, what: str, strict: bool) -> None:
             raise RuntimeError(_INDEPENDENT[what].format(i=i))
 
 
-def _zeros_for_none(grads: Arguments, like: Arguments, strict: bool, create_graph: bool, stage: str) -> tuple[Any, ...]:
+def _zeros_for_none(grads: Arguments, like: Arguments, strict: bool, create_graph: bool, stage: str) -> tuple[Tensor, ...]:
     """Gradients with zeros where there is none; in strict mode an error instead."""
     filled = []
     for i, (g, x) in enumerate(zip(grads, like)):
@@ -102,8 +103,8 @@ def _zeros_for_none(grads: Arguments, like: Arguments, strict: bool, create_grap
     return tuple(filled)
 
 
-def _grad(outputs: tuple[Any, ...], inputs: tuple[Any, ...], cotangents: Any = None, create_graph: bool = False,
-          retain_graph: bool | None = None, batched: bool = False) -> tuple[Any, ...]:
+def _grad(outputs: Arguments, inputs: tuple[object, ...], cotangents: Sequence[Tensor] | None = None, create_graph: bool = False,
+          retain_graph: bool | None = None, batched: bool = False) -> Arguments:
     """Gradients with None where an input was not used, also where no output requires grad."""
     given = (None,) * len(outputs) if cotangents is None else cotangents
     used = [(o, v) for o, v in zip(outputs, given) if o is not None and o.requires_grad]
@@ -192,7 +193,7 @@ def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tu
     return tuple(blocks)
 
 
-def _vectorized(outputs: tuple[Any, ...], xs: Arguments, create_graph: bool) -> tuple[Any, ...]:
+def _vectorized(outputs: tuple[Tensor, ...], xs: Arguments, create_graph: bool) -> tuple[tuple[Tensor, ...], ...]:
     """The Jacobian, all rows in one batched gradient."""
     numels = tuple(o.numel() for o in outputs)
     rows = _construct_standard_basis_for(outputs, numels)
@@ -317,7 +318,7 @@ def hessian(func: Fn, inputs: object, create_graph: bool = False, strict: bool =
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
         return output.squeeze()
 
-    def gradient(*args: Any) -> object:
+    def gradient(*args: Tensor) -> object:
         if outer_jacobian_strategy == "forward-mode":
             args = tuple(x.requires_grad_(True) for x in args)
         first = jacobian(one, args, create_graph=True)
@@ -352,7 +353,7 @@ def _gradient_graph(func: Fn, inputs: object, name: str, v: object, create_graph
     return many_in, xs, vector, outputs[0], first
 
 
-def vhp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), the product of `v` with the Hessian there).
 
     >>> import torchcompat as torch
@@ -366,7 +367,7 @@ def vhp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, 
     return _release(output, create_graph), _like(_release(product, create_graph), many_in)
 
 
-def hvp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), the product of the Hessian there with `v`); equal to `vhp` where second derivatives are continuous.
 
     >>> import torchcompat as torch

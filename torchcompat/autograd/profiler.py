@@ -239,7 +239,7 @@ class profile:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
         self.profile_memory, self.with_stack = profile_memory, with_stack
         self.function_events: EventList | None = None
-        self._raw: list[tuple[Any, ...]] = []
+        self._raw: list[Arguments] = []
 
     def __enter__(self) -> "profile":
         if not self.enabled:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from autograd_tape.annotations import Arguments, Fn
+
 frozen = False
 """Whether assignments are refused outside of blocks, as `disable_global_flags` asks."""
 _within_blocks = 0
@@ -34,13 +36,13 @@ class Flag:
         setter: torch's name for the function that sets it, which its error names; None for what takes anything.
     """
 
-    def __init__(self, default: Any, setter: str | None = None) -> None:
+    def __init__(self, default: object, setter: str | None = None) -> None:
         self.value, self.setter = default, setter
 
-    def __get__(self, module: Any, owner: type) -> Any:
+    def __get__(self, module: object, owner: type) -> Any:
         return self if module is None else self.value
 
-    def __set__(self, module: Any, value: Any) -> None:
+    def __set__(self, module: Any, value: object) -> None:
         thaw_check(module.__name__.partition("backends.")[2])
         if self.setter is not None and not isinstance(value, bool):
             raise RuntimeError(f"{self.setter} expects a bool, but got {type(value).__name__}")
@@ -56,9 +58,9 @@ class FlagModule(types.ModuleType):
         sys.modules[name].__class__ = cls
 
 
-def setter(module: str, *names: str) -> Callable[..., tuple[Any, ...]]:
+def setter(module: str, *names: str) -> Callable[..., Arguments]:
     """`set_flags(enabled=None, ...)` of a module: changes those given and returns what all were."""
-    def set_flags(*values: Any, **given: Any) -> tuple[Any, ...]:
+    def set_flags(*values: object, **given: object) -> Arguments:
         target = sys.modules[module]
         if len(values) > len(names):
             raise TypeError(f"set_flags() takes from 0 to {len(names)} positional arguments but {len(values)} were given")
@@ -77,10 +79,10 @@ def setter(module: str, *names: str) -> Callable[..., tuple[Any, ...]]:
     return set_flags
 
 
-def block(set_flags: Callable[..., tuple[Any, ...]], **defaults: Any) -> Callable[..., Any]:
+def block(set_flags: Callable[..., Arguments], **defaults: object) -> Fn:
     """`flags(...)` of a module: a block in which its flags are those given, or `defaults`."""
     @contextmanager
-    def flags(*values: Any, **given: Any) -> Iterator[None]:
+    def flags(*values: object, **given: object) -> Iterator[None]:
         global _within_blocks
         wanted = {f"_{name}": value for name, value in {**defaults, **dict(zip(defaults, values)), **given}.items()}
         _within_blocks += 1
@@ -163,10 +165,10 @@ class OfBackend:
     def __init__(self, backend: str, op: str = "all") -> None:
         self.backend, self.op = backend, op
 
-    def __get__(self, module: Any, owner: type) -> Any:
+    def __get__(self, module: object, owner: type) -> Any:
         return self if module is None else precision(self.backend, self.op)
 
-    def __set__(self, module: Any, value: str) -> None:
+    def __set__(self, module: object, value: str) -> None:
         set_precision(self.backend, self.op, value)
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
+from autograd_tape.annotations import DeviceLike, Keywords
 from . import _flags
 
 
@@ -34,7 +35,7 @@ _BlasBackends: dict[str, _BlasBackend] = {
 _ROCmFABackends: dict[str, _ROCmFABackend] = {"default": _ROCmFABackend(0), "aotriton": _ROCmFABackend(1), "ck": _ROCmFABackend(2)}
 
 
-def _preferred(kinds: dict[str, Any], now: Any, names: dict[str, str], backend: Any) -> Any:
+def _preferred(kinds: Keywords, now: object, names: dict[str, str], backend: Any) -> Any:
     """What is preferred; refuses what only a build with CUDA has."""
     if backend is None:
         return now
@@ -49,7 +50,7 @@ def _preferred(kinds: dict[str, Any], now: Any, names: dict[str, str], backend: 
     return now
 
 
-def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
+def preferred_linalg_library(backend: object = None) -> _LinalgBackend:
     """The library of linear algebra on CUDA.
 
     Raises:
@@ -59,13 +60,13 @@ def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
     return found
 
 
-def preferred_blas_library(backend: Any = None) -> _BlasBackend:
+def preferred_blas_library(backend: object = None) -> _BlasBackend:
     """The library of matrix products on CUDA; refuses as `preferred_linalg_library` does."""
     found: _BlasBackend = _preferred(_BlasBackends, _BlasBackend.Cublas, {"Cublaslt": "cuBLASLt", "Ck": "CK"}, backend)
     return found
 
 
-def preferred_rocm_fa_library(backend: Any = None) -> _ROCmFABackend:
+def preferred_rocm_fa_library(backend: object = None) -> _ROCmFABackend:
     """The library of attention on ROCm."""
     found: _ROCmFABackend = _preferred(_ROCmFABackends, _ROCmFABackend.Default, {"Ck": "CK"}, backend)
     return found
@@ -107,9 +108,9 @@ class cuBLASModule:
 class cuFFTPlanCacheManager:
     """Caches of plans, of which there are none: there is no device."""
 
-    caches: list[Any] = []
+    caches: list[object] = []
 
-    def __getitem__(self, device: Any) -> Any:
+    def __getitem__(self, device: DeviceLike) -> Any:
         index = getattr(device, "index", device)
         raise RuntimeError(f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {index}")
 
@@ -184,7 +185,7 @@ def is_ck_sdpa_available() -> bool:
     return False
 
 
-def can_use_flash_attention(params: Any, debug: bool = False) -> bool:
+def can_use_flash_attention(params: object, debug: bool = False) -> bool:
     """False."""
     return False
 

@@ -6,8 +6,8 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
+from autograd_tape.annotations import Arguments
 from ._flags import Flag, FlagModule, block, setter
 
 
@@ -32,7 +32,7 @@ class OptEinsumModule(FlagModule):
 _set = setter(__name__, "enabled", "strategy")
 
 
-def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[Any, ...]:
+def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> Arguments:
     """Sets the flags given, and returns what they were.
 
     Raises:

@@ -135,7 +135,7 @@ def reads_examples(rec: Record, values: Keywords) -> bool:
     return bool(names) and any([isinstance(t, BatchedTensor) for t in tensors_in([values[name] for name in names.split()])])
 
 
-def run_irregular(level: Level, call: Call) -> Any:
+def run_irregular(level: Level, call: Call) -> Tensor:
     """Carries out an irregular operation on examples of `level` by its rule, or, where it has none, for each of them."""
     general: Any = call.door
     if call.rec.field("batch") is not None:

@@ -139,7 +139,7 @@ def _filled(value: Any, tangent: Any) -> Any:
     return frontend.zeros_like(value) if isinstance(value, Tensor) else 0
 
 
-def _elementwise(rec: Record, arguments: Keywords, tangents: Keywords, output: Any) -> Any:
+def _elementwise(rec: Record, arguments: Keywords, tangents: Keywords, output: Tensor) -> Any:
     """The tangent of an element-wise operation: its vjp formulas, which are its own transpose, applied to tangents."""
     total = None
     shape = tuple(output._data.shape)

@@ -137,7 +137,7 @@ def _copied(make: Callable[[], Any]) -> Any:
 # -- operations -------------------------------------------------------------------------------------------------------------------------
 
 
-def run(level: Level, general: Any, args: Arguments, out: Any, inplace: bool) -> Any:
+def run(level: Level, general: Any, args: Arguments, out: object, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments are functional tensors of `level`."""
     rec: Record = general.rec
     if rec.family == "view":

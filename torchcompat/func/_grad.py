@@ -29,7 +29,7 @@ class _recording:
         _mode.set(self.before)
 
 
-def check_argnums(argnums: Any, count: int) -> tuple[int, ...]:
+def check_argnums(argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
     """`argnums` as a tuple of positions; torch's errors where it is none."""
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         numbers: tuple[int, ...] = (argnums,)
@@ -130,7 +130,7 @@ class _Call:
         return tree_unflatten(self.made.pulled(cotangents), self.spec)
 
 
-def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(func: Fn, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Fn:
     """A function that returns the gradient of `func` with respect to the arguments numbered `argnums`, and its value.
 
     With `has_aux`, `func` returns (output, aux) and the value is (output, aux).
@@ -149,7 +149,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
 
     @functools.wraps(func, updated=())
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> object:
         call = _Call(func, args, kwargs, argnums, has_aux, "grad_and_value(f)(*args)", check)
         gradients = call.pulled([frontend.ones_like(call.output.detach())])
         return gradients[0] if isinstance(argnums, int) else gradients, (call.output, call.aux) if has_aux else call.output

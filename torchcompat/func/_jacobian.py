@@ -44,7 +44,7 @@ def jacrev(func: Fn, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = Fals
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func, updated=())
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: object) -> object:
         check_argnums(argnums, len(args))
         called = functools.partial(func, **kwargs) if kwargs else func
         made = vjp_of(called, args, argnums, has_aux)
@@ -92,7 +92,7 @@ def jacfwd(func: Fn, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, 
         for nr, x in enumerate(flat):
             others = [frontend.zeros_like(y.detach()) for y in flat]
 
-            def column(v: Any, nr: int = nr, others: list[Any] = others) -> Any:
+            def column(v: Tensor, nr: int = nr, others: list[Tensor] = others) -> object:
                 tangents = tree_unflatten([v if i == nr else z for i, z in enumerate(others)], spec)
                 result = jvp_of(called, args, tangents, numbers, False, has_aux)
                 if has_aux:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def functional_call(module: Module, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]], args: object = None,
-                    kwargs: Keywords | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+                    kwargs: Keywords | None = None, *, tie_weights: bool = True, strict: bool = False) -> Tensor:
     """`module(*args, **kwargs)` with other parameters and buffers.
 
     Args:

@@ -122,7 +122,7 @@ class Differentiated:
         self.whole = [begin(x, True) for x in whole]
         self.begun = [shadow(x, x._node) for x in self.whole]  # in-place operations may give the inputs another history
         self.inputs = [logical(x, self.levels) for x in self.whole]
-        self.outputs: list[Any] = []
+        self.outputs: list[Tensor] = []
         self.reaches = self.connected = False
 
     def returned(self, outputs: Sequence[Tensor]) -> list[Tensor]:

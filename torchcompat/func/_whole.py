@@ -78,7 +78,7 @@ def same_view(view: Any, base: Any, tangent: Any) -> Tensor:
 # -- whole batches ------------------------------------------------------------------------------------------------------------
 
 
-def front(t: BatchedTensor) -> Any:
+def front(t: BatchedTensor) -> Tensor:
     """The batch that an example is of, with the examples along dimension 0."""
     value, bdim = t._value, t._bdim
     if not bdim:
@@ -148,7 +148,7 @@ def logical(t: Tensor, levels: Sequence[Level]) -> Tensor:
     return t
 
 
-def made_like(model: Any, t: Any) -> Any:
+def made_like(model: Tensor, t: Tensor) -> Tensor:
     """A fresh tensor for each example of the vmap levels that `model` is an example of."""
     levels: list[Level] = []
     inner = model

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import DeviceLike, Keywords
 from autograd_tape.dtypes import DType, default_dtype
 
 from .._memory.layout import strided
 from .._tensor import Tensor, frontend as F
+
+if TYPE_CHECKING:
+    from torchcompat._memory.layout import layout
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",
            "nuttall"]
@@ -23,7 +27,7 @@ __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general
 class _Options:
     """How a window is made, checked in torch's words: ValueError for what none can be."""
 
-    def __init__(self, name: str, M: int, dtype: DType | None, layout: Any, device: Any, requires_grad: bool) -> None:
+    def __init__(self, name: str, M: int, dtype: DType | None, layout: layout, device: object, requires_grad: bool) -> None:
         wanted = default_dtype() if dtype is None else dtype
         if M < 0:
             raise ValueError(f"{name} requires non-negative window length, got M={M}")
@@ -32,7 +36,7 @@ class _Options:
         if wanted not in (DType.by_name["float32"], DType.by_name["float64"]):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {wanted}")
         self.M = M
-        self.keywords: dict[str, Any] = {"dtype": wanted, "layout": layout, "device": device, "requires_grad": requires_grad}
+        self.keywords: Keywords = {"dtype": wanted, "layout": layout, "device": device, "requires_grad": requires_grad}
 
     @property
     def empty(self) -> Tensor:
@@ -58,7 +62,7 @@ def _gaps(M: int, sym: bool) -> int:
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: DType | None = None,
-                layout: Any = strided, device: Any = None, requires_grad: bool = False) -> Tensor:
+                layout: layout = strided, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-|n - center| / tau)."""
     options = _Options("exponential", M, dtype, layout, device, requires_grad)
     if tau <= 0:
@@ -71,7 +75,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
     return (-options.line(-center / tau, 1 / tau).abs()).exp()
 
 
-def cosine(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def cosine(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
            requires_grad: bool = False) -> Tensor:
     """Half a period of a sine."""
     options = _Options("cosine", M, dtype, layout, device, requires_grad)
@@ -81,8 +85,8 @@ def cosine(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any 
     return options.line(0.5 * step, step).sin()
 
 
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
-             requires_grad: bool = False) -> Tensor:
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None = None, layout: layout = strided,
+             device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """exp(-(n - middle)^2 / (2 std^2))."""
     options = _Options("gaussian", M, dtype, layout, device, requires_grad)
     if std <= 0:
@@ -93,8 +97,8 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None 
     return (-options.line(-_gaps(M, sym) / 2 * step, step) ** 2).exp()
 
 
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
-           requires_grad: bool = False) -> Tensor:
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None = None, layout: layout = strided,
+           device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """The Bessel function I0 of beta times a half circle, 1 in the middle."""
     options = _Options("kaiser", M, dtype, layout, device, requires_grad)
     if beta < 0:
@@ -109,8 +113,8 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None 
     return (beta * beta - line ** 2).sqrt().i0() / whole.i0()
 
 
-def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
-                   requires_grad: bool = False) -> Tensor:
+def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: DType | None = None, layout: layout = strided,
+                   device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """a[0] - a[1] cos x + a[2] cos 2x - ..."""
     options = _Options("general_cosine", M, dtype, layout, device, requires_grad)
     if M == 0:
@@ -127,32 +131,32 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: DType
     return found
 
 
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: DType | None = None, layout: Any = strided,
-                    device: Any = None, requires_grad: bool = False) -> Tensor:
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: DType | None = None, layout: layout = strided,
+                    device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """alpha - (1 - alpha) cos x."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def hamming(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def hamming(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
             requires_grad: bool = False) -> Tensor:
     """0.54 - 0.46 cos x."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def hann(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def hann(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
          requires_grad: bool = False) -> Tensor:
     """0.5 - 0.5 cos x."""
     return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def blackman(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def blackman(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
              requires_grad: bool = False) -> Tensor:
     """0.42 - 0.5 cos x + 0.08 cos 2x."""
     _Options("blackman", M, dtype, layout, device, requires_grad)
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def bartlett(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def bartlett(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
              requires_grad: bool = False) -> Tensor:
     """A triangle."""
     options = _Options("bartlett", M, dtype, layout, device, requires_grad)
@@ -163,7 +167,7 @@ def bartlett(M: int, *, sym: bool = True, dtype: DType | None = None, layout: An
     return 1 - options.line(-1, 2 / _gaps(M, sym)).abs()
 
 
-def nuttall(M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = strided, device: Any = None,
+def nuttall(M: int, *, sym: bool = True, dtype: DType | None = None, layout: layout = strided, device: DeviceLike | None = None,
             requires_grad: bool = False) -> Tensor:
     """Nuttall's sum of four cosines."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout, device=device,

@@ -29,6 +29,7 @@ from .._calls.aten import overload_of
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import layout, memory_format
+    from torchcompat._memory.size import Size
 
 _new = object.__new__
 _DISABLED = GradMode.DISABLED  # whose class takes its time to look it up
@@ -277,7 +278,7 @@ def below_autograd(general: General, values: Keywords, tensors: list[Tensor], in
     return _given(general, plan, values, tensors, result[0] if plan.first else result)
 
 
-def _copied(target: Any) -> Any:
+def _copied(target: Tensor) -> Tensor:
     with no_grad():
         return target.clone()
 
@@ -288,7 +289,7 @@ def look_for_dispatch() -> None:
     listen_for_good(_MAKING)
 
 
-def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None,
+def make_wrapper_subclass(cls: type, size: Size | tuple[int, ...], strides: Any = None, storage_offset: Any = None,
                           memory_format: memory_format | None = None, dtype: DType | None = None, layout: layout | None = None,
                           device: DeviceLike | None = None, pin_memory: bool = False, requires_grad: bool = False,
                           dispatch_sizes_strides_policy: object = None, dispatch_device: bool = False,

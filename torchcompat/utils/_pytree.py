@@ -226,7 +226,7 @@ def _node_def(tree: object) -> NodeDef | None:
     return found
 
 
-def tree_is_leaf(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
     """Whether `tree` is no container, or one that `is_leaf` takes for a leaf."""
     return is_leaf is not None and is_leaf(tree) or _node_def(tree) is None
 
@@ -391,7 +391,7 @@ def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> 
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
+def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[PyTree], bool] | None) -> TreeSpec:
     node = None if is_leaf is not None and is_leaf(tree) else _node_def(tree)
     if node is None:
         leaves.append(tree)
@@ -411,7 +411,7 @@ def tree_unflatten(leaves: Iterable[object], treespec: TreeSpec) -> PyTree:
     return _checked(treespec).unflatten(leaves)
 
 
-def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+def tree_iter(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> Iterator[Any]:
     """The leaves, one at a time."""
     node = None if is_leaf is not None and is_leaf(tree) else _node_def(tree)
     if node is None:
@@ -421,23 +421,23 @@ def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Ite
             yield from tree_iter(child, is_leaf)
 
 
-def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+def tree_leaves(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> list[Any]:
     """The leaves."""
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> TreeSpec:
     """The structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """`func` of each leaf, and of what lies in its place in `rests`, in the structure of `tree`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten([func(*xs) for xs in zip(leaves, *[spec.flatten_up_to(r) for r in rests])])
 
 
-def tree_map_(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """Calls `func` like `tree_map`, and returns `tree` itself."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for xs in zip(leaves, *[spec.flatten_up_to(r) for r in rests]):
@@ -470,7 +470,7 @@ def map_only(type_or_types_or_pred: object, /) -> Callable[[Callable[[Any], Any]
 
 
 def tree_map_only(type_or_types_or_pred: object, /, func: Callable[[Any], Any], tree: PyTree,
-                  is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+                  is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """`tree_map` over leaves of these types.
 
     >>> tree_map_only(int, lambda x: x + 1, [1, "a"])
@@ -480,17 +480,17 @@ def tree_map_only(type_or_types_or_pred: object, /, func: Callable[[Any], Any], 
 
 
 def tree_map_only_(type_or_types_or_pred: object, /, func: Callable[[Any], Any], tree: PyTree,
-                   is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+                   is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """`tree_map_` over leaves of these types."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_all(pred: Callable[[PyTree], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
     """Whether `pred` holds for all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_any(pred: Callable[[PyTree], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
     """Whether `pred` holds for any leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
@@ -505,7 +505,7 @@ def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTr
     return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
-def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
+def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Callable[[PyTree], bool] | None = None) -> list[Any] | None:
     """The leaves of `tree`, each repeated for all leaves of `treespec` below it; None where `tree` is no prefix of the structure."""
     if is_leaf is not None and is_leaf(tree) or _node_def(tree) is None:
         return [tree] * treespec.num_leaves
@@ -535,7 +535,7 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
 # -- paths --------------------------------------------------------------------------------------------------------------------
 
 
-def _paths(prefix: KeyPath, tree: PyTree, is_leaf: Callable[[Any], bool] | None) -> Iterator[tuple[KeyPath, Any]]:
+def _paths(prefix: KeyPath, tree: PyTree, is_leaf: Callable[[PyTree], bool] | None) -> Iterator[tuple[KeyPath, Any]]:
     node = None if is_leaf is not None and is_leaf(tree) else _node_def(tree)
     if node is None:
         yield prefix, tree
@@ -547,22 +547,22 @@ def _paths(prefix: KeyPath, tree: PyTree, is_leaf: Callable[[Any], bool] | None)
         yield from _paths((*prefix, key), child, is_leaf)
 
 
-def tree_flatten_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+def tree_flatten_with_path(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """(path, leaf) of every leaf, and the structure."""
     return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
-def tree_leaves_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> list[tuple[KeyPath, Any]]:
     """(path, leaf) of every leaf."""
     return list(_paths((), tree, is_leaf))
 
 
-def tree_iter_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[tuple[KeyPath, Any]]:
+def tree_iter_with_path(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> Iterator[tuple[KeyPath, Any]]:
     """(path, leaf) of every leaf, one at a time."""
     return _paths((), tree, is_leaf)
 
 
-def tree_map_with_path(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_with_path(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> PyTree:
     """`tree_map` with a function that takes the path first."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     return spec.unflatten([func(*xs) for xs in zip([p for p, _ in pairs], [x for _, x in pairs], *[spec.flatten_up_to(r) for r in rests])])

@@ -6,8 +6,8 @@ import contextlib
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.modes import GradMode, current_engine, grad_mode
@@ -20,6 +20,9 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..random import fork_rng, get_rng_state, set_rng_state
+
+if TYPE_CHECKING:
+    from torchcompat.nn.modules.module import Module
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "check_backward_validity", "detach_variable",
            "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
@@ -75,7 +78,7 @@ def detach_variable(inputs: tuple[object, ...]) -> Arguments:
     return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)
 
 
-def check_backward_validity(inputs: Any) -> None:
+def check_backward_validity(inputs: Sequence[Tensor]) -> None:
     """Warns where no input requires grad."""
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
@@ -118,7 +121,7 @@ class _Inputs(Function):
     way."""
 
     @staticmethod
-    def forward(*tensors: object) -> Any:
+    def forward(*tensors: object) -> Tensor:
         """A tensor whose history holds the inputs."""
         return empty()
 
@@ -154,14 +157,14 @@ class _Frame:
         tensors: these.
     """
 
-    def __init__(self, run: Fn, tensors: list[Any], determinism_check: str, early_stop: bool) -> None:
+    def __init__(self, run: Fn, tensors: list[Tensor], determinism_check: str, early_stop: bool) -> None:
         self.run, self.check, self.early_stop = run, determinism_check, early_stop
         self.kept: list[tuple[Any, weakref.ref[_Holder]]] = []  # what each saved tensor was like, and what stands for it
         self.again: weakref.WeakKeyDictionary[object, dict[int, object]] = weakref.WeakKeyDictionary()  # backward pass -> tensors
         self.done = False  # the first run
         self.saver = _Inputs.apply(empty(True), *tensors)
 
-    def pack(self, tensor: Any) -> _Holder:
+    def pack(self, tensor: Tensor) -> _Holder:
         """Forgets a tensor, but not what it was like."""
         holder = _Holder(len(self.kept))
         self.kept.append(((tensor.shape, tensor.dtype, tensor.device), weakref.ref(holder)))
@@ -187,7 +190,7 @@ class _Frame:
         count, expected, mismatch = 0, len(self.kept), False
         inputs = self.saver.grad_fn.saved_tensors
 
-        def pack(tensor: Any) -> object:
+        def pack(tensor: Tensor) -> object:
             nonlocal count, mismatch
             count += 1
             if count > expected:
@@ -367,7 +370,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     return result
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: object, use_reentrant: bool | None = None, **kwargs: object) -> Any:
+def checkpoint_sequential(functions: Sequence[Fn] | Module, segments: int, input: object, use_reentrant: bool | None = None,
+                          **kwargs: object) -> Tensor:
     """Functions one after the other, in `segments` parts of which all but the last are checkpoints."""
     if use_reentrant is None:
         warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
@@ -380,7 +384,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: object, use_reen
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
 
-    def part(some: list[Any]) -> Callable[[Any], Any]:
+    def part(some: list[Module | Fn]) -> Callable[[Any], Any]:
         def run(x: object) -> object:
             for step in some:
                 x = step(x)

@@ -172,7 +172,7 @@ class BackwardHook:
         self.grad_outputs = None
         return tuple(grads[i] for i in self.inputs)
 
-    def _at_outputs(self, _: tuple[Tensor, ...], grad_outputs: tuple[Tensor, ...]) -> Any:
+    def _at_outputs(self, _: tuple[Tensor, ...], grad_outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         grads: Any = self._spread(self.outputs, grad_outputs, self.n_outputs)
         for hook in self.user_pre_hooks:
             new = hook(self.module, grads)

@@ -9,7 +9,7 @@ from .._flags import Flag, FlagModule, Fp32Precision, OfBackend, block, setter
 from . import rnn as rnn
 
 conv = Fp32Precision("cuda", "conv")
-CUDNN_TENSOR_DTYPES: set[Any] = set()
+CUDNN_TENSOR_DTYPES: set[object] = set()
 
 
 def version() -> int | None:
@@ -22,7 +22,7 @@ def is_available() -> bool:
     return False
 
 
-def is_acceptable(tensor: Any) -> bool:
+def is_acceptable(tensor: object) -> bool:
     """False."""
     return False
 

@@ -40,7 +40,7 @@ class StateDict:
     _state_dict_hooks: "OrderedDict[int, Any]"
     _state_dict_pre_hooks: "OrderedDict[int, Any]"
     _load_state_dict_pre_hooks: "OrderedDict[int, Any]"
-    _load_state_dict_post_hooks: "OrderedDict[int, Any]"
+    _load_state_dict_post_hooks: 'OrderedDict[int, object]'
 
     # -- what else a module wants saved ----------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class StateDict:
         if self._overrides("get_extra_state"):
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
         """All parameters and persistent buffers by dotted name, as an OrderedDict that shares their memory.
 
         Args:
@@ -169,7 +169,7 @@ class StateDict:
                     if name not in self._modules if dot else name not in own:
                         unexpected_keys.append(key)
 
-    def _load_one(self, name: str, key: str, tensor: Any, value: Any, assign: bool) -> str | None:
+    def _load_one(self, name: str, key: str, tensor: Tensor, value: Tensor, assign: bool) -> str | None:
         """Puts `value` into the parameter or buffer `name`; returns what is wrong where it does not fit."""
         if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '

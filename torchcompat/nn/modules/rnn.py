@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import Arguments, DeviceLike, Keywords
@@ -284,7 +285,7 @@ class LSTM(RNNBase):
             raise RuntimeError(f"For {'batched' if batched else 'unbatched'} {n}-D input, hx and cx should also be {n}-D but got "
                                f"({h.dim()}-D, {c.dim()}-D) tensors")
 
-    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+    def check_forward_args(self, input: Any, hidden: Sequence[Tensor], batch_sizes: Any) -> None:
         """Raises what is wrong with the arguments of `forward`."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
@@ -323,7 +324,7 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _step(self, mode: str, input: Any, states: Arguments | None, count: int) -> Arguments:
+    def _step(self, mode: str, input: Tensor, states: Arguments | None, count: int) -> Arguments:
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")

@@ -67,7 +67,7 @@ def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tens
             table[key] = value
 
 
-def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None, kwargs: Keywords | None = None, *,
+def _functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None, kwargs: Keywords | None = None, *,
                      tie_weights: bool = True, strict: bool = False) -> Tensor:
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):

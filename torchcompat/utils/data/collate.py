@@ -122,7 +122,7 @@ def collate_str_fn(batch: Sequence[str], *, collate_fn_map: dict[type | tuple[ty
     return batch
 
 
-default_collate_fn_map: dict[Any, Fn] = {
+default_collate_fn_map: dict[object, Fn] = {
     torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn, (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
     float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
 }
