@@ -353,7 +353,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
 
 def _ending(rec: Record, operator: str, more: str) -> list[str]:
     """Statements that go on to the general path; of an operator they give the other operand its turn where there is a TypeError."""
-    call = f"return general(({''.join([p.name + ', ' for p in rec.params])}){more})"
+    call = f"return general(({', '.join([p.name for p in rec.params])}{',' * bool(rec.params)}){more})"
     if not operator:
         return ["    " + call]
     first, other = rec.params[:2]

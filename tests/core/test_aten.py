@@ -9,8 +9,13 @@ import pytest
 
 import torchcompat as torch
 from tests.core.aten_cases import TABLE
+from tests.ops.op_cases import bind, copied, samples
+from tests.ops.test_quiet import REGULAR, plain
 from autograd_tape import calls
+from autograd_tape.ops import RECORDS
 
+from torchcompat._tensor import frontend
+from torchcompat.utils import _python_dispatch
 from torchcompat.utils._mode_utils import no_dispatch
 from torchcompat.utils._python_dispatch import TorchDispatchMode
 from torchcompat.utils._pytree import tree_leaves
@@ -208,3 +213,55 @@ def test_what_a_mode_passes_on_is_recorded_as_without_it(part: int) -> None:
             for a, b in zip(alone[1] + alone[2], under[1] + under[2]):
                 assert a is b is None or torch.allclose(a, b, rtol=1e-12, atol=1e-15, equal_nan=True), name
     assert compared > 150
+
+
+class Refused(Exception):
+    pass
+
+
+class Refusing(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise Refused(str(func))
+
+
+@pytest.mark.no_numbers("what a call that fails leaves behind")
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_mode_that_raises_leaves_all_as_it_was(inplace: bool) -> None:
+    """Tensors, their versions and histories, the modes and the grad mode, for every regular operation and its variant in place."""
+    refused = 0
+    for name in REGULAR:
+        rec = RECORDS[name]
+        if inplace and not rec.inplace:
+            continue
+        for recording in (False, True):
+            args, kwargs = plain(rec, frontend, copied(bind(rec, samples(rec)[0])), recording and not inplace, True)
+            tensors = [t for t in tree_leaves([args, kwargs]) if isinstance(t, torch.Tensor)]
+            if inplace and recording:
+                tensors = [t.requires_grad_() if t.is_floating_point() else t for t in tensors]
+                args = [t * 1 if isinstance(t, torch.Tensor) and t.requires_grad else t for t in args]
+                tensors += [t for t in args if isinstance(t, torch.Tensor)]
+            before = [(t._version, t.grad_fn, t.requires_grad, t.detach().clone()) for t in tensors]
+            with Refusing():
+                inside = _python_dispatch._state.modes
+                try:
+                    frontend.function(name + "_" * inplace)(*args, **kwargs)
+                except Refused:
+                    refused += 1
+                except (RuntimeError, TypeError, IndexError, NotImplementedError):  # what the operation itself says of the sample
+                    pass
+                assert _python_dispatch._state.modes is inside and torch.is_grad_enabled(), name
+            after = [(t._version, t.grad_fn, t.requires_grad, t.detach()) for t in tensors]
+            assert [b[:3] for b in before] == [a[:3] for a in after], name
+            assert all([torch.equal(b[3], a[3]) or bool(b[3].isnan().any()) for b, a in zip(before, after)]), name
+    assert refused > (200 if inplace else 450)
+
+
+@pytest.mark.no_numbers("what is shown")
+def test_changes_in_place_of_what_has_a_history_are_shown_as_they_are() -> None:
+    """No copy is made of what no gradient needs, and one of what it needs."""
+    x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    for change, seen in ((lambda y: y.mul_(2), []), (lambda y: y.add_(w), []), (lambda y: y.mul_(w), ["aten.clone.default"])):
+        y = x * 1
+        with Log() as log:
+            change(y)
+        assert [s for s in log.seen if "clone" in s] == seen and y._version == 1
