@@ -387,11 +387,6 @@ def bindable(ref: TensorRef, array: Any) -> np.ndarray:
     if data.dtype != ref._k.np:
         raise DTypeError(f"The data bound to tensor {ref.id} has the wrong dtype", expected=ref.dtype.name, found=str(data.dtype),
                          remedy=f"convert it with array.astype('{ref.dtype.name}')")
-    spec, made = spec_of(ref), None if ref.is_leaf else ref.creator
-    if spec is not None or made is not None and not made.by_hand:
-        raise ArgumentError(f"Tensor {ref.id} is the output of '{made.op_name if spec is None else spec.op}'",  # type: ignore[union-attr]
-                            expected="a leaf, or what somebody else computes", found="a computed tensor",
-                            remedy="bind data to the leaves, from which it is computed")
     return data.astype(ref._k.np, copy=False)
 
 
@@ -405,7 +400,13 @@ def bind(ref: TensorRef, array: np.ndarray | list[float | list[int]]) -> TensorR
         ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
         ArgumentError: it is none, or the tensor is the output of an operation.
     """
-    put(ref, bindable(ref, array))
+    data = bindable(ref, array)
+    spec, made = spec_of(ref), None if ref.is_leaf else ref.creator
+    if spec is not None or made is not None and not made.by_hand:
+        raise ArgumentError(f"Tensor {ref.id} is the output of '{made.op_name if spec is None else spec.op}'",  # type: ignore[union-attr]
+                            expected="a leaf, or what somebody else computes", found="a computed tensor",
+                            remedy="bind data to the leaves, from which it is computed")
+    put(ref, data)
     return ref
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import autograd_tape as at
+import torchcompat as torch
 from autograd_tape import (
     F, GradManager, OpKind, Operation, Tape, TensorRef, backward, backward_on_trace, clear_default_tape, current_tape, get_default_tape,
     grad, no_grad, set_default_tape, trace,
@@ -411,6 +412,13 @@ class TestTraces:
         t = trace(lambda x, *, y: x * y, 2.0, y=5.0)
         grads = backward_on_trace(t)
         assert [grads[i] for i in t.inputs] == [grads[i.id] for i in t.inputs] == [5.0, 2.0]
+
+    @pytest.mark.parametrize("make", [leaf, lambda *values: leaf(*values) * 1.0, lambda *values: torch.tensor(values, requires_grad=True),
+                                      lambda *values: torch.tensor(values)])
+    def test_of_tensors_with_and_without_a_history(self, make: Any) -> None:
+        t = trace(lambda x: F.sum(x * x), make(1.0, 2.0))
+        assert t.refresh_graph_values(make(3.0, 4.0)).item() == 25.0 == t.output.item()
+        assert list(np.asarray(backward_on_trace(t)[t.inputs[0]])) == [6.0, 8.0]
 
     def test_cotangents_are_ones_where_left_out(self) -> None:
         t = trace(lambda x: {"square": x * x, "sum": F.sum(x), "rank": F.argsort(x)}, np.array([1.0, 2.0]))
