@@ -53,6 +53,8 @@ CASES = [f"L.{name}_ex({x}{', upper=True' if name == 'cholesky' and x == 'D' els
     "tuple(torch.geqrf(T, out=(T.clone(), v.clone())))",
     "L.householder_product(T, v, out=torch.empty(5, 3, dtype=F))", "L.ldl_factor_ex(W, out=(W.clone(), v, v))",
     "L.inv_ex(W, out=(W.float(), torch.empty(0, dtype=torch.int32)))", "torch.pca_lowrank(T, q=9)", "torch.pca_lowrank(T, niter=-1)",
+    "L.solve_triangular(W, b.mT, upper=True, left=False)", "L.solve_triangular(W, b, upper=False)",
+    "grad(lambda A: L.eigh(A)[1].abs(), S[1])", "grad(lambda A: L.eigh(A, UPLO='U')[1].abs(), W)", "grad(L.eigvalsh, S[1])",
     "grad(lambda A: L.ldl_factor(A)[0], W)", "grad(lambda A: torch.geqrf(A)[0], T)", "grad(lambda A: L.householder_product(A, v), T)",
     "grad(lambda t: torch.ormqr(T, t, T, True, True), v)", "grad(lambda A: L.inv_ex(A)[0], W)", "grad(lambda A: L.cholesky_ex(A)[0], D)",
     "grad(lambda A: L.solve_ex(A, b)[0], W)", "grad(lambda A: torch.triangular_solve(b, A)[0], W)", "grad(lambda A: A.orgqr(v[:0]), W)",

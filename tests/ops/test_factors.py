@@ -40,6 +40,18 @@ def test_reflectors_are_those_of_q(shape: tuple[int, ...], dtype: str) -> None:
     np.testing.assert_allclose(torch.ormqr(a, tau, A.mH, left=False).mH.resolve_conj().numpy(), a.triu().numpy(), atol=1e-12)
 
 
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_gradients_of_eigenvectors_are_hermitian(uplo: str) -> None:
+    """As those of any function of a Hermitian matrix, of which either triangle may be read."""
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((2, 4, 4)) + 1j * rng.standard_normal((2, 4, 4))
+    for array in (a, a.real):
+        A = torch.tensor(array + array.conj().swapaxes(-2, -1), requires_grad=True)
+        values, vectors = torch.linalg.eigh(A, UPLO=uplo)
+        g, = torch.autograd.grad((vectors.abs() * torch.tensor(rng.random((2, 4, 4)))).sum() + values.sum(), A)
+        np.testing.assert_allclose(g.mH.resolve_conj().numpy(), g.numpy(), atol=1e-13)
+
+
 @pytest.mark.parametrize("shape", [(9, 6), (6, 9), (2, 8, 5)])
 def test_few_singular_values_are_found(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(5)

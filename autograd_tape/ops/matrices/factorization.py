@@ -357,7 +357,7 @@ class linalg_solve_triangular:
         A = A * constant(F, A, np.ascontiguousarray(kept.T) if upper else kept)
         if unitriangular:
             A = A + constant(F, A, np.eye(n, dtype=dtype))
-        return F.solve_matrices(A, B) if left else _mT(F, F.solve_matrices(_mT(F, A), _mT(F, B)))
+        return F.solve_matrices(A, B) if left else F.column_major(_mT(F, F.solve_matrices(_mT(F, A), _mT(F, B))))
 
     def samples(rng):
         yield Sample((_square(rng, 3, 3), rng.standard_normal((3, 2))), {"upper": True})
@@ -685,7 +685,7 @@ class linalg_eigh:
             J = F.matmul(_mH(F, V), grad[1])
             if is_complex(V):
                 _check_phase("linalg_eigh", "this quantity, so it is", F.imag_part(F.diagonal(J, 0, -2, -1)))
-            turned = _off_diagonal(F, J / _differences(F, eigenvalues))
+            turned = _off_diagonal(F, (J - _mH(F, J)) * 0.5 / _differences(F, eigenvalues))  # so that the gradient is Hermitian
             inner = turned if inner is None else inner + turned
         return _product(F, V, inner, _mH(F, V))
 
