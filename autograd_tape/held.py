@@ -486,7 +486,8 @@ class Held:
 
     def _spread(self, tensors: Iterable[TensorRef], origins: frozenset[int]) -> None:
         for t in tensors:
-            for key, kept in ((id(t), t), (memory_of(t), t if t._data is None else root_of(t._data))):
+            memory = t if t._data is None else root_of(t._data)
+            for key, kept in ((id(t), t), (id(memory), memory)):
                 self._roots[key] = kept
                 self._origins[key] = self._origins.get(key, frozenset()) | origins
 
@@ -533,10 +534,12 @@ class Held:
             outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,
             entry: TapeEntry | None = None, nodes: Sequence[Any] | None = None) -> Operation:
         """Adds a call; `written` is the memory that it wrote to, `nodes` those of its outputs, or ids for them, where they were noted."""
-        returned = {id(o) for o in outputs}
-        changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
-                         and id(x) not in {id(y) for y in inputs[:i]}])
-        outputs = [*outputs, *[inputs[i] for i in changed]]
+        changed: tuple[int, ...] = ()
+        if written:
+            returned = {id(o) for o in outputs}
+            changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
+                             and id(x) not in {id(y) for y in inputs[:i]}])
+            outputs = [*outputs, *[inputs[i] for i in changed]]
         if entry is None:
             entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments, nodes)
         given = {id(x) for x in inputs}
@@ -559,7 +562,7 @@ class Held:
         for key, root in written.items():
             self._roots[key] = root
             self._origins[key] = self._origins.get(key, frozenset()) | origins
-        if sized or any([id(x) in self._sized for x in inputs]):
+        if sized or self._sized and any([id(x) in self._sized for x in inputs]):
             self._sized.update([id(o) for o in outputs if o._data is not None and o._data.ndim])
         if entry.value_ids is None:
             entry.value_ids = ids, tuple(made)
