@@ -533,7 +533,7 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
         # A recorded pass may save it, and the caller may change theirs.
         data = data.astype(output._k.np, copy=create_graph)
     buffer = output._data
-    if foreign(buffer) and data.__class__ is _ndarray:
+    if buffer.__class__ is not _ndarray and foreign(buffer) and data.__class__ is _ndarray:  # a call less where it is an array
         data = buffer.beside(data)
     return F.wrap(data) if create_graph else data
 
@@ -577,7 +577,7 @@ def given_out(leaf: TensorRef, g: np.ndarray, owned: bool) -> np.ndarray:
     one buffer.)"""
     if g.__class__ in ON_TENSORS:
         return leaf._front_end.wrap(g)
-    if foreign(g):
+    if g.__class__ is not _ndarray and foreign(g):
         g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
     return g if isinstance(g, TensorRef) else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 

@@ -706,7 +706,8 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
                             remedy="make one with trace(fn, *args)")
     inputs = [x for x in trace.inputs if x.requires_grad]
     if cotangents is None:
-        given: list[Any] = [np.ones(tuple(o.shape), o._k.np) for o in trace.outputs]
+        # The engine starts from one where an output has one element.
+        given: list[Any] = [None if o._data is not None and o._data.size == 1 else np.ones(tuple(o.shape), o._k.np) for o in trace.outputs]
     else:
         found_like = leaves_like(trace.output, cotangents, "The cotangents and the output")
         given = [g for o, g in zip(leaves(trace.output), found_like) if isinstance(o, TensorRef)]
