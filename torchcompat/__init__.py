@@ -74,7 +74,8 @@ _LAZY = {
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
     "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
-    "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "svd_lowrank": "_lowrank", "pca_lowrank": "_lowrank", **dict.fromkeys(
+    "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "svd_lowrank": "_lowrank", "pca_lowrank": "_lowrank",
+    "broadcast_shapes": "functional", "unravel_index": "functional", **dict.fromkeys(
         ["use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
          "get_deterministic_debug_mode", "set_deterministic_debug_mode"], "_calls.determinism"), **dict.fromkeys(
         ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",

@@ -20,12 +20,13 @@ RANDOM_NAMES = {n for n in NAMES if "dropout" in n or RECORDS[n].field("random")
 VALUES_DECIDE = set("masked_select nonzero argwhere bincount histc item repeat_interleave masked_scatter masked_place combinations one_hot "
                     "isin gaussian_nll_loss".split())
 """Operations whose result's shape, very result in Python, or refusal of their input depends on values."""
-LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguous new_empty new_empty_strided empty_like "
+LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_copy as_strided_scatter "
+                     "as_strided_view view_dtype contiguous new_empty new_empty_strided empty_like "
                      "view_as_complex".split())
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
-LOOPS = {"ctc_loss", "embedding_renorm"}
+LOOPS = {"ctc_loss", "embedding_renorm", "histogram", "histogramdd"}
 """Operations that vmap carries out example by example, as torch does."""
 NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
 """Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""
@@ -92,8 +93,8 @@ def test_forward_mode_matches_central_differences(name: str, excused: Callable[[
             down = function(*[torch.from_numpy(np.asarray(a - step * d)) for a, d in zip(arrays, directions)])
         for v, t, u, d in zip(values, tangents, up, down):
             if v.dtype.is_floating_point or v.dtype.is_complex:
-                expected = (u.detach().numpy() - d.detach().numpy()) / (2 * step)
-                np.testing.assert_allclose(t.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
+                t, u, d = (x.detach().resolve_conj().numpy() for x in (t, u, d))
+                np.testing.assert_allclose(t, (u - d) / (2 * step), rtol=1e-5, atol=1e-5)
 
 
 APART = {"linalg_cond": "a quotient of singular values that are 0", "polar": "torch's gradient by the absolute value is 0 where that is, "
@@ -169,7 +170,8 @@ def test_vmap_matches_a_loop(name: str, monkeypatch: pytest.MonkeyPatch, excused
                 assert len(expected) == len(result)
                 for r, e in zip(result, expected):
                     assert r.dtype is e.dtype and r.shape[1:] == e.shape, (r.dtype, e.dtype, r.shape, e.shape)
-                    np.testing.assert_allclose(r[i].numpy(), e.numpy(), rtol=1e-10, atol=1e-12, equal_nan=True)
+                    got, wanted = (x.resolve_conj().numpy() for x in (r[i], e))
+                    np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-12, equal_nan=True)
 
 
 def over_none(function: Any, arrays: Any) -> Any:

@@ -344,3 +344,16 @@ def test_random_indices_beside_torch(seed: int) -> None:
                     assert (p is None) == (q is None), f"{how} {what}"
                     if q is not None:
                         np.testing.assert_allclose(p, q, err_msg=f"{how} {what}")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6,), (1, 6, 1), (3, 1, 2)])
+def test_unravelled_indices_lead_to_the_same_elements(shape: tuple[int, ...]) -> None:
+    at = np.arange(6).reshape(2, 3)
+    found = torch.unravel_index(torch.from_numpy(at), shape)
+    for f, e in zip(found, np.unravel_index(at, shape), strict=True):
+        np.testing.assert_array_equal(f.numpy(), e)
+    assert torch.broadcast_shapes(shape, (1,), 1) == shape
+    with pytest.raises(RuntimeError, match="Attempting to broadcast a dimension of length 7 at -1"):
+        torch.broadcast_shapes((6,), (7,))
+    with pytest.raises(TypeError, match="expected 'indices' to be integer dtype, but got torch.float32"):
+        torch.unravel_index(torch.ones(1), shape)

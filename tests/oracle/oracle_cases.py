@@ -78,6 +78,8 @@ class Writer:
             raise Unstorable(f"more than {MAX_DIMENSIONS} dimensions")
         if tensor.is_conj() or tensor.is_neg() or name == "bfloat16":
             raise Unstorable(f"tensor of dtype {name}, conjugate or negated lazily")
+        if tensor.is_meta:
+            raise Unstorable("meta tensor")
         values = np.ascontiguousarray(tensor.detach().numpy(force=True)).reshape(
             -1
         )  # force: an all-zero gradient is lazy

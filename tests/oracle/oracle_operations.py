@@ -47,6 +47,12 @@ FAMILIES: dict[str, str] = {
         signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming
         signal.windows.hann signal.windows.kaiser signal.windows.nuttall stft
     """,
+    "copies": """
+        _chunk_cat _segment_reduce.lengths _segment_reduce.offsets _unsafe_masked_index _unsafe_masked_index_put_accumulate
+        alias_copy as_strided_copy diagonal_copy expand_copy gradient hash_tensor histogram histogramdd
+        narrow_copy nonzero_static permute_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+        unfold_copy unsqueeze_copy view_copy
+    """,
     "views": """
         T mT as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk
         clone contiguous diagonal dsplit expand expand_as flatten hsplit movedim narrow permute ravel reshape reshape_as
@@ -128,11 +134,14 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "polygamma.polygamma_n_1": lambda torch, self, n: torch.polygamma(n, self),
     "fft.ifft": lambda torch, self, *args, **kwargs: torch.fft.ifft(self, *args, **kwargs).resolve_conj(),
     "fft.ihfft": lambda torch, self, *args, **kwargs: torch.fft.ihfft(self, *args, **kwargs).resolve_conj(),
+    **dict.fromkeys(["_segment_reduce.lengths", "_segment_reduce.offsets"],
+                    lambda torch, *args, **kwargs: torch.segment_reduce(*args, **kwargs)),
     "T": lambda torch, self: self.T,
     "mT": lambda torch, self: self.mT,
 }
 # Attributes that a name needs beyond the function itself, for the adapters above.
-ADAPTED_NAMES = {"T": "Tensor.T", "mT": "Tensor.mT"}
+ADAPTED_NAMES = {"_segment_reduce.lengths": "segment_reduce", "_segment_reduce.offsets": "segment_reduce",
+                 "T": "Tensor.T", "mT": "Tensor.mT"}
 
 
 class Missing(LookupError):

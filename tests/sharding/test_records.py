@@ -17,9 +17,12 @@ MOST = None if os.environ.get("AUTOGRAD_TAPE_ALL_PLACEMENTS") else 4
 REPLICATED = {
     "values decide on sizes": "argwhere masked_select unique_index",
     "any element of the result may be any of an operand": "masked_place masked_scatter median_all nanmedian_all restride",
-    "no rule yet": "block_diag_list embedding_renorm",
+    "no rule yet": "block_diag_list embedding_renorm hash_tensor",
 }
 """The operations that every device computes whole where their operands are split, by reason."""
+REPLICATED["views are taken of pieces, their copies of the whole"] = " ".join([
+    name for name, rec in RECORDS.items()
+    if rec.module.endswith("views.copies") and rec.field("numpy") is not None and name != "alias_copy"])
 WHOLE = {name for names in REPLICATED.values() for name in names.split()}
 MODULES = sorted({rec.module.removeprefix("autograd_tape.ops.") for rec in RECORDS.values()})
 

@@ -281,14 +281,7 @@ def _named_reduction(name: str, place: int) -> Fn:
     return loss
 
 
-def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    whole = F.clone(input)
-    F.as_strided(whole, tuple(size), tuple(stride), storage_offset).copy_(src)
-    return whole
-
-
 FUNCTIONS: dict[str, Fn] = {
-    "as_strided_scatter": _as_strided_scatter,
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
     "_softmax": lambda input, dim, half_to_float: F.softmax(input, dim),

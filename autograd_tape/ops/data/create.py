@@ -235,6 +235,38 @@ class empty_strided_:
     def samples(rng): yield (2, 3), (1, 2)
 
 
+@op(f"empty_permuted(int[] size, int[] physical_layout, {_OPTIONS}) -> Tensor", method=False, out=False)
+class empty_permuted:
+    """A tensor whose values are not set, with the dimensions in memory in the given order, that with the longest steps first.
+
+    >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
+    """
+
+    unset = True
+
+    def function(F, size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if not isinstance(size, (tuple, list)):
+            raise ArgumentError(f"empty_permuted(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+        shape, order = tuple(size), tuple(physical_layout)
+        n = len(shape)
+        if len(order) != n:
+            raise AutogradError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+                                f"{n} is not equal to len(physical_layout) = {len(order)}")
+        for i, d in enumerate(order):
+            if not 0 <= d < n:
+                raise AutogradError(f"Dimension out of range (expected to be between 0 and {n - 1}, but got {d} at index {i}).  NB: "
+                                    "negative dims not currently supported; file an issue if you want it.")
+            if d in order[:i]:
+                raise AutogradError("Duplicate dim not allowed")
+        physical = given_size(F, "empty_permuted", ([shape[d] for d in order],))
+        made = _array(F, np.empty, physical, _dtype(dtype), device)
+        return finish(F, made.transpose(np.argsort(order)) if n else made, device, requires_grad, None, layout)
+
+    def samples(rng): yield (2, 3, 4), (0, 2, 1)
+    def errors(rng): yield ((2, 3), (0, 0)), RuntimeError, "Duplicate dim not allowed"
+
+
 @op(f"full(int[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", method=False)
 class full:
     """A tensor with one value everywhere, of that value's dtype.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dims import wrap_dim
+from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
-from ...errors import AutogradError, IndexRangeError
+from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...functions.refusals import no_kernel
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -17,6 +17,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host
 from .._samples import check_number, refuse_complex_gradient
+from ..networks._losses import constant
 from .scatter import _in_range, _reduce_at, _reduce_vjp
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
@@ -407,3 +408,47 @@ class index_reduce:
         for reduce in ("mean", "prod", "amax", "amin"):
             yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), reduce
         yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), "mean", False
+
+
+# -- at indices where a mask is set -----------------------------------------------------------------------------------------------------
+
+
+def _clamped(F: Functions, input: TensorRef, indices: Any) -> tuple[Any, ...]:
+    """Indices for each dimension that are in range; those that are not stand where the mask is not set."""
+    if not isinstance(indices, (tuple, list)) or any([not isinstance(i, TensorRef) for i in indices]):
+        wrong = next((i, x) for i, x in enumerate(indices) if not isinstance(x, TensorRef))
+        raise ArgumentError(f"expected Tensor as element {wrong[0]} in argument 2, but got {type_name(wrong[1])}")
+    return tuple([F.clamp(i, -n, n - 1) for i, n in zip(indices, input.shape)])
+
+
+@op("_unsafe_masked_index(Tensor input, Tensor mask, Any indices, Scalar fill) -> Tensor", method=False, out=False)
+class _unsafe_masked_index:
+    """The elements at index tensors where `mask` is set, `fill` elsewhere.
+
+    >>> torch._unsafe_masked_index(torch.tensor([1., 2.]), torch.tensor([True, False]), [torch.tensor([1, 9])], -1.)
+    tensor([ 2., -1.])
+    """
+
+    def function(F, input, mask, indices, fill):
+        if 0 in mask.shape:
+            return F.full(broadcast_shape(mask.shape, *[i.shape for i in indices]), fill, dtype=input._k.dtype, device=input._k.device)
+        return F.where(mask, F.getitem(input, _clamped(F, input, indices)), constant(F, input, np.array(fill, input._k.np)))
+
+    def samples(rng): yield rng.standard_normal(4), np.array([True, False, True]), [np.array([1, 9, 0])], 0.5
+
+
+@op("_unsafe_masked_index_put_accumulate(Tensor input, Tensor mask, Any indices, Tensor values) -> Tensor", method=False, out=False)
+class _unsafe_masked_index_put_accumulate:
+    """`input` with the values where `mask` is set added at index tensors.
+
+    >>> torch._unsafe_masked_index_put_accumulate(torch.zeros(2), torch.tensor([True, False]), [torch.tensor([1, 9])], torch.ones(2))
+    tensor([0., 1.])
+    """
+
+    def function(F, input, mask, indices, values):
+        if 0 in mask.shape:
+            return F.clone(input)
+        given = F.where(mask, values, constant(F, values, np.zeros((), values._k.np)))
+        return F.index_put(input, _clamped(F, input, indices), given, True)
+
+    def samples(rng): yield rng.standard_normal(4), np.array([True, False, True]), [np.array([1, 9, 0])], rng.standard_normal(3)

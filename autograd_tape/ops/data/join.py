@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dims import wrap_dim
 from ...errors import AutogradError
-from ...functions.out import CASTS_INPUTS
+from ...functions.out import CASTS, CASTS_INPUTS
 from ...functions.refusals import on_meta
 from ...record import RECORDS, Sample, op
 from ...strided import strided, suggests_channels_last, view_strides
@@ -452,3 +452,43 @@ class combinations:
     def samples(rng):
         yield (rng.standard_normal(4),)
         yield rng.standard_normal(3), 3, True
+
+
+@op("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False)
+class _chunk_cat:
+    """Tensors cut into `num_chunks` pieces along a dimension, filled up with zeros, and the pieces of each number joined as rows.
+
+    >>> torch._chunk_cat([torch.tensor([1., 2., 3.]), torch.tensor([4.])], 0, 2)
+    tensor([[1., 2., 4.],
+            [3., 0., 0.]])
+    """
+
+    out_dtype = CASTS
+
+    def function(F, tensors, dim, num_chunks):
+        def refuse_unless(holds: Any, why: str) -> None:
+            if not holds:
+                raise AutogradError(f"_chunk_cat expects {why}")
+
+        refuse_unless(num_chunks >= 1, "positive num_chunks")
+        refuse_unless(tensors, "a non-empty input tensor list")
+        first = tensors[0]
+        for t in tensors:
+            refuse_unless(t._data.size, "non-empty tensor")
+            refuse_unless(t._k.dtype is first._k.dtype, "all input tensors with the same dtype")
+        alike = all([t.ndim == first.ndim for t in tensors])
+        refuse_unless(alike or dim >= 0, "non-negative dim when input tensors have different ndims")
+        if alike:
+            dim = wrap_dim(dim, first.ndim)
+        rows = []
+        for t in tensors:
+            refuse_unless(dim < t.ndim, "dim < ndim for all input tensors")
+            refuse_unless(tuple(t.shape[:dim]) == tuple(first.shape[:dim]), "same sizes of 0,...,dim-1 dimensions for all tensors")
+            missing = -t.shape[dim] % num_chunks
+            if missing:
+                t = F.constant_pad_nd(t, (*(0, 0) * (t.ndim - 1 - dim), 0, missing))
+            rows.append(F.reshape(t, (*t.shape[:dim], num_chunks, -1)))
+        return F.cat(rows, dim + 1)
+
+    def samples(rng): yield [rng.standard_normal((3, 2)), rng.standard_normal((2, 4))], 0, 2
+    def errors(rng): yield ([np.ones(2)], 0, 0), RuntimeError, "_chunk_cat expects positive num_chunks"

@@ -12,14 +12,16 @@ from ...executors.kernels import select
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
-from ...record import RECORDS, dynamic_shape, op
+from ...functions.refusals import on_meta
+from ...record import RECORDS, Sample, dynamic_shape, op
 from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
-from .._host import data_dependent, on_host
+from .._host import data_dependent, on_host, values_of
 from .._samples import C_TYPE_NAMES, category
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
+from ..networks._losses import constant
 from ...annotations import Sizes
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
@@ -328,3 +330,32 @@ class nonzero:
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)),)
         yield rng.integers(0, 2, (2, 3)), True
+
+
+@op("nonzero_static(Tensor input, *, int size, int fill_value=-1) -> Tensor", dtypes="float int bool")
+class nonzero_static:
+    """The indices of the first `size` elements that are not zero, a row each, and rows of `fill_value` behind the last.
+
+    >>> torch.nonzero_static(torch.tensor([0, 3, 0, 4]), size=3)
+    tensor([[ 1],
+            [ 3],
+            [-1]])
+    """
+
+    out_dtype = OutRule("nonzero_static: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
+    reads = "input"
+
+    def function(F, input, *, size, fill_value=-1):
+        if size < 0:
+            raise AutogradError("nonzero_static: 'size' must be an non-negative integer", expected="0 or more", found=str(size))
+        if on_meta(input):
+            return constant(F, input, meta_array((size, input.ndim), np.dtype(np.int64)))
+        found = np.full((size, input.ndim), fill_value, np.int64)
+        places = _nonzero(values_of(input))[:size]
+        found[:len(places)] = places
+        return constant(F, input, found)
+
+    def samples(rng): yield Sample((rng.integers(0, 2, (2, 3)),), {"size": 4})
+
+    def errors(rng):
+        yield Sample((np.ones(2),), {"size": -1}), RuntimeError, "nonzero_static: 'size' must be an non-negative integer"

@@ -49,14 +49,15 @@ class _NoDerivative(TapeEntry):
         return result
 
 
-def _no_derivative(name: str, error: type[Exception], text: str) -> type[_NoDerivative]:
+def no_derivative_node(name: str, error: type[Exception], text: str) -> type[_NoDerivative]:
+    """The class of nodes called `name` that refuse a gradient with such an error."""
     return type(name, (_NoDerivative,), {"__slots__": (), "error": error, "text": text})
 
 
 _Unique2, _UniqueDim, _UniqueConsecutive = [
-    _no_derivative(f"{node}Backward0", NotImplementedError, f"the derivative for '{what}' is not implemented.")
+    no_derivative_node(f"{node}Backward0", NotImplementedError, f"the derivative for '{what}' is not implemented.")
     for node, what in (("Unique2", "_unique2"), ("UniqueDim", "unique_dim"), ("UniqueConsecutive", "unique_consecutive"))]
-_Bincount = _no_derivative("NotImplemented", AutogradError, "derivative for aten::bincount is not implemented")
+_Bincount = no_derivative_node("NotImplemented", AutogradError, "derivative for aten::bincount is not implemented")
 
 
 def _results(F: Functions, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: TensorRef, node: type[_NoDerivative]) -> Any:

@@ -1,0 +1,247 @@
+"""Derivatives of samples of a function, and what is taken together of segments of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...annotations import Functions
+from ...dims import normalize_dims
+from ...dtypes import FLOATING, INTEGER
+from ...errors import AutogradError, IndexRangeError
+from ...functions.out import OutRule
+from ...functions.overloads import no_match
+from ...functions.refusals import no_kernel
+from ...record import Sample, op
+from ...tensor import TensorRef
+from .._host import on_host, values_of
+from ..networks._losses import constant
+
+_GRADIENT = ("Tensor input, *, tuple of ints dim, int edge_order = 1",
+             "Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1",
+             "Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1",
+             "Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1",
+             "Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1",
+             "Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1",
+             "Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1")
+_NUMBERS = (int, float, complex, np.number)
+
+
+def _check_lengths(input: TensorRef, spacing: Any, dim: Any) -> None:
+    if not isinstance(spacing, (list, tuple)):
+        return
+    if dim is None and len(spacing) != input.ndim:
+        raise AutogradError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+                            f"{input.ndim}', since dim argument was not given, but got a list of length {len(spacing)}")
+    count = 1 if isinstance(dim, int) else len(dim or spacing)
+    if len(spacing) != count:
+        raise AutogradError("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+                            f"same length, but got a spacing argument of length {len(spacing)} and a dim argument of length {count}.")
+
+
+def _derivative(F: Functions, x: TensorRef, d: int, spacing: Any, edge_order: int) -> TensorRef:
+    """The derivative along a dimension of values that lie `spacing` apart, or at these places: differences to both sides, to one side at
+    the edges."""
+    n = x.shape[d]
+
+    def part(start: int, stop: int) -> TensorRef:
+        return F.slice(x, d, start, stop)
+
+    if not isinstance(spacing, TensorRef):
+        middle = F.div(F.div(F.sub(part(2, n), part(0, n - 2)), spacing), 2)
+        if edge_order == 1:
+            first, last = F.sub(part(1, 2), part(0, 1)), F.sub(part(n - 1, n), part(n - 2, n - 1))
+        else:
+            first = F.sub(F.mul(part(1, 2), 2), F.add(F.mul(part(0, 1), 1.5), F.mul(part(2, 3), 0.5)))
+            last = F.add(F.sub(F.mul(part(n - 1, n), 1.5), F.mul(part(n - 2, n - 1), 2)), F.mul(part(n - 3, n - 2), 0.5))
+        return F.cat([F.div(first, spacing), middle, F.div(last, spacing)], d)
+    steps = F.diff(spacing)
+    before, after = F.slice(steps, 0, 0, n - 2), F.slice(steps, 0, 1, n - 1)
+    both = F.add(before, after)
+
+    def along(weights: TensorRef) -> TensorRef:
+        return F.reshape(weights, [-1 if e == d else 1 for e in range(x.ndim)])
+
+    terms = (F.mul(along(F.div(F.neg(after), F.mul(before, both))), part(0, n - 2)),
+             F.mul(along(F.div(F.sub(after, before), F.mul(before, after))), part(1, n - 1)),
+             F.mul(along(F.div(before, F.mul(after, both))), part(2, n)))
+    middle = F.add(F.add(terms[0], terms[1]), terms[2])
+    if edge_order == 1:
+        first = F.div(F.sub(part(1, 2), part(0, 1)), along(F.slice(steps, 0, 0, 1)))
+        last = F.div(F.sub(part(n - 1, n), part(n - 2, n - 1)), along(F.slice(steps, 0, n - 2, n - 1)))
+    else:
+        first = _at_edge(F, *[along(F.slice(steps, 0, i, i + 1)) for i in (0, 1)], *[part(i, i + 1) for i in range(3)])
+        last = F.neg(_at_edge(F, *[along(F.slice(steps, 0, n - i, n - i + 1)) for i in (2, 3)],
+                              *[part(n - i, n - i + 1) for i in (1, 2, 3)]))
+    return F.cat([first, middle, last], d)
+
+
+def _at_edge(F: Functions, near: TensorRef, far: TensorRef, x0: TensorRef, x1: TensorRef, x2: TensorRef) -> TensorRef:
+    """The derivative at the first of three values, by the parabola through them."""
+    both = F.add(near, far)
+    a = F.div(F.add(F.mul(near, 2), far), F.mul(near, both))
+    b, c = F.div(both, F.mul(near, far)), F.div(near, F.mul(far, both))
+    return F.sub(F.mul(b, x1), F.add(F.mul(a, x0), F.mul(c, x2)))
+
+
+@op("gradient(Tensor input, *, Any spacing=None, Any dim=None, int edge_order=1) -> Tensor[]", out=False, method=False)
+class gradient:
+    """The derivatives along dimensions of a function whose values `input` has, `spacing` apart.
+
+    >>> torch.gradient(torch.tensor([1., 2., 4., 8.]))
+    (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
+    """
+
+    def function(F, input, *, spacing=None, dim=None, edge_order=1):
+        each = isinstance(spacing, (list, tuple))
+        if spacing is not None and not each and not isinstance(spacing, _NUMBERS) and not (
+                isinstance(spacing, TensorRef) and not spacing.ndim):
+            shown = ["Tensor", *(["dim=" + type(dim).__name__] if dim is not None else []),
+                     f"spacing={'Tensor' if isinstance(spacing, TensorRef) else type(spacing).__name__}"]
+            raise no_match("gradient", _GRADIENT, [input], shown)
+        if input._k.dtype.name == "uint8":
+            raise AutogradError("torch.gradient does not support uint8 input.")
+        _check_lengths(input, spacing, dim)
+        if edge_order not in (1, 2):
+            raise AutogradError("torch.gradient only supports edge_order=1 and edge_order=2.")
+        dims = range(input.ndim) if dim is None else normalize_dims(dim, input.ndim) or ()
+        for d in dims:
+            if input.shape[d] < edge_order + 1:
+                raise AutogradError("torch.gradient expected each dimension size to be at least edge_order+1")
+        found = []
+        for i, d in enumerate(dims):
+            step = spacing[i] if each else 1 if spacing is None else spacing
+            if isinstance(step, TensorRef) and each and step.ndim != 1:
+                raise AutogradError("torch.gradient expected each element of spacing to have one dimension, but got an element with "
+                                    f"{step.ndim} dimensions!")
+            if isinstance(step, TensorRef) and not step.ndim:
+                step = step.item()
+            found.append(_derivative(F, input, d, step, edge_order))
+        return tuple(found)
+
+    def samples(rng):
+        yield (rng.standard_normal((3, 4)),)
+        yield Sample((rng.standard_normal((4, 3)),), {"dim": 0, "edge_order": 2, "spacing": 2.0})
+
+    def errors(rng):
+        yield (np.ones((1, 3)),), RuntimeError, "torch.gradient expected each dimension size to be at least edge_order+1"
+
+
+def _hashed(input: np.ndarray, dim: Any, keepdim: bool, mode: int) -> np.ndarray:
+    if input.dtype.kind == "c" or mode or not input.size:
+        raise ValueError  # the general path says why
+    bits = np.ascontiguousarray(input, np.float64).view(np.uint64) if input.dtype.kind in "fV" else input.astype(np.int64).view(np.uint64)
+    return np.bitwise_xor.reduce(bits.reshape(input.shape), normalize_dims(dim, input.ndim), keepdims=keepdim)
+
+
+@op("hash_tensor(Tensor input, int[]? dim=(), *, bool keepdim=False, int mode=0) -> Tensor", quiet="all", dtypes="float int bool",
+    complex="xor_sum_cpu", differentiable=False)
+class hash_tensor:
+    """The bits of all elements, or of those along dimensions, as 64-bit numbers, combined by exclusive or.
+
+    >>> torch.hash_tensor(torch.tensor([1, 2, 4]))
+    tensor(7, dtype=torch.uint64)
+    """
+
+    out_dtype = OutRule("Expected result to be of dtype uint64, but got {found}")
+    numpy = _hashed
+    compose = on_host(_hashed)
+
+    def check(input, dim, keepdim, mode):
+        if mode:
+            raise AutogradError(f"Unknown hash_tensor mode: {mode}")
+        if not input._data.size:
+            dims = normalize_dims(dim, input.ndim)
+            if dims is None:
+                raise AutogradError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                                    "with the 'dim' argument.")
+            for d in dims:
+                if not input.shape[d]:
+                    raise IndexRangeError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+
+    def samples(rng):
+        yield (rng.integers(0, 9, (2, 3)),)
+        yield rng.standard_normal((2, 3)), 1
+
+
+# -- segments ---------------------------------------------------------------------------------------------------------------------------
+
+
+
+def _taken(reduce: str) -> tuple[str, float]:
+    """(what `scatter_reduce` calls a reduction of segments, what it begins with)."""
+    if reduce in ("max", "amax"):
+        return "amax", -np.inf
+    if reduce in ("min", "amin"):
+        return "amin", np.inf
+    if reduce not in ("sum", "mean", "prod"):
+        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    return ("prod", 1.0) if reduce == "prod" else ("sum", 0.0)
+
+
+def _lengths(data: TensorRef, lengths: TensorRef | None, offsets: TensorRef | None, indices: Any, axis: int, unsafe: bool) -> np.ndarray:
+    if indices is not None:
+        raise AutogradError("segment_reduce(): indices based reduction is not supported yet.")
+    given = lengths if offsets is None else offsets
+    if given is None:
+        raise AutogradError("segment_reduce(): Either lengths or offsets must be defined.")
+    name = "lengths" if offsets is None else "offsets"
+    if axis % max(data.ndim, 1) != given.ndim - 1:
+        raise AutogradError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis % max(data.ndim, 1)}.")
+    if given._k.dtype.category != INTEGER:
+        no_kernel(f"_segment_reduce_{name}_cpu_kernel1", given)
+    values = values_of(given)
+    if offsets is not None:
+        return np.diff(values)
+    if not values.size:
+        raise AutogradError("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+                            "'dim' argument.")
+    if not unsafe:
+        if values.min() < 0:
+            raise AutogradError("lengths contains negative value!")
+        if (values.sum(-1) != data.shape[given.ndim - 1]).any():
+            raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                                "!unsafe.")
+    return values
+
+
+@op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
+    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False)
+class segment_reduce:
+    """The sum, mean, product, largest or smallest of each of the segments that a dimension is cut into.
+
+    >>> torch.segment_reduce(torch.tensor([1., 2., 3.]), "sum", lengths=torch.tensor([1, 2]))
+    tensor([1., 5.])
+    """
+
+    reads = "lengths offsets"
+    no_forward = "segment_reduce"
+
+    def function(F, data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+        how, identity = _taken(reduce)
+        counts = _lengths(data, lengths, offsets, indices, axis, unsafe)
+        if data._k.dtype.category != FLOATING:
+            no_kernel("_segment_reduce_cpu", data)
+        axis %= data.ndim
+        segments = counts.shape[-1]
+        start = identity if initial is None else float(initial)
+        starts = np.concatenate([np.zeros((*counts.shape[:-1], 1), np.int64), np.cumsum(counts, -1)], -1)
+        first = values_of(offsets)[..., :1] if offsets is not None else 0
+        rest = (1,) * (data.ndim - axis - 1)
+        place = np.full(data.shape[:axis + 1], segments)  # what is in no segment goes to one more
+        for row in np.ndindex(*counts.shape[:-1]):
+            edges = starts[row] + (first[row][0] if offsets is not None else 0)
+            for s in range(segments):
+                place[(*row, slice(edges[s], edges[s + 1]))] = s
+        index = F.expand(constant(F, data, place.reshape(*place.shape, *rest)), data.shape)
+        base = F.full((*data.shape[:axis], segments + 1, *data.shape[axis + 1:]), start, dtype=data._k.dtype, device=data._k.device)
+        found = F.slice(F.scatter_reduce(base, axis, index, data, how), axis, 0, segments)
+        if reduce == "mean":
+            sizes = np.where(counts > 0, counts, 1 if initial is not None else 0).reshape(*counts.shape, *rest)
+            return F.div(found, constant(F, data, sizes.astype(data._k.np)))
+        return F.alias_copy(found)
+
+    def samples(rng):
+        for how in ("sum", "mean", "max"):
+            yield Sample((rng.standard_normal((5, 2)), how), {"lengths": np.array([2, 3])})

@@ -1,0 +1,185 @@
+"""Histograms: how many points fall into the boxes of a grid, or the sum of their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...annotations import Functions
+from ...dtypes import FLOATING
+from ...errors import AutogradError
+from ...functions.out import OutRule
+from ...functions.overloads import no_match
+from ...functions.refusals import no_kernel
+from ...random.arguments import C_NAMES
+from ...record import Sample, get_record, op
+from ...tensor import TensorRef
+from .._host import need_values, values_of
+from ..networks._losses import constant
+from .counting import bisect, no_derivative_node
+
+_OUT = "torch.histogram: input tensor and {} tensor should have the same dtype, but got input {{wanted_c}} and {} {{found_c}}"
+_HISTOGRAM = no_derivative_node("NotImplemented", AutogradError, "derivative for aten::histogram is not implemented")
+_HISTOGRAMDD = no_derivative_node("NotImplemented", AutogradError, "derivative for aten::_histogramdd_bin_edges is not implemented")
+_MORE = "tuple of floats range = None, Tensor weight = None, bool density = False"
+_SIGNATURES = (f"Tensor input, Tensor bins, *, {_MORE.partition(', ')[2]}, tuple of Tensors out = None",
+               f"Tensor input, int bins = 100, *, {_MORE}, tuple of Tensors out = None")
+_SIGNATURES_DD = tuple([f"Tensor input, {kind} bins, {_MORE}" for kind in ("int", "tuple of ints", "tuple of Tensors")])
+
+
+def _c_name(t: TensorRef) -> str:
+    return C_NAMES.get(t._k.dtype.name, t._k.dtype.name)
+
+
+def _number(x: float) -> str:
+    return f"{x:g}"
+
+
+def _edges(F: Functions, points: np.ndarray, counts: Sequence[int], span: Sequence[float] | None) -> list[np.ndarray]:
+    """The edges of boxes of equal width, so many along each dimension of `points`, over a range, or over all points."""
+    n = points.shape[-1]
+    if span is not None and len(span) != 2 * n:
+        raise AutogradError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(span)}")
+    found = []
+    for d, count in enumerate(counts):
+        if count < 1:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
+    for d, count in enumerate(counts):
+        here = points[:, d]
+        low, high = (float(span[2 * d]), float(span[2 * d + 1])) if span is not None else (
+            (float(here.min()), float(here.max())) if here.size else (0.0, 1.0))
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise AutogradError(f"torch.histogramdd: dimension {d}'s range [{_number(low)}, {_number(high)}] is not finite")
+        if low > high:
+            raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {_number(low)} max {_number(high)} for "
+                                f"dimension {d}")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        found.append(F.linspace(low, high, count + 1, dtype=F.wrap(here)._k.dtype)._data)
+    return found
+
+
+def _check_edges(input: TensorRef, n: int, bins: Sequence[TensorRef]) -> list[np.ndarray]:
+    if len(bins) != n:
+        raise AutogradError(f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}")
+    for d, edges in enumerate(bins):
+        if edges._k.dtype is not input._k.dtype:
+            raise AutogradError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                                f"{_c_name(input)} and bins for dimension {d} with dtype {_c_name(edges)}")
+        if edges.ndim != 1:
+            raise AutogradError(f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} dimensions in the bins "
+                                f"tensor for dimension {d}")
+        if not edges._data.size:
+            raise AutogradError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+                                f"dimension {d}")
+        if edges._data.size < 2:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got 0 for dimension {d}")
+    return [values_of(edges) for edges in bins]
+
+
+def _counted(input: TensorRef, shape: Sequence[int], edges: list[np.ndarray], weight: TensorRef | None, density: bool,
+             flat: bool = False) -> np.ndarray:
+    """The histogram of points, elements along the last dimension of `shape`; `weight` has one number for each, `flat` if in any
+    shape."""
+    if weight is not None:
+        if weight._k.dtype is not input._k.dtype:
+            raise AutogradError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+                                f"dtype, but got input({_c_name(input)}), and weight({_c_name(weight)})")
+        sizes = [weight._data.size] if flat else list(weight.shape)
+        if sizes != list(shape[:-1]):
+            raise AutogradError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                                f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape {sizes}")
+    points = values_of(input).reshape(-1, shape[-1])
+    if input._k.dtype.category != FLOATING:
+        no_kernel("histogram_cpu", input)
+    if input._k.dtype.itemsize == 2:
+        points, edges = points.astype(np.float32), [border.astype(np.float32) for border in edges]
+    inside = np.ones(len(points), bool)
+    at = np.zeros(len(points), np.int64)
+    for d, border in enumerate(edges):
+        here = points[:, d]
+        inside &= (here >= border[0]) & (here <= border[-1])
+        # The last box has its right border, too.
+        at = at * (len(border) - 1) + np.minimum(bisect(border, here, True) - 1, len(border) - 2)
+    weights = None if weight is None else values_of(weight).reshape(-1)[inside]
+    sizes = [len(border) - 1 for border in edges]
+    found = np.bincount(at[inside], weights, prod(sizes)).reshape(sizes)
+    if density:
+        found = found / found.sum()
+        for d, border in enumerate(edges):
+            found = found / np.diff(border.astype(np.float64)).reshape([-1 if e == d else 1 for e in range(len(edges))])
+    return found.astype(input._k.np)
+
+
+@op("histogram(Tensor input, Any bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    dtypes="float")
+class histogram:
+    """(how many elements fall into each box, the edges of the boxes): so many boxes of equal width, or those between given edges.
+
+    >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=4, range=(0., 3.)).hist
+    tensor([0., 2., 1., 0.])
+    """
+
+    out_dtype = OutRule(_OUT.format("hist", "hist")), OutRule(_OUT.format("bin_edges", "bin_edges"))
+    reads = "input bins weight"
+
+    def function(F, input, bins=100, *, range=None, weight=None, density=False):
+        if not isinstance(bins, (int, TensorRef)) or isinstance(bins, bool):
+            raise no_match("histogram", _SIGNATURES, (input, bins))
+        points = need_values(input).reshape(-1, 1)
+        shape = (input._data.size, 1)
+        if isinstance(bins, TensorRef):
+            edges = _check_edges(input, 1, [bins])
+        else:
+            if input._k.dtype.name not in ("float32", "float64"):
+                no_kernel("histogramdd", input)
+            edges = _edges(F, points, [bins], range)
+        counts = _counted(input, shape, edges, weight, density, True)
+        found = [_HISTOGRAM.behind(constant(F, input, a), input) for a in (counts, edges[0].copy())]
+        return F.return_type(get_record("histogram"))(*found)
+
+    def samples(rng):
+        yield Sample((rng.standard_normal(20), 5), no_gradient="torch counts without derivative")
+        yield Sample((rng.standard_normal(20), np.array([-1.0, 0.0, 2.0])), no_gradient="torch counts without derivative")
+
+    def errors(rng):
+        yield (np.ones(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"
+
+
+@op("histogramdd(Tensor input, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Any bin_edges)",
+    out=False, dtypes="float")
+class histogramdd:
+    """(how many points fall into each box of a grid, the edges of the boxes along each dimension); points lie along the last dimension.
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.], [1., 0.]]), [2, 2]).hist
+    tensor([[0., 1.],
+            [2., 0.]])
+    """
+
+    reads = "input bins weight"
+
+    def function(F, input, bins, range=None, weight=None, density=False):
+        sequence = isinstance(bins, (list, tuple))
+        if not (sequence and (all([isinstance(b, int) for b in bins]) or all([isinstance(b, TensorRef) for b in bins]))
+                or isinstance(bins, int)):
+            raise no_match("histogramdd", _SIGNATURES_DD, (input, bins))
+        if input.ndim < 2:
+            raise AutogradError("torch.histogramdd: input tensor should have at least 2 dimensions")
+        points, n = need_values(input), input.shape[-1]
+        if sequence and bins and isinstance(bins[0], TensorRef):
+            edges = _check_edges(input, n, bins)
+        else:
+            counts = list(bins) if sequence else [bins] * n
+            if len(counts) != n:
+                raise AutogradError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+            if input._k.dtype.name not in ("float32", "float64"):
+                no_kernel("histogramdd", input)
+            edges = _edges(F, points.reshape(-1, n), counts, range)
+        hist, *borders = [_HISTOGRAMDD.behind(constant(F, input, a), input)
+                          for a in (_counted(input, input.shape, edges, weight, density), *[e.copy() for e in edges])]
+        return F.return_type(get_record("histogramdd"))(hist, tuple(borders))
+
+    def samples(rng): yield Sample((rng.standard_normal((10, 2)), [2, 3]), no_gradient="torch counts without derivative")
+    def errors(rng): yield (np.ones(3), [2]), RuntimeError, "torch.histogramdd: input tensor should have at least 2 dimensions"
