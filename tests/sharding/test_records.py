@@ -22,7 +22,7 @@ REPLICATED = {
 """The operations that every device computes whole where their operands are split, by reason."""
 REPLICATED["views are taken of pieces, their copies of the whole"] = " ".join([
     name for name, rec in RECORDS.items()
-    if rec.module.endswith("views.copies") and rec.field("numpy") is not None and name != "alias_copy"])
+    if rec.module.endswith("views.copies") and rec.field("numpy") is not None and rec.field("sharding") is None])
 WHOLE = {name for names in REPLICATED.values() for name in names.split()}
 MODULES = sorted({rec.module.removeprefix("autograd_tape.ops.") for rec in RECORDS.values()})
 

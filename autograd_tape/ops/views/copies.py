@@ -3,13 +3,14 @@ view, whose kernel, gradient and batching rule are its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...errors import AutogradError, ShapeMismatchError
+from ...dims import wrap_dim
+from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.meta import meta_array
 from ...functions.out import EXPECTED
 from ...record import Record, get_record, op
@@ -107,7 +108,28 @@ class alias_copy:
     def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
-@op("narrow_copy(Tensor input, int dim, Any start, int length) -> Tensor")
+def _range(shape: Sequence[int], dim: int, start: Any, length: int) -> tuple[slice, ...]:
+    """The index of `length` positions of a dimension from `start` on; torch's errors where they are not there."""
+    if not len(shape):
+        raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= len(shape):
+        raise AutogradError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message "
+                            "be improved?  If so, please report an enhancement request to PyTorch.)")
+    d, first = wrap_dim(dim, len(shape)), int(start)
+    n = shape[d]
+    if not -n <= first <= n:
+        raise IndexRangeError(f"start out of range (expected to be in range of [{-n}, {n}], but got {first})")
+    first += n if first < 0 else 0
+    if length < 0 or first + length > n:
+        raise AutogradError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
+    return (*(slice(None),) * d, slice(first, first + length))
+
+
+def _narrow_copy(input: np.ndarray, dim: int, start: Any, length: int) -> np.ndarray:
+    return _in_rows(input[_range(input.shape, dim, start, length)])
+
+
+@op("narrow_copy(Tensor input, int dim, Any start, int length) -> Tensor", quiet="all")
 class narrow_copy:
     """`narrow` in memory of its own.
 
@@ -116,16 +138,17 @@ class narrow_copy:
     """
 
     out_dtype = EXPECTED
+    sharding = "along dim"
+    numpy = _narrow_copy
+    compose = on_host(_narrow_copy)
+    def meta(input, dim, start, length): return _without_data(input[_range(input.shape, dim, start, length)])
 
-    def function(F, input, dim, start, length):
-        if dim >= input.ndim > 0:
-            raise AutogradError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
-                                "message be improved?  If so, please report an enhancement request to PyTorch.)")
-        if length < 0 and input.ndim:
-            raise AutogradError(f"start ({int(start)}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
-        return F.alias_copy(F.narrow(input, dim, start, length))
+    def vjp(F, grad, input_shape, dim, start, length):
+        return F.basic_index_backward(grad, input_shape, _range(input_shape, dim, start, length))
+    jvp = "linear"
 
     def samples(rng): yield rng.standard_normal((2, 5)), -1, 1, 3
+    def errors(rng): yield (np.ones((3, 4)), 0, 2, 3), RuntimeError, "start (2) + length (3) exceeds dimension size (3)."
 
 
 @op("as_strided_copy(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", method=False)
