@@ -26,7 +26,7 @@ LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_copy as_strided_scatter 
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
-LOOPS = {"ctc_loss", "embedding_renorm", "histogram", "histogramdd"}
+LOOPS = {"ctc_loss", "embedding_renorm", "histogram", "histogramdd", "istft"}
 """Operations that vmap carries out example by example, as torch does."""
 NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
 """Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""
