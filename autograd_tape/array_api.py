@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import sys
 from collections import namedtuple
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .annotations import Fn, Keywords
 from .dtypes import CPU, INTEGER, Device, DType
 from .frontend import F
 from .numpy._tables import FUNCTIONS, cast, find, tensor
@@ -58,21 +60,21 @@ _LINALG = ("cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "m
 _FFT = ("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft", "fftshift", "ifftshift")
 
 
-def _needs_tensors(name: str, args: Any) -> None:
+def _needs_tensors(name: str, args: Sequence[TensorRef]) -> None:
     if not any_(args):
         raise TypeError(f"{name} takes tensors, not {', '.join([type(a).__name__ for a in args]) or 'nothing'}; make them with asarray")
 
 
-def any_(args: Any) -> Any:
+def any_(args: Sequence[TensorRef]) -> list[TensorRef]:
     """Whether there is a tensor among arguments, or in a list among them."""
     return [a for a in args if isinstance(a, TensorRef) or isinstance(a, (list, tuple)) and any_(a)]
 
 
-def _elementwise(name: str, theirs: str) -> Any:
+def _elementwise(name: str, theirs: str) -> Fn:
     ufunc = getattr(np, theirs)
     rounds = name in ("ceil", "floor", "trunc")
 
-    def function(*args: Any) -> Any:
+    def function(*args: Any) -> TensorRef:
         _needs_tensors(name, args)
         first = next(a for a in args if isinstance(a, TensorRef))
         if rounds and first._k.dtype.category <= INTEGER:
@@ -83,10 +85,10 @@ def _elementwise(name: str, theirs: str) -> Any:
     return function
 
 
-def _same(name: str, theirs: str) -> Any:
+def _same(name: str, theirs: str) -> Fn:
     ours = FUNCTIONS[find(theirs)]
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: Any) -> object:
         _needs_tensors(name, args)
         device = kwargs.pop("device", None)
         if kwargs.get("dtype") is not None:
@@ -103,7 +105,7 @@ globals().update({name: _elementwise(name, theirs) for name, theirs in ELEMENTWI
 globals().update({name: _same(name, theirs) for name, theirs in SAME.items()})
 
 
-def _n(name: str) -> Any:
+def _n(name: str) -> Fn:
     """One of the functions that stand for NumPy's."""
     return FUNCTIONS[find(name)]
 
@@ -116,12 +118,12 @@ def _check_device(device: Any) -> None:
         raise ValueError(f"tensors are made on the device 'cpu' here, not on {device!r}")
 
 
-def _made(array: np.ndarray, dtype: Any, device: Any) -> TensorRef:
+def _made(array: np.ndarray, dtype: DType | None, device: str | None) -> TensorRef:
     _check_device(device)
     return TensorRef.of(array, dtype)
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> TensorRef:
+def asarray(obj: np.ndarray, /, *, dtype: Any = None, device: object = None, copy: object = None) -> TensorRef:
     """A tensor of an array, a number or nested lists; a tensor itself, unless a copy is asked for."""
     _check_device(device)
     if isinstance(obj, TensorRef):
@@ -132,8 +134,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     return tensor(obj, None if dtype is None else as_dtype(dtype).np)
 
 
-def _filled(name: str) -> Any:
-    def fill(shape: Any, *, dtype: Any = None, device: Any = None) -> TensorRef:
+def _filled(name: str) -> Fn:
+    def fill(shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None) -> TensorRef:
         return _made(getattr(np, name)(shape), float64 if dtype is None else dtype, device)
 
     fill.__name__, fill.__doc__ = name, f"`numpy.{name}`, a tensor."
@@ -143,12 +145,12 @@ def _filled(name: str) -> Any:
 zeros, ones, empty = [_filled(name) for name in ("zeros", "ones", "empty")]
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> TensorRef:
+def full(shape: tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None) -> TensorRef:
     """A tensor of one value."""
     return _made(np.full(shape, fill_value), dtype, device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> TensorRef:
+def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Any = None) -> TensorRef:
     """The numbers from `start`, or 0, to below `stop`."""
     return _made(np.arange(start, stop, step) if stop is not None else np.arange(0, start, step), dtype, device)
 
@@ -163,12 +165,12 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     return _made(np.eye(n_rows, n_cols, k), float64 if dtype is None else dtype, device)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[TensorRef, ...]:
+def meshgrid(*arrays: TensorRef, indexing: str = "xy") -> tuple[TensorRef, ...]:
     """Coordinates of the points of a grid."""
     return tuple(F.meshgrid(list(arrays), indexing=indexing))
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> TensorRef:
+def from_dlpack(x: Any, /, *, device: object = None, copy: object = None) -> TensorRef:
     """A tensor of what another library's array holds; shares its memory unless a copy is asked for."""
     _check_device(device)
     array = np.from_dlpack(x)
@@ -198,7 +200,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
     return as_dtype(dtype) is as_dtype(kind)
 
 
-def _np_of(x: Any) -> Any:
+def _np_of(x: TensorRef | DType) -> np.dtype:
     return x._k.np if isinstance(x, TensorRef) else x.np if isinstance(x, DType) else x
 
 
@@ -220,14 +222,14 @@ _FInfo = namedtuple("_FInfo", "bits eps max min smallest_normal dtype")
 _IInfo = namedtuple("_IInfo", "bits max min dtype")
 
 
-def finfo(type: Any, /) -> Any:
+def finfo(type: DType, /) -> _FInfo:
     """The limits of a floating-point dtype."""
     dtype = type.dtype if isinstance(type, TensorRef) else as_dtype(type)
     found = np.finfo(dtype.np)
     return _FInfo(found.bits, float(found.eps), float(found.max), float(found.min), float(found.smallest_normal), dtype.to_real())
 
 
-def iinfo(type: Any, /) -> Any:
+def iinfo(type: DType, /) -> _IInfo:
     """The limits of an integer dtype."""
     dtype = type.dtype if isinstance(type, TensorRef) else as_dtype(type)
     found = np.iinfo(dtype.np)
@@ -258,7 +260,7 @@ def var(x: TensorRef, /, *, axis: Any = None, correction: float = 0.0, keepdims:
     return _n("var")(x, axis, ddof=correction, keepdims=keepdims)
 
 
-def _cumulative(name: str, start: int) -> Any:
+def _cumulative(name: str, start: int) -> Fn:
     def cumulative(x: TensorRef, /, *, axis: int | None = None, dtype: Any = None, include_initial: Any = False) -> TensorRef:
         if axis is None:
             if x.ndim != 1:
@@ -313,18 +315,18 @@ _UniqueCounts = namedtuple("_UniqueCounts", "values counts")
 _UniqueInverse = namedtuple("_UniqueInverse", "values inverse_indices")
 
 
-def unique_all(x: TensorRef, /) -> Any:
+def unique_all(x: TensorRef, /) -> _Unique:
     """The different elements, where each is first, which of them each element is, and how often they come."""
     values, first, inverse, counts = _n("unique")(x, True, True, True, equal_nan=False)
     return _Unique(values, first, F.reshape(inverse, tuple(x.shape)), counts)
 
 
-def unique_counts(x: TensorRef, /) -> Any:
+def unique_counts(x: TensorRef, /) -> _UniqueCounts:
     """The different elements, and how often they come."""
     return _UniqueCounts(*_n("unique")(x, return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: TensorRef, /) -> Any:
+def unique_inverse(x: TensorRef, /) -> _UniqueInverse:
     """The different elements, and which of them each element is."""
     values, inverse = _n("unique")(x, return_inverse=True, equal_nan=False)
     return _UniqueInverse(values, F.reshape(inverse, tuple(x.shape)))
@@ -338,7 +340,7 @@ def unique_values(x: TensorRef, /) -> TensorRef:
 # -- extensions ---------------------------------------------------------------------------------------------------------------------
 
 
-def _vector_norm(x: TensorRef, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> TensorRef:
+def _vector_norm(x: TensorRef, /, *, axis: tuple[int, ...] | int | None = None, keepdims: Any = False, ord: Any = 2) -> TensorRef:
     x = tensor(x)
     axes = None if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     return F.linalg_vector_norm(x, ord, axes, keepdims)
@@ -356,17 +358,17 @@ def _trace(x: TensorRef, /, *, offset: int = 0, dtype: Any = None) -> TensorRef:
     return _n("sum")(_diagonal(x, offset=offset), -1, None if dtype is None else as_dtype(dtype).np)
 
 
-def _pinv(x: TensorRef, /, *, rtol: Any = None) -> TensorRef:
+def _pinv(x: TensorRef, /, *, rtol: object = None) -> TensorRef:
     return F.linalg_pinv(x, rtol=float(max_(x.shape[-2:]) * np.finfo(x._k.np).eps) if rtol is None else rtol)
 
 
-def _rank(x: TensorRef, /, *, rtol: Any = None) -> TensorRef:
+def _rank(x: TensorRef, /, *, rtol: object = None) -> TensorRef:
     tol = max_(x.shape[-2:]) * np.finfo(x._k.np).eps if rtol is None else rtol
     values = np.linalg.svd(x._data, compute_uv=False)
     return TensorRef.of((values > tol * values.max(-1, keepdims=True)).sum(-1))
 
 
-def max_(sizes: Any) -> int:
+def max_(sizes: Sequence[int]) -> int:
     """The largest of some sizes."""
     return sorted(sizes)[-1]
 
@@ -389,7 +391,7 @@ linalg = SimpleNamespace(
 """The standard's extension `linalg`."""
 
 
-def _frequencies(name: str) -> Any:
+def _frequencies(name: str) -> Fn:
     def frequencies(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> TensorRef:
         return _made(getattr(np.fft, name)(n, d), dtype, device)
 
@@ -404,7 +406,7 @@ fft = SimpleNamespace(**{name: _same(f"fft.{name}", f"fft.{name}") for name in _
 class _Info:
     """What the standard lets programs ask of a library."""
 
-    def capabilities(self) -> dict[str, Any]:
+    def capabilities(self) -> Keywords:
         """Whether results' shapes may depend on values."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
@@ -416,11 +418,11 @@ class _Info:
         """Where tensors can be made."""
         return [CPU]
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
+    def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
         """The dtypes of numbers of which nothing is said."""
         return {"real floating": float64, "complex floating": complex128, "integral": int64, "indexing": int64}
 
-    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
+    def dtypes(self, *, device: object = None, kind: str | None = None) -> dict[str, DType]:
         """The standard's dtypes, of a kind or all."""
         names = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128").split()
         return {n: DType.by_name[n] for n in names if kind is None or isdtype(DType.by_name[n], kind)}
@@ -430,7 +432,7 @@ def __array_namespace_info__() -> _Info:
     return _Info()
 
 
-def array_namespace(self: TensorRef, *, api_version: str | None = None) -> Any:
+def array_namespace(self: TensorRef, *, api_version: str | None = None) -> ModuleType:
     """The functions of the array API standard for tensors.
 
     Raises:

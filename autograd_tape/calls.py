@@ -206,7 +206,7 @@ class Call:
         return (self.door.rec.public or self.door.rec.name) + ("_" if self.inplace else "")
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Fn:
         """The public function that was called."""
         return self.door.public(self.inplace)
 
@@ -283,11 +283,11 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[Arguments, Keywo
     lines, cells = spelling(params)
     head = [f"{', '.join([p.name for p in params])}, = _args"] if params else []
     text = "def spell(_args):\n" + "".join([f"    {line}\n" for line in [*head, *lines, "return _given, _named"]])
-    spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = execute(text, "spell", "<spell>", cells)
+    spell: Callable[..., tuple[Arguments, Keywords]] = execute(text, "spell", "<spell>", cells)
     return spell
 
 
-def spelling(params: Sequence[Parameter], written: Callable[[str], str] = str) -> tuple[list[str], dict[str, Any]]:
+def spelling(params: Sequence[Parameter], written: Callable[[str], str] = str) -> tuple[list[str], Keywords]:
     """(statements that set `_given` and `_named` to the arguments by position and by keyword, without defaults at the end, what they call
     by name). `written` is how an argument is written there."""
     changed = "{0} is not _default_{0} and not _same({0}, _default_{0})"
@@ -302,7 +302,7 @@ def spelling(params: Sequence[Parameter], written: Callable[[str], str] = str) -
     return [*lines, f"_given = {choice}({''.join(given)})"], {"_same": same} | source_of(params)[2]
 
 
-def ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+def ask(door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
     """What those who are asked make of a call, from number `at` on; NotImplemented where they all let it pass."""
     for interceptor in asked[at:] if at else asked:
         at += 1
@@ -361,16 +361,16 @@ class Door:
         except AutogradError as error:
             raise self.frontend.error(error) from None
 
-    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def passed(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """A call that is not noted."""
         result = ask(self, args, out, inplace, self.hear(), 0)
         return self.carry_out(args, out, inplace) if result is NotImplemented else result
 
-    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def noted(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The result of a call that tapes alone listen to, which is noted for them; HERE where it must go through the door."""
         return HERE
 
-    def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def spelled(self, args: tuple[object, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
         self.spelled = spell = speller(self.params)  # type: ignore[method-assign]  # from now on, without another frame around it
         return spell(args)
@@ -390,7 +390,7 @@ class Door:
         """Whether the operation, not its variant in place, writes to its first argument."""
         return self.rec.name.endswith("_") or bool(self.rec.field("writes"))
 
-    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def carry_out(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The operation itself."""
         raise NotImplementedError
 
@@ -402,11 +402,11 @@ class Door:
         """The operation itself, on no quiet path at all."""
         return self.rest(args, out, inplace)
 
-    def sized_by(self, args: Sequence[Any]) -> bool:
+    def sized_by(self, args: Sequence[object]) -> bool:
         """Whether values decide the shape of what a call with these arguments returns, and nothing that it calls says so."""
         return False
 
-    def redirect(self, args: tuple[Any, ...]) -> Any:
+    def redirect(self, args: tuple[TensorRef | int, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
 
     def public(self, inplace: bool) -> Fn:

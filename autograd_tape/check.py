@@ -226,7 +226,7 @@ def _as_function(module: Any) -> tuple[Fn, Keywords]:
               for name, parameter in part._parameters.items() if parameter is not None}
     parameters = {path: table[name] for path, (table, name) in owners.items()}
 
-    def function(given: Keywords, *args: object, **kwargs: object) -> Any:
+    def function(given: Keywords, *args: object, **kwargs: object) -> object:
         try:
             for path, (table, name) in owners.items():
                 table[name] = given[path]
@@ -330,7 +330,7 @@ def _analytical(outputs: Sequence[TensorRef], refs: Sequence[TensorRef], cotange
     return [None if engine.captured.get(x) is None else np.asarray(engine.captured[x]) for x in refs]
 
 
-def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
+def _check(fn: Fn, values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
            rtol: float, seed: int) -> tuple[list[Row], list[list[np.ndarray]]]:
     """(a row for each output and input, the Jacobians by central differences as `_numerical` gives them)"""
     refs, outputs = _call(fn, values, where, True)
@@ -457,7 +457,7 @@ def _of_inputs(fn: Fn, values: Sequence[np.ndarray], where: Sequence[int]) -> Ca
     return function
 
 
-def _forward(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend,
+def _forward(fn: Fn, values: list[np.ndarray], where: Sequence[int], names: Sequence[str], front: Frontend,
              numerical: Sequence[Sequence[np.ndarray]], atol: float, rtol: float) -> list[Row]:
     """Forward mode against central differences: a column of the Jacobian for each tangent."""
     _, outputs = _call(fn, values, where, False)

@@ -50,7 +50,7 @@ def only_on_tensors(cls: type) -> None:
 
 _tasks = itertools.count()
 
-observers: list[Callable[..., Any]] = []
+observers: list[Fn] = []
 """Who looks at each entry's computation: called with (entry, cotangent, a function that computes the gradients), the last one outermost."""
 
 
@@ -65,11 +65,11 @@ def _around(outer: Any, inner: Any) -> Any:
     return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
 
 
-def on_tensors(entry: TapeEntry, grad: Any) -> list[Any]:
+def on_tensors(entry: TapeEntry, grad: object) -> list[Any]:
     """The gradients of an entry's inputs, buffers, by the formulas that work on tensors."""
     F = entry.front_end
 
-    def wrapped(g: Any) -> Any:
+    def wrapped(g: object) -> object:
         return g if g is None or isinstance(g, TensorRef) else F.wrap(g if g.__class__ in BUFFERS else np.asarray(g))
 
     grads = entry.recorded([wrapped(g) for g in grad] if isinstance(grad, list) else wrapped(grad), F)
@@ -179,7 +179,7 @@ class _Pass:
         else:
             self._add(slot, g, 1, 2)
 
-    def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
+    def _add(self, slot: list[Any], g: np.ndarray, at: int, owned: int) -> None:
         """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
         have = slot[at]
         if have is None:
@@ -232,14 +232,14 @@ class Engine(_Pass):
     """
 
     wrap: Callable[[Any], Any] | None = None
-    observe: Callable[..., Any] | None = None
+    observe: Fn | None = None
     capture: dict[Any, None] | None = None
     captured: dict[Any, Any] = _NOTHING
     wanted: dict[Any, list[Any]] = _NOTHING   # captured entry -> its keys in `capture`
     needed: set[Any] | None = None
     entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
     runs_captured: bool = False               # whether captured entries are carried out although nothing behind them is asked for
-    _reached: set[Any] | None = None
+    _reached: set[object] | None = None
 
     def __init__(self, F: Functions, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,

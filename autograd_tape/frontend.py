@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .annotations import Fn
+from .annotations import Fn, Keywords
 from . import views
 from .calls import passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
@@ -34,6 +34,8 @@ from .views import unwatched_view
 if TYPE_CHECKING:
     from .dtypes import DType
     from .tensor import _Leaf
+    from .executors.base import Executor
+    from .functions.general import General
 
 
 class Frontend:
@@ -81,7 +83,7 @@ class Frontend:
         self.__dict__[name] = function
         return function
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str) -> Fn:
         """The function of an operation, or of its in-place variant, by name or alias."""
         found = self.functions.get(name)
         if found is None:
@@ -120,7 +122,7 @@ class Frontend:
                                            make(self, self.below_namespace, general.rest))
         return found
 
-    def half(self, general: Any) -> Fn:
+    def half(self, general: General) -> Fn:
         """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
         `general.whole` where that ends."""
         key = general.rec.name, "half"
@@ -129,7 +131,7 @@ class Frontend:
             found = self.entrances[key] = compile_function(general.rec, self, half=True, below=general.whole)
         return found
 
-    def method(self, name: str) -> Callable[..., Any]:
+    def method(self, name: str) -> Fn:
         """The function as a method: `varargs` records also take their list as several arguments."""
         found = self.methods.get(name)
         if found is None:
@@ -156,7 +158,7 @@ class Frontend:
             self.methods[name] = found
         return found
 
-    def operator(self, attribute: str, name: str) -> Callable[..., Any]:
+    def operator(self, attribute: str, name: str) -> Fn:
         """The function as the operator `attribute`, `__add__`."""
         rec = get_record(name if name in RECORDS else name[:-1])
         if rec.field("function") or rec.field("make") or len(rec.tensor_params) < 2:
@@ -255,16 +257,16 @@ class Frontend:
         """What is raised for a failure."""
         return error
 
-    def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
+    def in_layout(self, name: str, shape: tuple[int, ...], dtype: object, layout: object, device: object, requires_grad: bool) -> Any:
         """What the factory `name` makes in another layout than the usual one."""
         raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
                             remedy="leave layout out")
 
-    def made_like(self, model: Any, result: Any) -> Any:
+    def made_like(self, model: TensorRef, result: TensorRef) -> TensorRef:
         """A tensor made after the model of another, as the kind of tensor that one is."""
         return result
 
-    def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
+    def place(self, rec: Record, tensors: Sequence[TensorRef], values: Keywords) -> tuple[Device, Executor]:
         """The device and executor of an operation on `tensors`."""
         device: Device | None = None
         chosen = rec.field("place")
@@ -424,7 +426,7 @@ def _spread(function: Fn, rec: Record) -> Fn:
     """A method that takes its list parameter as one argument or as several."""
     name = rec.varargs
 
-    def method(self: TensorRef, *sizes: object, **kwargs: object) -> Any:
+    def method(self: TensorRef, *sizes: object, **kwargs: object) -> TensorRef:
         if len(sizes) == 1 and sizes[0].__class__ is not int:
             return function(self, *sizes, **kwargs)
         if not sizes and name in kwargs:
@@ -442,7 +444,7 @@ def _or_numpys(function: Fn, name: str, rec: Record) -> Fn:
     least = len([p for p in rec.params[1:] if p.default is None and p.name != rec.varargs])
     most = None if rec.varargs else len([p for p in rec.params[1:] if not p.keyword_only])
 
-    def method(self: TensorRef, *args: object, **kwargs: object) -> Any:
+    def method(self: TensorRef, *args: object, **kwargs: object) -> TensorRef:
         if kwargs.keys() <= words and len(args) + len(kwargs) >= least and (most is None or len(args) <= most):
             return function(self, *args, **kwargs)
         return above.numpys(name, self, args, kwargs)
@@ -454,7 +456,7 @@ def _or_numpys(function: Fn, name: str, rec: Record) -> Fn:
 
 def _as_function(callable_: Callable[..., Any]) -> Fn:
     """A plain function, which binds as a method, over any callable."""
-    def method(*args: object, **kwargs: object) -> Any:
+    def method(*args: object, **kwargs: object) -> object:
         return callable_(*args, **kwargs)
 
     method.__doc__ = callable_.__doc__
@@ -498,7 +500,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     `__getattr__` would do the same more simply, but makes the interpreter give up its fast attribute access for the class.)
     """
     def stub(attribute: str, name: str, get: Fn = lambda attribute, name: frontend.method(name)) -> Fn:
-        def method(*args: object, **kwargs: object) -> Any:
+        def method(*args: object, **kwargs: object) -> object:
             function = get(attribute, name)
             setattr(tensor_class, attribute, function)
             return function(*args, **kwargs)
@@ -513,7 +515,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
             setattr(tensor_class, attribute, stub(attribute, name, frontend.operator))
 
     def reflected(attribute: str, name: str) -> Fn:
-        def method(self: TensorRef, other: float | TensorRef) -> Any:
+        def method(self: TensorRef, other: float | TensorRef) -> TensorRef:
             try:
                 return frontend.function(name)(other, self)
             except TypeError:

@@ -96,7 +96,7 @@ class Node:
     scope: tuple[str, ...] = ()
     saved: int | None = None
     times: tuple[float | None, float | None] = (None, None)
-    moved: tuple[tuple[str, Any], ...] = ()
+    moved: tuple[tuple[str, object], ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -466,7 +466,7 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
-def _slots(arguments: Any) -> set[int]:
+def _slots(arguments: object) -> set[int]:
     """The inputs that stand in arguments."""
     if isinstance(arguments, Slot):
         return {arguments.index}
@@ -484,7 +484,7 @@ def spelled(arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [*[("", x) for x in arguments.get("*", ())], *[(f"{name}=", x) for name, x in arguments.items() if name != "*"]]
 
 
-def argument_text(value: Any, names: Sequence[str] = ()) -> str:
+def argument_text(value: object, names: Sequence[str] = ()) -> str:
     if isinstance(value, Slot):
         return names[value.index]
     if isinstance(value, (tuple, list)) and _slots(value):
@@ -502,7 +502,7 @@ def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _encode(value: Any, where: str = "a value") -> Any:
+def _encode(value: object, where: str = "a value") -> Any:
     if value is None or isinstance(value, (bool, int, str)) or isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, float):

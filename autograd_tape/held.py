@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from .annotations import Keywords
+from .annotations import Fn, Keywords
 from .calls import Call, Door, Interceptor
 from .dtypes import DType, Device
 from .errors import AutogradError
@@ -176,7 +176,7 @@ class Given:
 
     __slots__ = ("arguments", "inputs", "ids", "written")
 
-    def __init__(self, notes: Notes, out: Any = None) -> None:
+    def __init__(self, notes: Notes, out: object = None) -> None:
         door, args = notes[notes.at][:2]
         given, named = door.spelled(args)
         self.arguments, self.inputs = take_apart(door.rec, given, named if out is None else named | {"out": out}, door.spreads)
@@ -240,7 +240,7 @@ def settle() -> None:
             tape.held  # noqa: B018  # which takes them in
 
 
-def hold(door: Door, args: tuple[Any, ...], function: Callable[..., Any], given: Sequence[Any], out: Any = None, inplace: bool = False
+def hold(door: Door, args: tuple[object, ...], function: Fn, given: Sequence[object], out: object = None, inplace: bool = False
          ) -> Any:
     """`function(*given)`, which carries out the call of an operation with `args`, held by the tapes that record as a whole: what it calls
     in turn is part of it.
@@ -264,8 +264,8 @@ def hold(door: Door, args: tuple[Any, ...], function: Callable[..., Any], given:
         noting.calls = notes
 
 
-def held_in(notes: Notes, door: Door, args: tuple[Any, ...], function: Callable[..., Any], given: Sequence[Any], at_once: bool = False,
-            out: Any = None, inplace: bool = False) -> Any:
+def held_in(notes: Notes, door: Door, args: tuple[object, ...], function: Fn, given: Sequence[object], at_once: bool = False,
+            out: object = None, inplace: bool = False) -> Any:
     """The same for the tapes that `notes` are for, none of whose calls runs; as a note where it need not be held `at_once`, nor writes."""
     args = as_it_is(args)
     notes.at = len(notes)
@@ -337,7 +337,7 @@ class _Holding(Interceptor):
     def concerns(self, door: Door) -> bool:
         return door.irregular
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
+    def idle(self, args: tuple[object, ...]) -> bool:
         return within()
 
     def __call__(self, call: Call) -> Any:
@@ -364,7 +364,7 @@ def tensors_in(tree: object) -> list[TensorRef]:
     return found
 
 
-def take_apart(rec: Record, args: Sequence[Any], kwargs: dict[str, Any], positional: bool = False
+def take_apart(rec: Record, args: Sequence[object], kwargs: Keywords, positional: bool = False
                ) -> tuple[dict[str, Any], list[TensorRef]]:
     """A call's arguments as an `Operation` has them, and its tensors."""
     names = [p.name for p in rec.params]

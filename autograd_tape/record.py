@@ -638,9 +638,9 @@ def no_derivative(name: str) -> Fn:
     return vjp
 
 
-def no_formula(name: str) -> Callable[..., Any]:
+def no_formula(name: str) -> Fn:
     """The same where torch has a node that refuses, of the operation's own name."""
-    def vjp(F: Functions, grad: Values) -> Any:
+    def vjp(F: Functions, grad: Values) -> object:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     vjp.refuses = True  # type: ignore[attr-defined]

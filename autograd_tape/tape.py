@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from .annotations import Keywords
 from .dtypes import FLOATING
 from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError, UnknownEntryError, type_name
@@ -34,6 +35,7 @@ from .views import IN_CUSTOM_FUNCTION, mark
 if TYPE_CHECKING:
     from .graph import Graph
     from .show import Clock, Drawing, Summary
+    from .backward import Gradients
 
 __all__ = ["DefaultTape", "GradFn", "GradMode", "RecordingContext", "Tape", "TapeEntry", "TapeId", "aside", "clear_default_tape",
            "current_tape", "get_default_tape", "grad_mode", "no_grad", "set_default_tape", "set_grad_mode"]
@@ -350,7 +352,7 @@ class Tape:
     def held(self, held: Held) -> None:
         self._held = held
 
-    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+    def add(self, entry: TapeEntry, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...], arguments: Keywords,
             ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)) -> None:
         """Keeps an entry together with its tensors.
 
@@ -457,7 +459,8 @@ class Tape:
 
     # for people
 
-    def draw(self, file: Any = None, outputs: TensorRef | Sequence[TensorRef] | None = None, *, grads: Any = None) -> "Drawing":
+    def draw(self, file: Any = None, outputs: TensorRef | Sequence[TensorRef] | None = None, *,
+             grads: Gradients | None = None) -> "Drawing":
         """`to_graph(outputs)` as a picture; see `Graph.draw`."""
         return self.to_graph(outputs).draw(file, grads=grads)
 
@@ -494,7 +497,7 @@ class DefaultTape(Tape):
         """Whether this thread records."""
         return grad_mode() is GradMode.ENABLED
 
-    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+    def add(self, entry: TapeEntry, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...], arguments: Keywords,
             ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)) -> None:
         """Nothing to keep: the outputs hold the entry."""
         if isinstance(entry, ManualEntry):
@@ -549,7 +552,7 @@ class DefaultTape(Tape):
         return found
 
 
-def _checked(ref: Any, query: str) -> TensorRef:
+def _checked(ref: TensorRef, query: str) -> TensorRef:
     if not isinstance(ref, TensorRef):
         raise ArgumentError(f"{query}() takes a tensor", expected="TensorRef", found=type_name(ref),
                             remedy="pass the tensor, not its data or id")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Arguments, Fn, Keywords, Values
 from .backward import BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
 from .engine import cotangent_of, gradients, observers
@@ -78,7 +79,7 @@ class _Inside:
 # -- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _traced(x: Any, front: Frontend, copied: bool = False) -> TensorRef:
+def _traced(x: Values | float, front: Frontend, copied: bool = False) -> TensorRef:
     """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`, of its class. Arrays become tensors
     of `front`."""
     if isinstance(x, TensorRef):
@@ -106,11 +107,11 @@ def _not_floating(found: str) -> ArgumentError:
                          "its class a tree with register_tree")
 
 
-def _constant(x: Any, front: Frontend, copied: bool = False) -> Any:
+def _constant(x: Values | float, front: Frontend, copied: bool = False) -> Any:
     return front.over(x.copy("K") if copied else x) if isinstance(x, np.ndarray) else x
 
 
-def _function(fn: Any) -> Callable[..., Any]:
+def _function(fn: Fn) -> Fn:
     if not callable(fn):
         raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
                             remedy="pass the function itself")
@@ -138,7 +139,7 @@ class _Call:
     caller may change them before.
     """
 
-    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: int | Sequence[int],
+    def __init__(self, fn: Fn, args: Sequence[object], kwargs: Keywords, argnums: int | Sequence[int],
                  has_aux: bool = False, later: bool = False) -> None:
         _function(fn)
         self.name = getattr(fn, "__name__", None) or repr(fn)
@@ -179,7 +180,7 @@ class _Call:
                           found=f"{how} of a value that depends on what '{self.name}' is differentiated by",
                           remedy="compute with tensors; where the number is meant as a constant, read it under no_grad()")
 
-    def cotangents(self, given: Sequence[Any], *, create_graph: bool | None = None) -> list[Any]:
+    def cotangents(self, given: Sequence[Values | None], *, create_graph: bool | None = None) -> list[Any]:
         """The gradient of each input, zeros where nothing depends on it."""
         create_graph = self.create_graph if create_graph is None else create_graph
         found: list[Any] = [None] * len(self.inputs)
@@ -194,7 +195,7 @@ class _Call:
                               create_graph=create_graph, retain_graph=True, wrap=front_end.wrap)
         return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
 
-    def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
+    def _zeros(self, x: TensorRef, as_tensor: bool) -> Values:
         zeros = zeros_of(x)
         return x._front_end.over(zeros) if as_tensor or zeros.__class__ is not np.ndarray else zeros
 
@@ -213,7 +214,7 @@ class _Call:
             return data if self.as_arrays else front.over(data)
         return front.over(np.array(x, order="K"))
 
-    def pack(self, gradients: Sequence[Any]) -> Any:
+    def pack(self, gradients: Sequence[Values]) -> Any:
         """Gradients in the structure of the arguments named by argnums."""
         trees = rebuild(self.wanted, iter([self.give(g, x) for g, x in zip(gradients, self.inputs)]))
         return trees[0] if self.single else tuple(trees)
@@ -237,7 +238,7 @@ def _reaches(x: TensorRef, targets: Sequence[TensorRef]) -> bool:
 # -- the transforms ---------------------------------------------------------------------------------------------------
 
 
-def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(fn: Fn, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Fn:
     """A function that returns the value of `fn` and its gradients.
 
     Args:
@@ -258,7 +259,7 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has
     (array(53.), {'w': array([10., 20.]), 'b': array(1.)})
     """
 
-    def transformed(*args: Any, **kwargs: Any) -> Any:
+    def transformed(*args: object, **kwargs: object) -> object:
         made, gradients = _differentiated(fn, args, kwargs, argnums, has_aux)
         value = made.give(made.output)
         return ((value, tree_map(made.give, made.aux)), gradients) if has_aux else (value, gradients)
@@ -266,7 +267,7 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has
     return _named_after(fn, transformed)
 
 
-def _differentiated(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | Sequence[int], has_aux: bool
+def _differentiated(fn: Fn, args: tuple[object, ...], kwargs: Keywords, argnums: int | Sequence[int], has_aux: bool
                     ) -> tuple[_Call, Any]:
     """A call of a function of one element, and its gradients."""
     made = _Call(fn, args, kwargs, argnums, has_aux)
@@ -280,12 +281,12 @@ def _differentiated(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     return made, made.pack(made.cotangents([None]))
 
 
-def _named_after(fn: Callable[..., Any], transformed: Callable[..., Any]) -> Callable[..., Any]:
+def _named_after(fn: Fn, transformed: Fn) -> Fn:
     """A transformed function under the names of the original."""
     return functools.update_wrapper(transformed, _function(fn), ("__module__", "__name__", "__qualname__"), ())
 
 
-def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(fn: Fn, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradients of `fn`; with `has_aux`, (gradients, aux). See `value_and_grad`.
 
     >>> cube = lambda x: x * x * x
@@ -293,14 +294,14 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
     (array(12.), array(12.), array(6.))
     """
 
-    def transformed(*args: Any, **kwargs: Any) -> Any:
+    def transformed(*args: object, **kwargs: object) -> object:
         made, gradients = _differentiated(fn, args, kwargs, argnums, has_aux)
         return (gradients, tree_map(made.give, made.aux)) if has_aux else gradients
 
     return _named_after(fn, transformed)
 
 
-def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(fn: Fn, *primals: Any, has_aux: bool = False) -> Arguments:
     """The value of `fn`, and the function that carries cotangents of it back to the primals.
 
     Returns:
@@ -313,7 +314,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     """
     made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux, later=True)
 
-    def pullback(cotangents: Any) -> tuple[Any, ...]:
+    def pullback(cotangents: object) -> tuple[Values, ...]:
         given = leaves_like(made.output, cotangents, "The cotangents and the output")
         later = made.create_graph or bool(_running.get()) or any(isinstance(g, TensorRef) and g.requires_grad for g in given)
         found = made.cotangents(given, create_graph=later)
@@ -366,7 +367,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     return (*result, tree_map(made.give, made.aux)) if has_aux else result
 
 
-def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(fn: Fn, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Fn:
     """A function that returns the derivative of every output element with respect to every input element.
 
     Returns:
@@ -378,7 +379,7 @@ def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: 
            [0., 4.]])
     """
 
-    def transformed(*args: Any, **kwargs: Any) -> Any:
+    def transformed(*args: object, **kwargs: object) -> object:
         made = _Call(fn, args, kwargs, argnums, has_aux)
         blocks = [made.pack(_rows(made, nr)) for nr in range(len(made.outputs))]
         result = rebuild(made.output, iter(blocks))
@@ -420,7 +421,7 @@ class _Only(_Call):
         self.outputs = [o if i == nr else None for i, o in enumerate(made.outputs)]
 
 
-def hessian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(fn: Fn, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Fn:
     """A function that returns the second derivatives of a function of one element: the jacobian of its gradient.
 
     >>> hessian(lambda x: (x * x * x).sum())(np.array([1.0, 2.0]))
@@ -456,7 +457,7 @@ class Trace:
     [array([3., 4.]), array([10., 20.])]
     """
 
-    def __init__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, fn: Fn, /, *args: object, **kwargs: object) -> None:
         _function(fn)
         self.fn, self._tape = fn, Tape(retain_graph=True)
         self._behind = False  # whether the tape holds operations as they ran before
@@ -495,7 +496,7 @@ class Trace:
         # What draws random numbers must not run once more where somebody asks for the entries.
         self._plain = is_straight(first) and not self._initial and not self._draws
         self._again_at_once: Callable[[], None] | None = None
-        self._pull: Callable[..., list[Any] | None] | None = None
+        self._pull: Callable[..., Any] | None = None
         self._passes = 0
         return self._nodes
 
@@ -522,7 +523,7 @@ class Trace:
                                     remedy="compute with the operations of autograd_tape.F, or return it from another function")
 
     @staticmethod
-    def _mark(x: Any, front: Frontend) -> Any:
+    def _mark(x: Values | float, front: Frontend) -> Any:
         """A tensor of the trace's own for an argument: a copy, since the caller may change theirs before it is computed anew."""
         if not isinstance(x, (TensorRef, np.ndarray, np.generic, float)):
             return x
@@ -585,7 +586,7 @@ class Trace:
         self._behind = False
         self._tape, self._nodes = tape, [operation.entry for operation in tape.held.operations]
 
-    def _pulled_back(self, outputs: list[TensorRef], cotangents: list[Any], inputs: list[TensorRef]) -> list[Any] | None:
+    def _pulled_back(self, outputs: list[TensorRef], cotangents: list[np.ndarray | None], inputs: list[TensorRef]) -> list[Any] | None:
         """The gradients of the inputs by a straight function, which is made where they are asked for the second time; None where that does
         not do, or somebody looks at what passes do."""
         if WATCHED or observers:
@@ -607,13 +608,13 @@ class Trace:
             self._pull = None
         return found
 
-    def _given(self, x: Any) -> Any:
+    def _given(self, x: TensorRef) -> Values:
         if not isinstance(x, TensorRef):
             return x
         data = array_of(x).copy()
         return data if self.as_arrays else self.front.wrap(data)
 
-    def _new_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[TensorRef, np.ndarray]]:
+    def _new_inputs(self, args: tuple[np.ndarray, ...], kwargs: Keywords) -> list[tuple[TensorRef, np.ndarray]]:
         """The inputs that are to change, and what they are to hold."""
         what = "The original and the new arguments"
         pairs = list(zip(leaves(self.args), leaves_like(self.args, args, what))) if args else []
@@ -663,7 +664,7 @@ class Trace:
         return [output]
 
 
-def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
+def trace(fn: Fn, *args: object, **kwargs: object) -> Trace:
     """Calls `fn` and keeps what it did; see `Trace`."""
     return Trace(fn, *args, **kwargs)
 
@@ -688,7 +689,7 @@ def _is_traced(x: TensorRef) -> bool:
 TensorRef.traced = property(_is_traced)  # type: ignore[attr-defined]
 
 
-def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: bool = False) -> Gradients:
+def backward_on_trace(trace: Trace, cotangents: np.ndarray | None = None, *, create_graph: bool = False) -> Gradients:
     """Carries cotangents of a trace's outputs back to its inputs.
 
     Args:

@@ -7,10 +7,13 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .annotations import Fn
+from .annotations import Fn, Values
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from .return_types import _lu_with_info
+    from .tensor import TensorRef
     pass
 
 _registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
@@ -165,7 +168,8 @@ def _plain(items: Any) -> bool:
     return _leaves.issuperset(kinds := list(map(type, items))) and type(None) not in kinds
 
 
-def leaves_like(tree: Any, other: Any, what: str = "Trees") -> list[Any]:
+def leaves_like(tree: Sequence[Values] | TensorRef | _lu_with_info, other: tuple[Values, ...] | np.ndarray | _lu_with_info,
+                what: str = "Trees") -> list[Any]:
     """The leaves of `other` in the order of those of `tree`; dicts are the same where they have the same keys.
 
     Raises:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..annotations import Arguments, Fn, Keywords
 from .. import modes
 from ..calls import HERE, TO_REGULAR, Door, Parameter
 from ..codegen import execute
@@ -36,16 +37,19 @@ from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from .refusals import grad_refusal, on_meta, wants_grad
 
+if TYPE_CHECKING:
+    from ..frontend import Frontend
+
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
 _ENABLED = GradMode.ENABLED  # whose class takes its time to look it up
 
 
-def _never(*args: Any) -> bool:
+def _never(*args: object) -> bool:
     return False
 
 
-def _kept(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _kept(args: tuple[object, ...]) -> Arguments:
     """Arguments of a regular operation as they are now: its lists, of tensors or numbers, may change."""
     return tuple([a[:] if a.__class__ is list else a for a in args])
 
@@ -57,7 +61,7 @@ def shape_of(x: Any) -> Any:
     return x._data.shape if isinstance(x, TensorRef) else None if x is None else np.shape(x)
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> bool:
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool)
     if isinstance(value, TensorRef):
@@ -109,7 +113,7 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
     raise refusal(name, p, position, value)
 
 
-def refusal(name: str, p: Param, position: int, value: Any) -> ArgumentError:
+def refusal(name: str, p: Param, position: int, value: str | TensorRef | float) -> ArgumentError:
     """torch's error for an argument of another type."""
     want = p.type
     wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
@@ -125,7 +129,7 @@ _UNTYPED = frozenset(["size_average", "reduce", "return_indices", "_stacklevel",
 """What torch's functions written in Python take as it comes."""
 
 
-def fits(p: Param, value: Any) -> bool:
+def fits(p: Param, value: object) -> bool:
     """Whether parameter `p` of an irregular operation takes values of this type; whatever it does not say for certain, it does.
 
     >>> fits(Param("keepdim", "bool", "False"), None), fits(Param("dim", "int?"), None), fits(Param("dim", "int"), (0, 1))
@@ -149,7 +153,7 @@ def fits(p: Param, value: Any) -> bool:
     return base != "str" or isinstance(value, str)
 
 
-def check_fit(rec: Record, values: dict[str, Any], optional: frozenset[str]) -> None:
+def check_fit(rec: Record, values: Keywords, optional: frozenset[str]) -> None:
     """Raises torch's error for the first argument of an irregular operation whose type does not fit the schema. Those that are `optional`
     may be None."""
     free = rec.field("several_types") or ()
@@ -220,11 +224,11 @@ class General(Door):
         refuses_grad: the record's field.
     """
 
-    def __init__(self, rec: Record, frontend: Any, method: bool = False) -> None:
+    def __init__(self, rec: Record, frontend: Frontend, method: bool = False) -> None:
         super().__init__(rec, frontend)
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
-        self._makers: list[Callable[..., Any] | None] = [None, None]  # of entries, and those of the variant in place
+        self._makers: list[Fn | None] = [None, None]  # of entries, and those of the variant in place
         self.shown: list[Any] = [None, None]
         self._half: Any = None  # the entrance for half precision
         self._read: Reader | None = None
@@ -246,7 +250,7 @@ class General(Door):
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
         self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
 
-    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def noted(self, args: Arguments, out: object, inplace: bool) -> Any:
         """As doors do it."""
         if TO_REGULAR or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
                 or "asyncio" in _modules and in_loop():
@@ -261,7 +265,7 @@ class General(Door):
         note[3] = result._node or next_id() if self._single else [o._node or next_id() for o in result]
         return result
 
-    def _entrance(self, inplace: bool) -> Any:
+    def _entrance(self, inplace: bool) -> Fn:
         below = self._below[inplace] = self.frontend.below(self, inplace)
         return below
 
@@ -269,7 +273,7 @@ class General(Door):
         half = self._half = self.frontend.half(self)
         return half
 
-    def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def deprecated(self, given: tuple[object, ...], named: tuple[object, ...], out: object, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
         name = self.rec.name + "_" * inplace
         try:
@@ -279,7 +283,7 @@ class General(Door):
         warn_deprecated(self.rec, name, signature, self.method)
         return self(args, out, inplace)
 
-    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def carry_out(self, args: Arguments, out: object, inplace: bool) -> Any:
         """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
         if out is None and modes.watched:
             below = self._below[inplace] or self._entrance(inplace)
@@ -290,16 +294,16 @@ class General(Door):
                 return hold(self, args, below, args, None, True)
         return self.rest(args, out, inplace)
 
-    def coerced(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def coerced(self, args: Sequence[object]) -> Arguments:
         """Arguments as the front end takes them: arrays as tensors."""
         return tuple([self.frontend.coerce(p, v) for p, v in zip(self.rec.params, args)])
 
-    def sized_by(self, args: Sequence[Any]) -> bool:
+    def sized_by(self, args: Sequence[object]) -> bool:
         """Whether values decide the shape of what a call with these arguments returns, and nothing that it calls says so."""
         rec = self.rec
         return rec.field("meta") is data_dependent or bool((rec.field("sized_by_values") or _never)(*args))
 
-    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+    def rest(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The operation on the quiet path for half precision, or else on the general path."""
         if self._half_at >= 0 and out is None and not inplace and (
                 not recordings or (notes := noting.calls) and notes[-1][2] is UNDONE):  # a noted call
@@ -310,7 +314,7 @@ class General(Door):
                 return (self._half or self._half_entrance())(*args)
         return self.whole(args, out, inplace)
 
-    def whole(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+    def whole(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The operation on the general path."""
         if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
             notes.pop()  # what is not quiet is held as a whole
@@ -326,17 +330,17 @@ class General(Door):
             return function(*target[1]) if out is None else function(*target[1], out=out)
         return self.run(args, out, inplace)
 
-    def leads_elsewhere(self, args: tuple[Any, ...], inplace: bool) -> bool:
+    def leads_elsewhere(self, args: tuple[object, ...], inplace: bool) -> bool:
         """Whether another operation carries out a call with these arguments, or nobody does."""
         given = self.rec.takes_inplace
         return (self._overloads is not None and not isinstance(args[0], TensorRef) or bool(given and not inplace and args[given])
                 or self._redirect is not None and self._redirect(*args) is not None)
 
-    def redirect(self, args: tuple[Any, ...]) -> Any:
+    def redirect(self, args: tuple[object, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
         return None if self._redirect is None else self._redirect(*args)
 
-    def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False, executor: Any = None) -> Any:
+    def run(self, args: tuple[object, ...], out: Any = None, inplace: bool = False, executor: Any = None) -> Any:
         """The operation itself, perhaps by another executor than the device's."""
         rec, frontend = self.rec, self.frontend
         if recordings:
@@ -411,9 +415,9 @@ class General(Door):
         rec = self.rec
         if rec.any_elements:
             return executor.run(rec, arrays)
-        code: Any = None if compute is None else compute.code
+        code = None if compute is None else compute.code
 
-        def wide(x: Any) -> Any:
+        def wide(x: Any) -> object:
             nonlocal code
             if x.__class__ is list:
                 return [wide(y) for y in x]
@@ -431,13 +435,13 @@ class General(Door):
                 [code.narrowed(r) for r in results]
         return code.narrowed(results)
 
-    def _given(self, outputs: Sequence[Any]) -> Any:
+    def _given(self, outputs: Sequence[object]) -> Any:
         """What the operation returns."""
         if self.rec.returns_list:
             return self.frontend.list_type(self.rec)(outputs)
         return outputs[0] if len(outputs) == 1 else self.frontend.return_type(self.rec)(*outputs)
 
-    def carried_out(self, values: dict[str, Any], tensors: list[Any], outputs: Sequence[Any], views: bool) -> Any:
+    def carried_out(self, values: Keywords, tensors: list[Any], outputs: Sequence[Any], views: bool) -> Any:
         """What the operation returns where somebody else computed `outputs`, tensors without history: it is recorded as ever.
 
         Args:
@@ -455,7 +459,7 @@ class General(Door):
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
-    def arguments(self, args: tuple[Any, ...], inplace: bool = False) -> tuple[dict[str, Any], list[TensorRef]]:
+    def arguments(self, args: tuple[object, ...], inplace: bool = False) -> tuple[dict[str, Any], list[TensorRef]]:
         """(arguments by name, the tensors among them), checked and converted to what the schema says."""
         read = self.read(args)
         if read is not None:
@@ -470,23 +474,23 @@ class General(Door):
             raise no_match_of(rec, args) from None
         return values, self.tensors_of(values)
 
-    def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:
+    def recorded(self, entry: TapeEntry, args: Sequence[object]) -> tuple[dict[str, Any], list[TensorRef]]:
         """The arguments by name, and the tensors among them, of the operation whose entry a call with `args` made."""
         values = dict(zip(self._names, args))
         return values, self.tensors_of(values)
 
-    def read(self, args: tuple[Any, ...]) -> tuple[dict[str, Any], list[TensorRef]] | None:
+    def read(self, args: tuple[object, ...]) -> tuple[Keywords, list[TensorRef]] | None:
         """(arguments by name, the tensors among them) where they are of the right types and need no change; else None."""
         if self._read is None:
             self._read = _reader(self.rec)
         return self._read(*args)
 
-    def check(self, values: dict[str, Any]) -> None:
+    def check(self, values: Keywords) -> None:
         """Raises where the record says that arguments are wrong, of the right types though they are."""
         if self._check is not None:
             self._check(**values)
 
-    def tensors_of(self, values: dict[str, Any]) -> list[TensorRef]:
+    def tensors_of(self, values: Keywords) -> list[TensorRef]:
         """The tensors among the arguments."""
         found: list[TensorRef] = []
         for p in self.rec.tensor_params:
@@ -497,7 +501,7 @@ class General(Door):
                 found.append(value)
         return found
 
-    def _check_out(self, out: Any, tensors: list[TensorRef], values: dict[str, Any]) -> None:
+    def _check_out(self, out: TensorRef, tensors: list[TensorRef], values: dict[str, int | TensorRef]) -> None:
         """Raises where results must not be written to `out`; where the operation is carried out in its dtype, notes that in `values`."""
         refuses = self.rec.field("no_out")
         if refuses is not None and refuses(**values):
@@ -507,10 +511,10 @@ class General(Door):
         if self.rec.field("computed_in_out") and values["dtype"] is None:
             values["dtype"] = outs[0]._k.dtype
 
-    def _broadcast_arrays(self, arrays: dict[str, Any]) -> list[np.ndarray]:
+    def _broadcast_arrays(self, arrays: Keywords) -> list[np.ndarray]:
         return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and arrays[p.name].__class__ in BUFFERS]
 
-    def _arrays(self, values: dict[str, Any], tensors: list[TensorRef], device: Device) -> tuple[DType | None, dict[str, Any]]:
+    def _arrays(self, values: Keywords, tensors: list[TensorRef], device: Device) -> tuple[DType | None, Keywords]:
         """(dtype of the computation, kernel arguments)."""
         rec = self.rec
         asked = None if self._dtype is None else values[self._dtype]
@@ -548,7 +552,7 @@ class General(Door):
             elif p.scales:
                 if value != 1:
                     scaled = rec.params[1].name
-                    number: Any = arrays[scaled].dtype.type if compute is None else compute.np.type
+                    number = arrays[scaled].dtype.type if compute is None else compute.np.type
                     product = arrays[scaled] * number(value)
                     arrays[scaled] = product if product.__class__ in BUFFERS else np.asarray(product)
             else:
@@ -557,7 +561,7 @@ class General(Door):
             self._widen(values, arrays, compute)
         return compute, arrays
 
-    def _widen(self, values: dict[str, Any], arrays: dict[str, Any], compute: DType) -> None:
+    def _widen(self, values: dict[str, TensorRef | float | None], arrays: Keywords, compute: DType) -> None:
         """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
         operands = [p.name for p in self.rec.tensor_params]
         alpha, last = values.get("alpha", 1), operands[-1]
@@ -578,7 +582,7 @@ class General(Door):
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _laid_out(self, results: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+    def _laid_out(self, results: Sequence[np.ndarray], values: Keywords) -> Sequence[np.ndarray]:
         """Results in memory as torch has them."""
         first = results[0] if results else None
         if first.__class__ is not np.ndarray:
@@ -590,7 +594,7 @@ class General(Door):
             return results
         return (laid_out(first, *operands), *results[1:])
 
-    def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
+    def _finish(self, results: Sequence[np.ndarray], compute: DType | None, device: Device, values: Keywords
                 ) -> tuple[list[np.ndarray], list[Kind]]:
         rec = self.rec
         asked = self._dtype is not None and values[self._dtype] is not None
@@ -612,7 +616,7 @@ class General(Door):
             kinds.append(kind(dtype_of(array), device))
         return arrays, kinds
 
-    def _record(self, values: dict[str, Any], tensors: list[TensorRef], outputs: Sequence[TensorRef], results: list[np.ndarray],
+    def _record(self, values: Keywords, tensors: list[TensorRef], outputs: Sequence[TensorRef], results: list[np.ndarray],
                 views: bool = True) -> None:
         """Links views with their bases, and makes the entry where an input requires grad."""
         rec = self.rec
@@ -628,7 +632,7 @@ class General(Door):
             if node is not None and recordings:
                 keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
 
-    def _maker(self, values: dict[str, Any], inplace: bool = False) -> Callable[..., Any]:
+    def _maker(self, values: Keywords, inplace: bool = False) -> Fn:
         """What makes the entry of a call with these arguments."""
         maker = self._makers[inplace]
         if maker is None:
@@ -648,7 +652,7 @@ class General(Door):
 
     # -- in place -------------------------------------------------------------------------------------------------
 
-    def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind], arrays: dict[str, Any]
+    def _store(self, values: Keywords, tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind], arrays: Keywords
                ) -> TensorRef:
         """Writes the result over the first argument. Where several of its elements are one place, what the operation leaves as it is must
         not be written over what it changes."""
@@ -682,7 +686,7 @@ class General(Door):
         return self._changed(values, tensors, write, lambda t: frontend.wrap(frontend.values_of(t).copy(), t._k),
                              lambda t: frontend.wrap(frontend.values_of(t), t._k))
 
-    def _quiet_write(self, values: dict[str, Any], tensors: list[TensorRef]) -> Callable[[], Any] | None:
+    def _quiet_write(self, values: Keywords, tensors: list[TensorRef]) -> Callable[[], Any] | None:
         """What changes the first argument as a quiet path does, which keeps no history; None where there is no such path."""
         target, args = tensors[0], tuple(values.values())
         kind, data, version = target._k, target._data, target._v
@@ -707,7 +711,7 @@ class General(Door):
 
         return write
 
-    def changed_elsewhere(self, values: dict[str, Any], tensors: list[Any], write: Callable[[], Any], copied: Callable[[Any], Any]
+    def changed_elsewhere(self, values: Keywords, tensors: list[Any], write: Callable[[], Any], copied: Callable[[Any], Any]
                           ) -> TensorRef:
         """The in-place variant where somebody else, `write`, changes the first argument, in one step: it is recorded as ever.
 
@@ -727,7 +731,7 @@ class General(Door):
             return self.frontend.function("drawn_")(target, self.frontend.wrap(target._data.copy(), target._k), self.rec.name + "_")
         return self._changed(values, tensors, write_once, copied, self.frontend.bare)
 
-    def _keeps(self, name: str, values: dict[str, Any]) -> bool:
+    def _keeps(self, name: str, values: Keywords) -> bool:
         """Whether a gradient that somebody wants needs the value of an input."""
         for target, _, needed in self.rec.vjps:
             x = None if target is None else values[target]
@@ -740,7 +744,7 @@ class General(Door):
         rec = self.rec
         return not rec.differentiable and bool(rec.field("node_")) and target._node is not None and grad_mode() is _ENABLED
 
-    def _changed(self, values: dict[str, Any], tensors: list[TensorRef], write: Callable[[], Any], copied: Callable[[Any], Any],
+    def _changed(self, values: Keywords, tensors: list[TensorRef], write: Callable[[], Any], copied: Callable[[Any], Any],
                  bare: Callable[[Any], Any]) -> TensorRef:
         """Lets `write` change the first argument, and puts the entry into the history of it and of its base."""
         rec, frontend = self.rec, self.frontend

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
-from ..annotations import Fn, Keywords
+from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
 from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
@@ -47,22 +47,22 @@ class Irregular(Door):
     """
 
     irregular = True
-    front: Callable[..., Any]
+    front: Fn
     plain: Callable[..., Any]
-    second: Callable[..., Any]
-    flat: Callable[..., Any]
+    second: Fn
+    flat: Fn
 
-    def __init__(self, rec: Record, frontend: Any, params: list[Parameter]) -> None:
+    def __init__(self, rec: Record, frontend: Frontend, params: list[Parameter]) -> None:
         super().__init__(rec, frontend)
         self.params = params
         self.spreads = any([p.spread == "*" for p in params])
         self._flat = not any([p.spread or p.keyword_only for p in params])
         self.at_once = self.writes or any([p == "Any" for p, _ in rec.returns])
-        self._recorded: Callable[..., Any] | None = rec.field("recorded")
+        self._recorded: Fn | None = rec.field("recorded")
         # Whether the path written by hand is noted as a regular operation is: it makes one entry, or none, for it has no inputs.
         self._notes_quiet = self._recorded is not None or rec.field("make") is not None and not rec.tensor_params
 
-    def noted(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def noted(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """As doors do it."""
         if out is not None or inplace or self.at_once or (notes := noting.calls) is None or "asyncio" in _modules and in_loop():
             return HERE
@@ -80,7 +80,7 @@ class Irregular(Door):
         note[3] = result._node or next_id()
         return result
 
-    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def carry_out(self, args: Arguments, out: object, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
         below = self._below[False]
         if below is None or out is not None or not modes.watched:
@@ -105,7 +105,7 @@ class Irregular(Door):
             self._below[False] = self.flat if is_open else None
         return found
 
-    def check_fit(self, args: tuple[Any, ...]) -> None:
+    def check_fit(self, args: tuple[object, ...]) -> None:
         """Raises where the types of arguments do not fit the schema."""
         check_fit(self.rec, {p.name: a for p, a in zip(self.params, args)},
                   frozenset([p.name for p in self.params if p.has_default and p.default is None]))

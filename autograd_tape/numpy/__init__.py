@@ -12,7 +12,8 @@ lists with tensors in them wherever NumPy takes arrays, and its `array` makes te
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
@@ -22,11 +23,15 @@ from . import fft, linalg, random
 from ._lists import own
 from ._tables import holds_tensors, tensor
 
+if TYPE_CHECKING:
+    from ..numpy._lists import Lifted
+    from ..tensor import TensorRef
+
 
 __version__ = _np.__version__
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Lifted:
     if name.startswith("__"):
         raise AttributeError(name)
     return own(_np, name)
@@ -36,7 +41,7 @@ def __dir__() -> list[str]:
     return sorted({*dir(_np), *globals()})
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0) -> Any:
+def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str = "K", subok: bool = False, ndmin: int = 0) -> Any:
     """An array; a tensor where there are tensors in it, through which gradients flow."""
     if not holds_tensors(object):
         return _np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)  # type: ignore[call-overload]
@@ -53,7 +58,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
 asanyarray = asarray
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Any:
+def full(shape: Sequence[int], fill_value: float | TensorRef, dtype: Any = None, order: str = "C") -> Any:
     """An array of one value; a tensor where that is one."""
     if not holds_tensors(fill_value):
         return _np.full(shape, fill_value, dtype, order)  # type: ignore[call-overload]
@@ -72,7 +77,7 @@ class _Joined:
     def __init__(self, theirs: Any, columns: bool) -> None:
         self.theirs, self.columns = theirs, columns
 
-    def __getitem__(self, parts: Any) -> Any:
+    def __getitem__(self, parts: Any) -> TensorRef:
         parts = parts if isinstance(parts, tuple) else (parts,)
         if not holds_tensors(parts):
             return self.theirs[parts]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +14,7 @@ _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forwar
 """The powers of the length by which transforms and their inverses are divided."""
 
 
-def _complex(a: Any) -> TensorRef:
+def _complex(a: TensorRef) -> TensorRef:
     x = floating(a)
     return cast(x, np.fft.fft(np.zeros(1, x._k.np)).dtype)  # NumPy 1 computes in double precision
 
@@ -30,7 +29,7 @@ def _fitted(x: TensorRef, n: int, axis: int) -> TensorRef:
     return F.cat([x, TensorRef.over(np.zeros((*x.shape[:axis], n - length, *x.shape[axis + 1:]), x._k.np))], axis)
 
 
-def _transformed(x: TensorRef, n: int | None, axis: int, norm: Any, inverse: bool) -> TensorRef:
+def _transformed(x: TensorRef, n: int | None, axis: int, norm: str | None, inverse: bool) -> TensorRef:
     if norm not in _NORMS:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     axis = axis_of(axis, x.ndim)
@@ -85,7 +84,7 @@ def ihfft(a, n=None, axis=-1, norm=None, out=None):
     return F.conj_physical(rfft(a, n, axis, _SWAPPED[norm]))
 
 
-def _sizes(x: TensorRef, s: Any, axes: Any) -> list[tuple[Any, int]]:
+def _sizes(x: TensorRef, s: Sequence[int] | None, axes: Sequence[int] | None) -> list[tuple[int | None, int]]:
     """(length, axis) of each of several transforms, in the order of the axes."""
     if axes is None:
         axes = tuple(range(-len(s), 0)) if s is not None else tuple(range(x.ndim))
@@ -95,7 +94,8 @@ def _sizes(x: TensorRef, s: Any, axes: Any) -> list[tuple[Any, int]]:
     return [(None if n == -1 else n, axis_of(a, x.ndim)) for n, a in zip(lengths, axes)]
 
 
-def _several(one: Callable[..., TensorRef], last: Callable[..., TensorRef], last_first: bool, flat: Any) -> Callable[..., TensorRef]:
+def _several(one: Callable[..., TensorRef], last: Callable[..., TensorRef], last_first: bool, flat: Sequence[int] | None) -> Callable[...,
+             TensorRef]:
     """Transforms along several axes: `last` along the last of them, before the others or after."""
     def several(a, s=None, axes=flat, norm=None, out=None):
         x = tensor(a)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+from types import ModuleType
 from typing import Any
 
+from ..annotations import Fn
 from ..tensor import TensorRef
 from ._tables import FUNCTIONS, SEQUENCES, UFUNCS, holds_tensors, tensor
 
-_own: dict[Any, Any] = {}
+_own: dict[object, object] = {}
 
 
-def own(module: Any, name: str) -> Any:
+def own(module: ModuleType, name: str) -> Any:
     """What a module of NumPy's has under a name; functions that know tensors also take them in lists.
 
     Raises:
@@ -40,7 +42,7 @@ class Lifted:
             return self.ours(*args, **kwargs)  # type: ignore[misc]  # sequences are functions in the table
         return self.theirs(*[tensor(x) if isinstance(x, (list, tuple)) and holds_tensors(x) else x for x in args], **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Fn:
         return getattr(self.theirs, name)
 
     def __repr__(self) -> str:

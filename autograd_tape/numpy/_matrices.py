@@ -6,26 +6,27 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn
 from ..frontend import F
 from ..tensor import TensorRef
 from ._tables import alike, axes_of, cast, check_defaults, floating, implements, tensor
 
 
-def _matrix(a: Any) -> TensorRef:
+def _matrix(a: TensorRef) -> TensorRef:
     x = floating(a)
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
     return x
 
 
-def _square(a: Any) -> TensorRef:
+def _square(a: TensorRef) -> TensorRef:
     x = _matrix(a)
     if x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return x
 
 
-def _solved(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _solved(function: Fn, *args: object, **kwargs: object) -> Any:
     """NumPy's error where a matrix is singular or not positive definite, or a factorization does not converge."""
     try:
         return function(*args, **kwargs)

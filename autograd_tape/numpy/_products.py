@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ._tables import alike, axes_of, axis_of, cast, check_defaults, give, implem
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _pair(a: Any, b: Any) -> list[TensorRef]:
+def _pair(a: TensorRef, b: TensorRef | float) -> list[TensorRef]:
     return alike([tensor(a), tensor(b)])
 
 
@@ -99,7 +98,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     return give(F.einsum(_explicit(equation.replace(" ", "")), alike(tensors, dtype)), out)
 
 
-def _spelled(operands: tuple[Any, ...]) -> tuple[str, list[TensorRef]]:
+def _spelled(operands: tuple[TensorRef | list[int], ...]) -> tuple[str, list[TensorRef]]:
     """The equation of operands that alternate with lists of numbers of axes."""
     word = lambda axes: "".join(["..." if i is Ellipsis else _LETTERS[i] for i in axes])
     pairs = len(operands) // 2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce as fold
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations import Arguments, Fn, Keywords, Values
 from ..dtypes import CPU_KINDS
 from ..errors import UnsupportedDTypeError
 from ..frontend import F
@@ -17,10 +18,13 @@ from ..ops import RECORDS
 from ..tensor import TensorRef, as_dtype
 from ._tables import FUNCTIONS, SPECIAL, UFUNCS, VALUES, cast, find, give, holds_tensors, refuse, tensor
 
+if TYPE_CHECKING:
+    from ..dtypes import DType
+
 _FLOATS = frozenset([CPU_KINDS[np.dtype("f4")], CPU_KINDS[np.dtype("f8")]])
-_QUICK: dict[Any, Callable[..., Any] | None] = {}
+_QUICK: dict[Any, Fn | None] = {}
 """The record's function for each ufunc that has been called, where floating-point tensors of one kind go to it as they are."""
-_WITH_NUMBERS: dict[Any, Callable[..., Any]] = {}
+_WITH_NUMBERS: dict[Any, Fn] = {}
 """The same where one operand is a Python number."""
 
 
@@ -78,10 +82,10 @@ def _meaning(ufunc: np.ufunc) -> Any:
     return found
 
 
-_LOOPS: dict[Any, tuple[np.dtype, ...]] = {}
+_LOOPS: dict[object, tuple[np.dtype, ...]] = {}
 
 
-def loop_of(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
+def loop_of(ufunc: np.ufunc, operands: tuple[Values, ...], dtype: str | None = None) -> tuple[np.dtype, ...]:
     """The dtypes of the operands and results that NumPy would compute a ufunc in."""
     kinds = tuple([x._k.np if isinstance(x, TensorRef) else type(x) if type(x) in (int, float, complex) else np.asarray(x).dtype
                    for x in operands])
@@ -95,8 +99,8 @@ def loop_of(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None) -> tu
     return found
 
 
-def _call(ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind",
-          order: str = "K", subok: bool = True) -> Any:
+def _call(ufunc: np.ufunc, inputs: tuple[Values | list[TensorRef], ...], *, out: Any = None, where: bool = True, dtype: str | None = None,
+          casting: str = "same_kind", order: str = "K", subok: bool = True) -> Any:
     meaning = _meaning(ufunc)
     if casting != "same_kind" or order != "K":
         raise TypeError(f"numpy.{ufunc.__name__}: casting= and order= are not supported on tensors; convert the operands before")
@@ -124,9 +128,9 @@ def _call(ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, where: A
     return give(cast(result, loop[-1]) if result._k.np != loop[-1] else result, out)
 
 
-def _all_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+def _all_tensors(function: Fn) -> Fn:
     """A function of tensors that is also given numbers."""
-    def call(*operands: Any) -> Any:
+    def call(*operands: object) -> object:
         k = next(x._k for x in operands if isinstance(x, TensorRef))
         return function(*[TensorRef.of(np.asarray(x, k.np)) if x.__class__ is float else x for x in operands])
 
@@ -144,7 +148,7 @@ def _operand(x: Any, dtype: np.dtype, wanted: str) -> Any:
     return TensorRef.of(np.asarray(x, dtype))
 
 
-def _where(ufunc: np.ufunc, result: Any, where: Any, out: Any) -> Any:
+def _where(ufunc: np.ufunc, result: TensorRef, where: Any, out: Sequence[TensorRef]) -> TensorRef:
     """The result where a mask holds, and what is in `out` elsewhere."""
     target = out[0] if out else None
     if target is None or ufunc.nout > 1:
@@ -153,14 +157,14 @@ def _where(ufunc: np.ufunc, result: Any, where: Any, out: Any) -> Any:
     return F.where(cast(tensor(where), bool), result, cast(tensor(target), result._k.np))
 
 
-def _outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
+def _outer(ufunc: np.ufunc, a: TensorRef, b: TensorRef, **kwargs: Any) -> TensorRef:
     if ufunc.nin != 2:
         raise ValueError(f"outer product only supported for binary functions, and {ufunc.__name__} takes {ufunc.nin}")
     a, b = tensor(a), tensor(b)
     return _call(ufunc, (F.reshape(a, (*a.shape, *[1] * b.ndim)), b), **kwargs)
 
 
-def array_function(self: TensorRef, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def array_function(self: TensorRef, function: Callable[..., Any], types: Any, args: Arguments, kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions with a tensor among its arguments, carried out by records.
 
     Raises:
@@ -178,7 +182,7 @@ def array_function(self: TensorRef, function: Callable[..., Any], types: Any, ar
     raise refuse(f"{function.__module__.replace('.core', '').replace('.lib', '')}.{function.__name__}")
 
 
-def _value(x: Any) -> Any:
+def _value(x: TensorRef) -> np.ndarray:
     """The values of an argument, of lists those of their elements."""
     if isinstance(x, TensorRef):
         return x._read("bool()")  # what is asked here has no derivative, as a branch has none
@@ -219,7 +223,7 @@ def _nbytes(self: TensorRef) -> int:
     return _size(self) * self._k.np.itemsize
 
 
-def astype(self: TensorRef, dtype: Any, *, copy: bool = True) -> TensorRef:
+def astype(self: TensorRef, dtype: DType | str, *, copy: bool = True) -> TensorRef:
     """The tensor in another dtype; a copy, unless `copy` is False and it has that dtype. Gradients flow back in its own dtype."""
     wanted = as_dtype(dtype)
     return F.cast(self, wanted) if wanted is not self._k.dtype else F.clone(self) if copy else self
@@ -240,8 +244,8 @@ _WORDS = {"dim": "axis", "keepdim": "keepdims", "dim0": "axis1", "correction": "
 """What NumPy calls parameters of records."""
 
 
-def numpys(name: str, self: TensorRef, args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any] | None = None,
-           defaults: dict[str, Any] | None = None) -> Any:
+def numpys(name: str, self: TensorRef, args: tuple[object, ...], kwargs: Keywords, given: Keywords | None = None,
+           defaults: dict[str, bool | int | None] | None = None) -> TensorRef:
     """What a method of NumPy's arrays gives of a tensor: NumPy's function of that name, of the arguments of the method.
 
     Args:
@@ -261,8 +265,8 @@ def numpys(name: str, self: TensorRef, args: tuple[Any, ...], kwargs: dict[str, 
     return function(self, *args, **named, **kwargs)
 
 
-def _method(name: str) -> Callable[..., Any]:
-    def method(self: TensorRef, *args: Any, **kwargs: Any) -> Any:
+def _method(name: str) -> Fn:
+    def method(self: TensorRef, *args: object, **kwargs: int) -> TensorRef:
         return numpys(name, self, args, kwargs)
 
     method.__name__ = method.__qualname__ = name
@@ -270,7 +274,7 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-HABITS: dict[str, Any] = {
+HABITS: Keywords = {
     "__array_ufunc__": array_ufunc, "__array_function__": array_function,
     "T": property(_T), "mT": property(_mT), "size": property(_size), "itemsize": property(_itemsize), "nbytes": property(_nbytes),
     "real": property(lambda self: F.real(self), doc="The real parts, a view."),

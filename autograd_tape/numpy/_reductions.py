@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn, Keywords
 from ..dtypes import FLOATING
 from ..frontend import F
 from ..tensor import TensorRef
@@ -16,7 +17,7 @@ from ._tables import alike, axes_of, axis_of, cast, check_defaults, floating, gi
 _UNSET: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own word for an argument that was not given
 
 
-def _accumulated(x: TensorRef, dtype: Any) -> TensorRef:
+def _accumulated(x: TensorRef, dtype: str | np.dtype | None) -> TensorRef:
     """`x` in the dtype in which NumPy adds: small integers in the platform's."""
     if dtype is not None:
         return cast(x, dtype)
@@ -36,13 +37,13 @@ def _flat_axes(x: TensorRef, axes: tuple[int, ...]) -> TensorRef:
     return F.reshape(F.permute(x, (*rest, *axes)), (*[x.shape[i] for i in rest], int(np.prod([x.shape[i] for i in axes]))))
 
 
-def _quick(a: Any, axis: Any) -> bool:
+def _quick(a: TensorRef, axis: Sequence[int] | int | None) -> bool:
     """Whether these are a floating-point tensor and an axis of it, or none, which the record takes as they are."""
     return a.__class__ is TensorRef and a._data is not None and a._data.dtype.char in "fd" and (
         axis is None or axis.__class__ is int and -a._data.ndim <= axis < a._data.ndim)
 
 
-def _given(value: Any, default: Any) -> Any:
+def _given(value: object, default: bool | None) -> Any:
     return default if value is _UNSET else value
 
 
@@ -98,14 +99,14 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_UNSET):
     return (result, total) if returned else result
 
 
-def _moment(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any) -> TensorRef:
+def _moment(a: TensorRef, axis: int | tuple[int, ...] | None, dtype: str | None, ddof: float, keepdims: object, where: Any) -> TensorRef:
     x = floating(a) if dtype is None else tensor(a, dtype)
     axes, keepdims, where = axes_of(axis, x.ndim), bool(_given(keepdims, False)), _given(where, None)
     held = None if where is None or where is True else F.broadcast_to(cast(tensor(where), bool), tuple(x.shape))
     x = masked(x, held, 0)  # what is left out may be nan, and so would be its gradient
     away = x - mean(x, axes, keepdims=True, where=_UNSET if held is None else held)
     squares = away * away if x._k.np.kind != "c" else F.square(F.real(away)) + F.square(F.imag(away))
-    count: Any = int(np.prod([x.shape[i] for i in axes]))
+    count = int(np.prod([x.shape[i] for i in axes]))
     if held is not None:
         count = sum(cast(held, squares._k.np), axes, keepdims=keepdims)
     left = count - ddof
@@ -129,7 +130,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_UNSET, *, where=_U
     return give(F.sqrt(squared), out)
 
 
-def _correction(ddof: Any, more: dict[str, Any]) -> Any:
+def _correction(ddof: float, more: Keywords) -> float:
     """The number that the count is diminished by, under either of its names."""
     correction = more.pop("correction", _UNSET)
     if more:
@@ -137,7 +138,7 @@ def _correction(ddof: Any, more: dict[str, Any]) -> Any:
     return ddof if correction is _UNSET else correction
 
 
-def _extreme(name: str) -> Callable[..., Any]:
+def _extreme(name: str) -> Fn:
     reduce, pick, join = F.function(f"a{name}"), F.function(f"arg{name}"), F.function(f"{name}imum")
     lowest = {"max": -np.inf, "min": np.inf}[name]
 
@@ -179,7 +180,7 @@ def ptp(a, axis=None, out=None, keepdims=_UNSET):
     return give(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
 
 
-def _truth(name: str) -> Callable[..., Any]:
+def _truth(name: str) -> Fn:
     reduce = F.function(name)
 
     def truth(a, axis=None, out=None, keepdims=_UNSET, *, where=_UNSET):
@@ -195,7 +196,7 @@ all = implements("all")(_truth("all"))
 any = implements("any")(_truth("any"))
 
 
-def _place(name: str) -> Callable[..., Any]:
+def _place(name: str) -> Fn:
     pick = F.function(name)
 
     def place(a, axis=None, out=None, *, keepdims=_UNSET):
@@ -222,7 +223,7 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     return sum(cast(tensor(a), bool), axis, keepdims=keepdims)
 
 
-def _without_nan(reduce: Callable[..., Any], instead: Any) -> Callable[..., Any]:
+def _without_nan(reduce: Fn, instead: int) -> Fn:
     def nan(a, axis=None, *args, **kwargs):
         x = tensor(a)
         if x._k.dtype.category < FLOATING:
@@ -237,7 +238,7 @@ nansum = implements("nansum")(_without_nan(sum, 0))
 nanprod = implements("nanprod")(_without_nan(prod, 1))
 
 
-def _of_numbers(reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(reduce: Fn) -> Fn:
     def nan(a, axis=None, *args, where=_UNSET, **kwargs):
         x = floating(a)
         held = F.logical_not(F.isnan(x))
@@ -252,7 +253,7 @@ def _of_numbers(reduce: Callable[..., Any]) -> Callable[..., Any]:
 nanmean, nanvar, nanstd = [implements(f"nan{f.__name__}")(_of_numbers(f)) for f in (mean, var, std)]
 
 
-def _nan_extreme(extreme: Any) -> Callable[..., Any]:
+def _nan_extreme(extreme: Fn) -> Fn:
     def nan(a, axis=None, out=None, keepdims=_UNSET, **kwargs):
         x = tensor(a)
         if x._k.dtype.category < FLOATING:
@@ -273,7 +274,7 @@ nanmin = implements("nanmin")(_nan_extreme(min))
 # -- along an axis ------------------------------------------------------------------------------------------------------
 
 
-def _running(name: str) -> Callable[..., Any]:
+def _running(name: str) -> Fn:
     scan = F.function(name)
 
     def running(a, axis=None, dtype=None, out=None):
@@ -291,7 +292,7 @@ nancumsum = implements("nancumsum")(_without_nan(cumsum, 0))
 nancumprod = implements("nancumprod")(_without_nan(cumprod, 1))
 
 
-def _along(a: Any, axis: Any) -> tuple[TensorRef, int]:
+def _along(a: TensorRef, axis: int) -> tuple[TensorRef, int]:
     """A tensor and the axis to go along; flattened where there is none."""
     x = tensor(a)
     return (F.reshape(x, (-1,)), 0) if axis is None else (x, axis_of(axis, x.ndim))
@@ -331,7 +332,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     return F.gather(x, axis, argpartition(x, kth, axis, kind, order))
 
 
-def _quantile(scale: float, nan: bool) -> Callable[..., Any]:
+def _quantile(scale: float, nan: bool) -> Fn:
     carry_out = F.function("nanquantile" if nan else "quantile")
 
     def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **more):
@@ -403,13 +404,13 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     return found[0] if axis is not None and not isinstance(axis, (tuple, list)) or len(found) == 1 else found
 
 
-def _slope(x: TensorRef, axis: int, spacing: Any) -> TensorRef:
+def _slope(x: TensorRef, axis: int, spacing: float | np.ndarray) -> TensorRef:
     length = x.shape[axis]
     if length < 2:
         raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
     part = lambda start, count: F.narrow(x, axis, start, count)
     first, last = part(1, 1) - part(0, 1), part(length - 1, 1) - part(length - 2, 1)
-    h: Any = tensor(spacing)
+    h = tensor(spacing)
     if not h.ndim:
         return F.cat([first / h, (part(2, length - 2) - part(0, length - 2)) / (2.0 * h), last / h], axis)
     wide = (-1, *[1] * (x.ndim - 1 - axis))

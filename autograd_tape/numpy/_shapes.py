@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn, Values
 from ..frontend import F
 from ..tensor import TensorRef, as_dtype
 from ._tables import alike, axes_of, axis_of, cast, check_defaults, floating, give, holds_tensors, implements, tensor
@@ -116,8 +117,8 @@ def broadcast_arrays(*args, subok=False):
     return [F.broadcast_to(t, sizes) for t in tensors]
 
 
-def _at_least(n: int) -> Callable[..., Any]:
-    def lift(x: Any) -> TensorRef:
+def _at_least(n: int) -> Fn:
+    def lift(x: TensorRef) -> TensorRef:
         x = tensor(x)
         if n == 3 and 0 < x.ndim < 3:
             return F.reshape(x, (1, *x.shape, 1) if x.ndim == 1 else (*x.shape, 1))
@@ -136,7 +137,7 @@ atleast_1d, atleast_2d, atleast_3d = [implements(f"atleast_{n}d")(_at_least(n)) 
 # -- joining and cutting --------------------------------------------------------------------------------------------------
 
 
-def _join(tensors: list[TensorRef], axis: int, dtype: Any = None) -> TensorRef:
+def _join(tensors: list[TensorRef], axis: int, dtype: object = None) -> TensorRef:
     if len({t.ndim for t in tensors}) > 1:
         raise ValueError("all the input array dimensions must match, but they have " + ", ".join([str(t.ndim) for t in tensors]))
     if not tensors[0].ndim:
@@ -148,7 +149,7 @@ def _join(tensors: list[TensorRef], axis: int, dtype: Any = None) -> TensorRef:
     return F.cat(alike(tensors, dtype), axis)
 
 
-def _each(arrays: Any) -> list[TensorRef]:
+def _each(arrays: Sequence[TensorRef]) -> list[TensorRef]:
     found = [tensor(a) for a in arrays]
     if not found:
         raise ValueError("need at least one array to concatenate")
@@ -213,7 +214,7 @@ def _depth(arrays: Any) -> int:
     return 1 + max([_depth(a) for a in arrays]) if isinstance(arrays, list) else 0
 
 
-def _leaves(arrays: Any) -> list[Any]:
+def _leaves(arrays: Any) -> list[TensorRef]:
     return [x for a in arrays for x in _leaves(a)] if isinstance(arrays, list) else [arrays]
 
 
@@ -256,7 +257,7 @@ def dsplit(ary, indices_or_sections):
     return split(_enough(ary, 3, "dsplit"), indices_or_sections, 2)
 
 
-def _enough(a: Any, ndim: int, name: str) -> TensorRef:
+def _enough(a: TensorRef, ndim: int, name: str) -> TensorRef:
     x = tensor(a)
     if x.ndim < ndim:
         raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
@@ -358,7 +359,7 @@ def where(condition, x=None, y=None, /):
     return F.where(cast(tensor(condition), bool), tensor(x, dtype), tensor(y, dtype))
 
 
-def _listed(x: Any) -> Any:
+def _listed(x: TensorRef | float) -> Any:
     """Lists that hold tensors as one tensor."""
     return tensor(x) if isinstance(x, (list, tuple)) and holds_tensors(x) else x
 
@@ -378,7 +379,7 @@ def argwhere(a):
     return F.stack(nonzero(a), 1)
 
 
-def _indices(index: Any) -> Any:
+def _indices(index: Values | list[int | list[int]]) -> np.ndarray:
     """Indices as an array of integers."""
     array = index._read("an index") if isinstance(index, TensorRef) else np.asarray(index)
     if array.dtype.kind not in "iub" and array.size:
@@ -485,7 +486,7 @@ def triu(m, k=0):
     return F.triu(_square_of(m), k)
 
 
-def _square_of(m: Any) -> TensorRef:
+def _square_of(m: TensorRef) -> TensorRef:
     x = tensor(m)
     return x if x.ndim != 1 else F.expand(x, (x.shape[0], x.shape[0]))
 
@@ -510,7 +511,7 @@ def bincount(x, weights=None, minlength=0):
         TensorRef.over(np.zeros(max(int(index.max(initial=-1)) + 1, minlength))), 0, TensorRef.of(index), w)
 
 
-def _found(function: Callable[..., Any], *args: Any) -> TensorRef:
+def _found(function: Fn, *args: object) -> TensorRef:
     """Indices, which have no gradient, that a function of NumPy's finds by values."""
     return TensorRef.over(np.asarray(function(*[a._read("an index") if isinstance(a, TensorRef) else a for a in args])))
 
@@ -527,7 +528,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 # -- like an array ---------------------------------------------------------------------------------------------------------
 
 
-def _like(name: str) -> Callable[..., Any]:
+def _like(name: str) -> Fn:
     fill = getattr(np, name)
 
     def like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):

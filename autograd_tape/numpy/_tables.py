@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Fn
 from ..dtypes import CPU_KINDS, FLOATING
 from ..errors import ArgumentError
 from ..frontend import F
@@ -18,7 +19,7 @@ from ..ops import RECORDS
 from ..record import Record, registered
 from ..tensor import TensorRef
 
-UFUNCS: dict[Any, str | Callable[..., Any]] = {
+UFUNCS: dict[Any, str | Fn] = {
     np.divmod: lambda a, b: (F.div_floor(a, b), F.remainder(a, b)), np.modf: lambda a: (F.frac(a), F.trunc(a)),
 }
 """The record that carries out a ufunc, as its field `ufunc` says, or whose kernel it is; or what the ufunc is made of."""
@@ -26,13 +27,13 @@ UFUNCS: dict[Any, str | Callable[..., Any]] = {
 SPECIAL: dict[str, str] = {}
 """The records of ufuncs of scipy.special, by their names there: records' field `scipy`."""
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Fn] = {}
 """From NumPy's function to ours."""
 
-VALUES: set[Any] = set()
+VALUES: set[object] = set()
 """Functions of NumPy's whose results have no gradient and are not tensors: they see values, and nothing is recorded."""
 
-SEQUENCES: set[Any] = set()
+SEQUENCES: set[object] = set()
 """Functions of NumPy's whose first argument is a sequence of arrays, rather than one array."""
 
 
@@ -60,9 +61,9 @@ def find(name: str) -> Any:
     return found
 
 
-def implements(*names: str, sequence: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def implements(*names: str, sequence: bool = False) -> Callable[[Fn], Fn]:
     """Puts a function into the table under NumPy's names for it; those that this NumPy has not are left out."""
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+    def add(function: Fn) -> Fn:
         for name in names:
             theirs = find(name)
             if theirs is not None:
@@ -84,7 +85,7 @@ def refuse(name: str) -> TypeError:
 # -- arguments ------------------------------------------------------------------------------------------------------
 
 
-def holds_tensors(x: Any) -> bool:
+def holds_tensors(x: object) -> bool:
     """Whether there are tensors in nested lists."""
     return isinstance(x, TensorRef) or isinstance(x, (list, tuple)) and any([holds_tensors(e) for e in x])
 
@@ -98,7 +99,7 @@ def tensor(x: Any, dtype: Any = None) -> TensorRef:
     return x if dtype is None else cast(x, dtype)
 
 
-def cast(x: TensorRef, dtype: Any) -> TensorRef:
+def cast(x: TensorRef, dtype: np.dtype | type | str) -> TensorRef:
     """`x` in another dtype; itself where it has that."""
     dtype = np.dtype(dtype)
     return x if x._k.np == dtype else F.cast(x, (CPU_KINDS.get(dtype) or kind_of(dtype)).dtype)
@@ -122,13 +123,13 @@ def alike(tensors: Sequence[TensorRef], dtype: Any = None) -> list[TensorRef]:
     return [cast(t, common) for t in tensors]
 
 
-def floating(x: Any) -> TensorRef:
+def floating(x: TensorRef) -> TensorRef:
     """A tensor of floating point: integers and booleans become float64, as NumPy has it."""
     x = tensor(x)
     return x if x._k.dtype.category >= FLOATING else cast(x, np.float64)
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Sequence[int] | int | None, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` names, all of them for None, counted from the front.
 
     Raises:
@@ -148,7 +149,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def axis_of(axis: Any, ndim: int) -> int:
+def axis_of(axis: int, ndim: int) -> int:
     """One axis, counted from the front."""
     return axes_of((axis,), ndim)[0]
 
@@ -179,7 +180,7 @@ def give(result: Any, out: Any) -> Any:
     return out
 
 
-def masked(x: TensorRef, where: Any, instead: Any) -> TensorRef:
+def masked(x: TensorRef, where: TensorRef | bool | None, instead: int | bool) -> TensorRef:
     """`x` with `instead` where a mask does not hold: what reductions take under `where=`."""
     return x if where is None or where is True else F.where(F.broadcast_to(cast(tensor(where), bool), tuple(x.shape)), x,
                                                             TensorRef.of(np.asarray(instead, x._k.np)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.strided import address as address_of, contiguous_strides, storage_offset
 from autograd_tape.tensor import TensorRef
 from autograd_tape.version import changes, number_of
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
     class _Base(TensorMethods, TensorRef):
         """What the operation records, and sparse tensors, add to TensorRef, for type checkers."""
+
+        bernoulli_: Fn  # and what `random` adds
+        cauchy_: Fn
+        exponential_: Fn
+        geometric_: Fn
+        log_normal_: Fn
+        normal_: Fn
+        random_: Fn
+        uniform_: Fn
 
         coalesce: Callable[[], Any]
         to_dense: Callable[..., Any]

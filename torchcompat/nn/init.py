@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from autograd_tape.annotations import Fn
 import torchcompat as torch
+from torchcompat._tensor import Tensor
 from torchcompat._tensor import frontend as _frontend
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = [
     "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]
 
-Tensor = Any
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 

@@ -121,9 +121,9 @@ def filled(shape: Sizes, value: Number, dtype: DType) -> np.ndarray:
     return np.full(shape, number_array(value, dtype), dtype.np)
 
 
-def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
     """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
-    def make(F: Functions, ns: object, general: Irregular | Fn) -> Callable[..., Any]:
+    def make(F: Functions, ns: object, general: Irregular | Fn) -> Fn:
         Tensor, new = F.Tensor, object.__new__
 
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
@@ -491,7 +491,7 @@ class arange:
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 
-    def make(F: Functions, ns: object, general: Irregular | Fn) -> Callable[..., Any]:
+    def make(F: Functions, ns: object, general: Irregular | Fn) -> Fn:
         Tensor, new = F.Tensor, object.__new__
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):

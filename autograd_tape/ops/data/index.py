@@ -8,7 +8,7 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -748,7 +748,7 @@ def _without_lead(F: Functions, value: TensorRef) -> TensorRef:
     return F.view(value, shape[lead:]) if lead else value
 
 
-def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> Any:
+def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> TensorRef:
     if value.shape == shape:
         return value
     value = F.view(value, _without_lead(F, value).shape)
@@ -789,7 +789,7 @@ class getitem:
     (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
     """
 
-    def make(F: Functions, namespace: object, general: Irregular | Fn) -> Callable[..., Any]:
+    def make(F: Functions, namespace: object, general: Irregular | Fn) -> Fn:
         ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
@@ -922,7 +922,7 @@ class setitem:
             [5., 5.]])
     """
 
-    def make(F: Functions, namespace: object, general: Irregular) -> Callable[..., Any]:
+    def make(F: Functions, namespace: object, general: Irregular) -> Fn:
         ns, Tensor, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
 
         def setitem(input, index, value):

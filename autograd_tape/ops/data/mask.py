@@ -22,7 +22,7 @@ from .._samples import C_TYPE_NAMES, category
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
-from ...annotations import Sizes
+from ...annotations import Sizes, Values
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
 
@@ -94,7 +94,7 @@ class where:
             "where expected condition to be a boolean tensor, but got a tensor with dtype Float")
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: Values) -> str:
     return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...annotations import Functions
+from ...annotations import Fn, Functions
 from ...dtypes import FLOATING, DType, default_dtype
 from ...errors import AutogradError
 from ...random.arguments import C_NAMES
@@ -17,7 +17,7 @@ _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_me
 _PLAIN = "int window_length, bool periodic=True, "
 
 
-def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: Any, device: Any) -> Any:
+def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: object, device: object) -> Any:
     """The dtype of a window; torch's errors for what no window has."""
     wanted = default_dtype() if dtype is None else as_dtype(dtype)
     if wanted.category < FLOATING:
@@ -35,7 +35,7 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: An
 Rounding = Callable[[float], float]
 
 
-def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[Any, ...],
+def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...],
           fall: Callable[[TensorRef, int, Rounding], TensorRef], exact: bool = False) -> TensorRef:
     """The window that `fall` makes of the numbers from 0 on, of the last of them, and of what rounds numbers to the dtype, as torch does
     with those by which it multiplies half precision here. A `periodic` window is a period of one that is longer by one number, at which
@@ -60,13 +60,13 @@ def _hamming(F: Functions, alpha: float, beta: float) -> Callable[[TensorRef, in
     return lambda x, last, rounded: F.add_(F.mul_(F.cos_(F.mul_(x, rounded(2 * math.pi / last))), rounded(-beta)), rounded(alpha))
 
 
-def _samples(rng: Any) -> Any:
+def _samples(rng: object) -> Any:
     yield (5,)
     yield 6, False
 
 
-def _errors(name: str) -> Callable[..., Any]:
-    def errors(rng: Any) -> Any:
+def _errors(name: str) -> Fn:
+    def errors(rng: object) -> object:
         yield (-1,), RuntimeError, f"{name} requires non-negative window_length, got window_length=-1"
 
     return errors

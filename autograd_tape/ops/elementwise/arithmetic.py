@@ -662,7 +662,7 @@ class reciprocal:
 
 # -- powers ---------------------------------------------------------------------------------------------------------
 
-_POWERS: dict[Any, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
+_POWERS: dict[object, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
            -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
@@ -688,7 +688,7 @@ def _real(F: Functions, x: Values) -> Any:
     return F.real_part(x) if is_complex(x) and not isinstance(x, complex) else x.real if isinstance(x, complex) else x
 
 
-def _pow_growth(F: Functions, grad: Values, input: Any, exponent: Values, result: Values) -> Values:
+def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Values, result: Values) -> Values:
     """grad * result * log(input), zero where input is zero and the exponent is not negative. So are its derivatives: no logarithm of zero
     is part of what is recorded there."""
     if isinstance(input, (int, float, complex)):

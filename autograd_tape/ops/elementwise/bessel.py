@@ -168,7 +168,7 @@ def _sinc(x: np.ndarray) -> np.ndarray:
 
 
 def _domain(low: float, high: float) -> Callable[[Any], Iterator[Sample]]:
-    def samples(rng: Any) -> Iterator[Sample]:
+    def samples(rng: object) -> Iterator[Sample]:
         for args in domain(low, high)(rng):
             yield Sample(args, no_gradient="torch has none")
 

@@ -17,7 +17,7 @@ from ...record import RECORDS, op
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 
 # B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative (Abramowitz and Stegun 6.1.41, 6.3.18).
@@ -90,7 +90,7 @@ def _digamma(input: np.ndarray) -> np.ndarray:
     return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
 
 
-def _hurwitz(s: Any, q: np.ndarray) -> Any:
+def _hurwitz(s: Any, q: np.ndarray) -> np.ndarray:
     """Hurwitz zeta(s, q) for q > 0 and s > 1 by Euler and Maclaurin's formula."""
     total, z = np.zeros_like(q), q
     for _ in range(_SHIFT):
@@ -124,7 +124,7 @@ def _zeta(input: Any, other: Any) -> np.ndarray:
         return np.where(s == 1, np.inf, np.where(s < 1, np.nan, result)).astype(dtype)
 
 
-def _cotangent_derivative(n: int, x: np.ndarray) -> Any:
+def _cotangent_derivative(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of pi cot(pi x), as a polynomial in the cotangent: d/dx c = -pi (1 + c^2)."""
     c = 1 / np.tan(np.pi * (x - np.rint(x)))
     polynomial = np.polynomial.Polynomial([0, 1])
@@ -222,8 +222,8 @@ def _mvlgamma_constant(p: int) -> float:
     return p * (p - 1) * math.log(math.pi) / 4
 
 
-def _no_gradient(name: str) -> Any:
-    def vjp(F: Functions, grad: Any) -> Any:
+def _no_gradient(name: str) -> Fn:
+    def vjp(F: Functions, grad: np.ndarray) -> object:
         engine = current_engine()
         edge = None if engine is None or engine.entry is None else engine.entry.edges[0]
         if engine is not None and edge is not None and not engine.needs(edge):
@@ -386,7 +386,7 @@ def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
     return result.astype(dtype)[()]
 
 
-def _check(name: str) -> Any:
+def _check(name: str) -> Fn:
     def check(input: TensorRef, other: TensorRef) -> None:
         highest = max(category(input), category(other))
         if highest < FLOATING or highest == COMPLEX:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...annotations import Arguments
 from ...functions.overloads import EITHER_NUMBER
 from ...record import Sample, op
 from .._host import on_host
@@ -66,7 +67,7 @@ def _kernel(first: Callable[[np.ndarray], Any], step: Step, cosines: Callable[[n
     return kernel
 
 
-_KINDS: dict[str, tuple[Any, ...]] = {
+_KINDS: dict[str, Arguments] = {
     "t": (lambda x: x, lambda t, n: np.cos(n * t), lambda n: (np.ones_like(n), np.ones_like(n))),
     "u": (lambda x: 2 * x, lambda t, n: np.sin((n + 1) * t) / np.sin(t), lambda n: (n + 1, n + 1)),
     "v": (lambda x: 2 * x - 1, lambda t, n: np.cos((n + 0.5) * t) / np.cos(t / 2), lambda n: (np.ones_like(n), 2 * n + 1)),
