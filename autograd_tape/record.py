@@ -206,7 +206,7 @@ class Record:
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
                           {dtype} stands for the dtype; dtypes are names, or words as for the option `dtypes`. "if any" after a kernel's
-                          name: tensors without elements never come to it
+                          name: tensors without elements never come to it. A function of the arguments by name, where they decide
     `any_dtype`           whether the kernel takes elements of dtypes that nothing computes in, which only it reads
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
@@ -514,7 +514,7 @@ class Record:
             text.replace("{dtype}", dtype), expected="a real dtype", found=dtype, remedy="use real and imaginary parts")
 
     @cached_property
-    def lacks(self) -> dict[str, str]:
+    def lacks(self) -> dict[str, Any]:
         """What the field says, by the name of each dtype."""
         return {name: kernel for words, kernel in (self.field("lacks") or {}).items() for word in words.split()
                 for name in _DTYPE_WORDS.get(word, (word,))}
@@ -529,13 +529,15 @@ class Record:
         """The dtypes among these that quiet paths could come to."""
         return tuple(sorted([name for name in self.lacks if not DType.by_name[name].group]))
 
-    def refuse_lacking(self, dtype: str, tensor: TensorRef) -> None:
-        """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first."""
+    def refuse_lacking(self, dtype: str, tensor: TensorRef, arguments: dict[str, Any]) -> None:
+        """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first of the arguments."""
         said = self.lacks.get(dtype)
+        if callable(said):
+            said = said(**arguments)
         if said is None:
             if DType.by_name[dtype].category != OPAQUE or self.any_elements:
                 return
-            said = next(iter(self.lacks.values()), self.name)
+            said = next((kernel for kernel in self.lacks.values() if isinstance(kernel, str)), self.name)
         kind, _, text = said.partition(": ")
         kernel, only = if_any(kind)
         if not kind or not text and (tensor._k.device.type == "meta" or only and not tensor._data.size):

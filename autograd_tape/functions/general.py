@@ -394,9 +394,10 @@ class General(Door):
         device, usual = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
         if tensors:
-            dtype = compute or tensors[0]._k.dtype
+            unary = rec.promotion == "float" and len(tensors) == 1 and device.type != "meta"
+            dtype = tensors[0]._k.dtype if compute is None or unary else compute
             if dtype.group or rec.lacks:
-                rec.refuse_lacking(dtype.name, tensors[0])
+                rec.refuse_lacking(dtype.name, tensors[0], values)
         if rec.broadcasts:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
         coded = compute is not None and compute.code or any([t._k.dtype.code for t in tensors])
@@ -552,6 +553,9 @@ class General(Door):
             elif p.scales:
                 if value != 1:
                     scaled = rec.params[1].name
+                    if compute is not None and compute.code is not None:
+                        arrays[scaled] = compute.code.write(np.asarray(compute.code.read(arrays[scaled]) * compute.code.wide.type(value)))
+                        continue
                     number = arrays[scaled].dtype.type if compute is None else compute.np.type
                     product = arrays[scaled] * number(value)
                     arrays[scaled] = product if product.__class__ in BUFFERS else np.asarray(product)

@@ -193,8 +193,9 @@ def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> 
                   "    if _e is not None: raise _F.error(_e)"]
     if rec.lacks:
         cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
+        arguments = f"dict({', '.join(f'{n}={n}' for n in signature)})"
         found += [f"if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:",
-                  f"    try: _lack({first}._k.dtype.name, {first})",
+                  f"    try: _lack({first}._k.dtype.name, {first}, {arguments})",
                   "    except _Error as _lacking:",
                   f"        try: {plain}",  # wrong shapes are told first
                   "        except _Shape as _e: raise _F.error(_e) from None",

@@ -53,6 +53,12 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
 
 
+def beside_number(kernel: str) -> Callable[..., str]:
+    """The kernel of an operation with a second operand, as it is called where that is a number, or a tensor of a single one: a value of
+    the field `lacks`. "" stands for none."""
+    return lambda other, **_: f"{kernel}_cpu_reduced_float" if not getattr(other, "ndim", 0) else f"{kernel}_cpu" if kernel != "mul" else ""
+
+
 def check_factor(name: str, value: float, highest: int) -> None:
     """Raises where a factor of tensors of at most this category is bool, or no integer, and they are not so."""
     if isinstance(value, bool) and highest != BOOL:

@@ -201,7 +201,7 @@ class index_add:
     tensor([0., 0., 3.])
     """
 
-    lacks = {"uint float8": "scatter_gather_tensor_cpu"}
+    lacks = {"uint float8": lambda input, **_: "scatter_gather_tensor_cpu" if input.ndim > 1 else "index_add_"}
     out_dtype = EXPECTED
     numpy = _index_add  # what gradients call on buffers, without alpha
 
@@ -374,7 +374,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
-    lacks = {"uint float8": "add_stub", "chalf": "div_cpu"}
+    lacks = {"rare": "index_func_"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
     no_forward = "index_reduce"

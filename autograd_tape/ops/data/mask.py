@@ -302,6 +302,7 @@ class argwhere:
             [1, 1]])
     """
 
+    lacks = {"uint float8": "nonzero_count_cpu"}
     numpy = _nonzero
     meta = data_dependent
     compose = on_host(_nonzero)
@@ -317,6 +318,7 @@ class nonzero:
             [3]])
     """
 
+    lacks = {"uint float8": "nonzero_count_cpu"}
     out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")
 

@@ -720,6 +720,12 @@ pad_replicate = _pad_record("replicate", "ReplicationPad1DBackward0")
 pad_circular = _pad_record("circular", "CopySlices")
 
 
+def _kernel_of(pad: Sequence[int], mode: str = "constant", **others: Any) -> str:
+    """What torch calls the kernel of a way to pad, where it has few dtypes."""
+    kernel = {"reflect": "reflection", "replicate": "replication"}.get(mode)
+    return "" if kernel is None else f"{kernel}_pad{len(pad) // 2}d"
+
+
 @op("pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", method=False, namespace="nn.functional", out=False,
     alias="nn.functional.pad")
 class pad:
@@ -729,6 +735,7 @@ class pad:
     tensor([[1., 1., 2., 2.]])
     """
 
+    lacks = {"bool rare": _kernel_of}
     def function(F, input, pad, mode="constant", value=None):
         pad, n = tuple([int(p) for p in pad]), input.ndim
         if len(pad) % 2:

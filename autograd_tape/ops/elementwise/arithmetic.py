@@ -18,7 +18,7 @@ from ...record import no_derivative, op
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
-from .._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from .._samples import C_TYPE_NAMES, beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
 from ...annotations import Fn, Functions, Values
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
@@ -180,6 +180,7 @@ class mul:
     tensor([3., 6.])
     """
 
+    lacks = {"float8": beside_number("mul")}
     numpy = np.multiply
     mindspore = "ops.Mul"
     mindspore_takes = "complex"
@@ -488,7 +489,7 @@ class div:
     tensor([ 0, -4])
     """
 
-    lacks = {"float8 chalf": "div_cpu"}
+    lacks = {"float8": beside_number("div"), "chalf": "div_cpu"}
     passes_partial = "0"
     numpy = np.divide  # a rounding mode, which is no array to write to, sends the call to the general path
     mindspore = kernels.quotient("Div", of_infinities=True)
@@ -535,6 +536,7 @@ def _quotient_samples(rng: object) -> Any:
 class div_floor:
     """The quotient rounded down: `div(..., rounding_mode="floor")`."""
 
+    lacks = {"bool uint": "div_floor_cpu", "float8": beside_number("div_floor")}
     ufunc = np.floor_divide
     numpy = _floor_divide
     mindspore = kernels.quotient("FloorDiv")
@@ -551,6 +553,7 @@ class div_floor:
 class div_trunc:
     """The quotient rounded to zero: `div(..., rounding_mode="trunc")`."""
 
+    lacks = {"bool uint float8": "div_trunc_cpu"}
     numpy = _divide_trunc
     mindspore = kernels.quotient("TruncateDiv")
     compose = on_host(numpy)
@@ -570,7 +573,7 @@ class floor_divide:
     tensor([ 3, -4])
     """
 
-    lacks = {"bool uint float8": "div_floor_cpu"}
+    lacks = {"bool uint": "div_floor_cpu", "float8": beside_number("div_floor")}
     complex_on_meta = "RuntimeError: {dtype} not supported for floor_divide"
     numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide

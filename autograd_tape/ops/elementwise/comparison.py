@@ -385,6 +385,7 @@ class logical_and:
     tensor([ True, False])
     """
 
+    lacks = {"rare": "logical_and_cpu"}
     numpy = np.logical_and
     mindspore = "ops.LogicalAnd"
     shape = broadcast_shapes
@@ -403,6 +404,7 @@ class logical_or:
     tensor([ True, False])
     """
 
+    lacks = {"rare": "logical_or_cpu"}
     numpy = np.logical_or
     mindspore = "ops.LogicalOr"
     shape = broadcast_shapes
@@ -418,6 +420,7 @@ class logical_xor:
     tensor([False, False])
     """
 
+    lacks = {"rare": "logical_xor_cpu"}
     numpy = np.logical_xor
     mindspore = "ops.LogicalXor"
     shape = broadcast_shapes
@@ -431,6 +434,7 @@ class logical_not:
     tensor([False,  True])
     """
 
+    lacks = {"rare": "logical_not_cpu"}
     numpy = np.logical_not
     mindspore = "ops.LogicalNot"
     def samples(rng): yield (rng.integers(-1, 2, (2, 3)),)
@@ -504,6 +508,7 @@ class bitwise_not:
     tensor([-1, -6])
     """
 
+    lacks = {"uint": "bitwise_not_cpu"}
     out_dtype = FOUND
     numpy = np.invert
     mindspore = "ops.Invert"
@@ -524,6 +529,7 @@ class bitwise_left_shift:
     tensor([ 4, 12])
     """
 
+    lacks = {"uint": "lshift_cpu"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.left_shift
     mindspore = "ops.LeftShift"
@@ -542,6 +548,7 @@ class bitwise_right_shift:
     tensor([0, 0])
     """
 
+    lacks = {"uint": "rshift_cpu"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.right_shift
     mindspore = "ops.RightShift"
@@ -560,6 +567,7 @@ class gcd:
     tensor([6, 7])
     """
 
+    lacks = {"uint": "gcd_cpu"}
     numpy = np.gcd
     no_vmap_ = "shape"
     mindspore = "ops.Gcd"
@@ -579,6 +587,7 @@ class lcm:
     tensor([12, 14])
     """
 
+    lacks = {"uint": "lcm_cpu"}
     numpy = np.lcm
     mindspore = "ops.Lcm"
     check = takes("int", "lcm_cpu")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, dtype_of
-from ...encodings import COMPLEX32, imag_of, real_of
+from ...encodings import COMPLEX32, HALVES, imag_of, real_of
 from ...errors import AutogradError
 from ...functions.out import ARGUMENT_OUT, FOUND
 from ...functions.refusals import on_meta
@@ -259,6 +259,9 @@ class complex_:
 
     out_dtype = ARGUMENT_OUT
     numpy = _complex
+    def half(real, imag):
+        numbers = _complex(real.astype(np.float32), imag.astype(np.float32))
+        return HALVES.write(numbers) if real.dtype == np.float16 else numbers
     def check(real, imag): _check_parts(real, imag)
     def compose(F, real, imag): return _complex(real, imag)
     def vjp_real(F, grad): return F.real_part(grad)

@@ -145,7 +145,7 @@ class round:
     tensor([2.3000])
     """
 
-    lacks = {"float8": "round_vml_cpu"}
+    lacks = {"float8": lambda input, decimals: "round_cpu" if decimals else "round_vml_cpu"}
     out_dtype = FOUND
     nodes = {"decimals is not None": "RoundBackward1"}
 
@@ -298,6 +298,7 @@ class clamp:
 class clamp_tensor:
     """`clamp` with tensors for bounds, which broadcast and get gradients."""
 
+    lacks = {"bool uint float8": "clamp_cpu"}
     numpy = _clamp
     check = _check_clamp
     shape = broadcast_shapes
@@ -368,6 +369,7 @@ class clamp_max:
 class clamp_min_tensor:
     """`clamp_min` with a tensor, which broadcasts and gets a gradient."""
 
+    lacks = {"uint float8": "maximum_cpu"}
     numpy = np.maximum
     check = _check_bound
     def compose(F, input, min): return F.maximum(input, min)
@@ -386,6 +388,7 @@ class clamp_min_tensor:
 class clamp_max_tensor:
     """`clamp_max` with a tensor, which broadcasts and gets a gradient."""
 
+    lacks = {"uint float8": "minimum_cpu"}
     numpy = np.minimum
     check = _check_bound
     def compose(F, input, max): return F.minimum(input, max)

@@ -889,7 +889,8 @@ class linalg_cond:
     tensor(2.)
     """
 
-    lacks = {"float8 chalf": "linalg_svd_cpu"}
+    lacks = {"float8 chalf": "linalg_svd_cpu",
+             "bool int uint": "RuntimeError: linalg.svd: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = casts_safely("linalg.cond")
     amp = "float32"
     def function(F, input, p=None):

@@ -275,6 +275,20 @@ def _matmul_grad_other(F: Functions, grad: Values, input: Values, other_shape: S
     return F.reduce_to_shape(F.matmul(F.transpose(input, -2, -1), grad), tuple(other_shape))
 
 
+def _kernel_of(input: TensorRef, other: TensorRef) -> str:
+    """torch's name of the kernel of a product, by the ranks of its factors."""
+    n, m = input.ndim, other.ndim
+    if not min(n, m) or not (input._data.size and other._data.size):
+        return ""
+    return "dot" if n == m == 1 else "addmm_impl_cpu_" if max(n, m) == 2 and n == m or min(n, m) == 2 < max(n, m) else \
+        "addmv_impl_cpu" if min(n, m) == 1 else "bmm"
+
+
+def _kernel_but_mm(input: TensorRef, other: TensorRef) -> str:
+    kernel = _kernel_of(input, other)
+    return "" if kernel == "addmm_impl_cpu_" else kernel
+
+
 @op("matmul(Tensor input, Tensor other) -> Tensor", alias="linalg.matmul", node="MmBackward0")
 class matmul:
     """The matrix product; 1-d tensors are vectors, leading dimensions of more than 2 are batches and broadcast.
@@ -283,7 +297,7 @@ class matmul:
     tensor([3., 7.])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"bool uint chalf float8_e8m0fnu": _kernel_of, "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": _kernel_but_mm}
     flops = "input"
     def sharding(call):
         n, m = len(call.shape("input")), len(call.shape("other"))

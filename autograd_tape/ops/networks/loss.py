@@ -246,7 +246,8 @@ class soft_margin_loss:
     tensor(0.6931)
     """
 
-    lacks = {"uint float8": "neg_cpu", "chalf": "exp_vml_cpu"}
+    lacks = {"uint float8": "neg_cpu", "chalf": "exp_vml_cpu",
+             "int": "RuntimeError: result type Float can't be cast to the desired output type {dtype}"}
     refuses_grad = {"target": "soft_margin_loss"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):

@@ -700,7 +700,7 @@ class local_response_norm:
     tensor([[[0.5000]]])
     """
 
-    lacks = {"uint float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "avg_pool2d"}
+    lacks = {"uint float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "avg_pool2d", "short bool": "avg_pool2d if any"}
     def function(F, input, size, alpha=1e-4, beta=0.75, k=1.0):
         if input.ndim < 3:
             raise ValueError("Expected 3D or higher dimensionality                          input "

@@ -576,6 +576,11 @@ def _permuted(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.permutation(prod(shape)).reshape(shape) * 0.1
 
 
+_lacks_both = {"int": lambda return_indices=False, **_: "" if return_indices else "max_pool1d_impl",
+               "bool rare": lambda return_indices=False, **_: "max_pool2d" if return_indices else "max_pool1d_impl"}
+"""Of `max_pool1d`: indices come from the kernel for two dimensions."""
+
+
 def _max_record(n: int, sample: tuple[int, ...]) -> None:
     """`max_pool{n}d`, with its two-output and its nn.functional forms."""
     letters = ["L", "H, W", "D, H, W"][n - 1]
@@ -616,7 +621,7 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples}))
+            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "amp": amp, "samples": samples}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {

@@ -211,6 +211,16 @@ def _interpolate(F: Functions, input: TensorRef, size: tuple[int, ...], scales: 
     return input
 
 
+_KERNELS = {"nearest": "compute_indices_weights_nearest", "nearest-exact": "compute_indices_weights_nearest", "area": "adaptive_avg_pool2d",
+            "linear": "compute_indices_weights_linear", "trilinear": "compute_indices_weights_linear",
+            "bilinear": "upsample_bilinear2d_channels_last", "bicubic": "compute_indices_weights_cubic"}
+
+
+def _kernel_of(mode: str = "bilinear", **others: Any) -> str:
+    """What torch calls the kernel of a way to resample."""
+    return _KERNELS.get(mode, "")
+
+
 @op("interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
     "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", namespace="nn.functional", method=False, out=False)
 class interpolate:
@@ -220,7 +230,7 @@ class interpolate:
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    lacks = {"float8": "compute_indices_weights_nearest"}
+    lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
         if mode in ("nearest", "area", "nearest-exact", "lanczos"):
             if align_corners is not None:
@@ -303,7 +313,7 @@ class upsample:
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    lacks = {"float8": "upsample_bilinear2d_channels_last"}
+    lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
         warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, mode, align_corners)
@@ -319,7 +329,7 @@ class upsample_nearest:
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    lacks = {"float8": "compute_indices_weights_nearest"}
+    lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None):
         warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, "nearest")
@@ -335,7 +345,7 @@ class upsample_bilinear:
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
 
-    lacks = {"float8": "upsample_bilinear2d_channels_last"}
+    lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None):
         warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, "bilinear", True)

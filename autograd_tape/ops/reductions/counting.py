@@ -83,6 +83,7 @@ class unique:
     (tensor([1, 3]), tensor([1, 2]))
     """
 
+    lacks = {"complex chalf float8": "unique"}
     def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
     def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
 
@@ -120,6 +121,7 @@ class unique_consecutive:
     tensor([1, 2, 1])
     """
 
+    lacks = {"complex chalf float8": "unique"}
     no_forward = "unique_consecutive"
     no_vmap = dynamic_shape("unique_consecutive")
 
@@ -156,6 +158,7 @@ class bincount:
     tensor([1, 0, 2])
     """
 
+    lacks = {"bool uint": "bincount_cpu"}
     no_forward = "aten::bincount"
     reads = "input weights"
 
@@ -389,6 +392,7 @@ class isin:
     tensor([False,  True,  True])
     """
 
+    lacks = {"bool complex rare": "RuntimeError: Unsupported input type encountered for isin(): {dtype}"}
     out_dtype = EXPECTED
     reads = "elements test_elements"
 

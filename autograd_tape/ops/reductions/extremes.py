@@ -253,6 +253,7 @@ class amin:
 class max_all:
     """The largest element."""
 
+    lacks = {"uint float8": "max_all"}
     sharding = "reduces by maximum"
     out_dtype = CAN_CAST
     numpy = _max
@@ -270,6 +271,7 @@ class max_all:
 class min_all:
     """The smallest element."""
 
+    lacks = {"uint float8": "min_all"}
     sharding = "reduces by minimum"
     out_dtype = CAN_CAST
     numpy = _min
@@ -313,6 +315,7 @@ _max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.mi
 class max_along:
     """The largest elements along a dimension, and where they are."""
 
+    lacks = {"uint float8": "max_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     overloads = EXTREME
@@ -333,6 +336,7 @@ class max_along:
 class min_along:
     """The smallest elements along a dimension, and where they are."""
 
+    lacks = {"uint float8": "min_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     overloads = EXTREME
@@ -378,7 +382,6 @@ class max_:
     tensor([1, 0])
     """
 
-    lacks = {"uint float8": "max_all"}
     several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
@@ -406,7 +409,6 @@ class min_:
     tensor([1., 2.])
     """
 
-    lacks = {"uint float8": "min_all"}
     several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:

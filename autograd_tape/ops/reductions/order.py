@@ -464,23 +464,23 @@ class mode:
 # -- quantiles ----------------------------------------------------------------------------------------------------------------
 
 
-def _check_quantiles(name: str, input: TensorRef, q: float | TensorRef, rank: int) -> None:
+def _check_quantiles(input: TensorRef, q: float | TensorRef, rank: int) -> None:
     """Raises where a tensor has no quantiles `q`, of `rank` dimensions."""
     if input._k.dtype.name not in ("float32", "float64"):
-        raise AutogradError(f"{name}() input tensor must be either float or double dtype")
+        raise AutogradError("quantile() input tensor must be either float or double dtype")
     if not isinstance(q, TensorRef):
         if not 0 <= q <= 1:
-            raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise AutogradError(f"quantile() q must be in the range [0, 1] but got {q}")
         return
     if rank > 1:
-        raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
+        raise AutogradError("quantile() q must be a scalar or 1D tensor")
     if q._k.dtype is not input._k.dtype:
-        raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise AutogradError("quantile() q tensor must be same dtype as the input tensor")
 
 
 def _quantile(F: Functions, name: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> TensorRef:
     scalar = not isinstance(q, TensorRef)
-    _check_quantiles(name, input, q, 0 if scalar else q.ndim)
+    _check_quantiles(input, q, 0 if scalar else q.ndim)
     values = np.asarray(q, input._k.np) if scalar else values_of(q)
     if not ((values >= 0) & (values <= 1)).all():
         raise AutogradError(f"{name}() q values must be in the range [0, 1]")
@@ -527,7 +527,7 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: int | None, keep
 
 def _batched_quantiles(F: Functions, call: BatchedCall) -> TensorRef:
     """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
-    _check_quantiles(call.rec.name, call.input, call.q, call.ranks.get("q", 0))
+    _check_quantiles(call.input, call.q, call.ranks.get("q", 0))
     if not call.size:
         return NotImplemented
     x, rank, dim, q = call.whole("input"), call.ranks["input"], call.dim, call.q

@@ -364,6 +364,7 @@ class count_nonzero:
     tensor([1, 2])
     """
 
+    lacks = {"uint float8": "nonzero_count_cpu"}
     sharding = "reduces dim by add"
     numpy = _count_nonzero
     shape = shapes.reduced
@@ -643,7 +644,7 @@ class var_mean:
     (tensor(1.), tensor(2.))
     """
 
-    lacks = {"float8": "std_cpu", "uint": "RuntimeError: var_mean only support floating point and complex dtypes"}
+    lacks = {"float8": "std_cpu", "uint int bool": "RuntimeError: var_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
@@ -662,7 +663,7 @@ class std_mean:
     (tensor(1.), tensor(2.))
     """
 
-    lacks = {"float8": "std_cpu", "uint": "RuntimeError: std_mean only support floating point and complex dtypes"}
+    lacks = {"float8": "std_cpu", "uint int bool": "RuntimeError: std_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
