@@ -216,7 +216,7 @@ _KERNELS = {"nearest": "compute_indices_weights_nearest", "nearest-exact": "comp
             "bilinear": "upsample_bilinear2d_channels_last", "bicubic": "compute_indices_weights_cubic"}
 
 
-def _kernel_of(mode: str = "bilinear", **others: Any) -> str:
+def _kernel_of(mode: str = "bilinear", **others: object) -> str:
     """What torch calls the kernel of a way to resample."""
     return _KERNELS.get(mode, "")
 
