@@ -368,11 +368,12 @@ def test_numpys_names_are_imported_when_they_are_first_used() -> None:
 DTYPES_ALONE = """
 import numpy as np
 from autograd_tape.dtypes import DType
-for d in DType.by_name.values():
+NUMBERS = [d for d in DType.by_name.values() if d.np.names is None]  # which NumPy has, or knows by a type of its own
+for d in NUMBERS:
     x = np.zeros(3, d)
     assert x.dtype == d.np and np.dtype(d) is d.np and np.empty_like(x, d).dtype == d and x.astype(d).dtype == d, d
     assert d == d.np and d.np == d and d == d.np.type and d.np.type == d and hash(d) == hash(d) and {d: 1}[d] == 1, d
-    assert [other for other in DType.by_name.values() if d == other or d == other.np or d == other.np.type] == [d], d
+    assert [other for other in NUMBERS if d == other or d == other.np or d == other.np.type] == [d], d
     assert d != None and d != d.name and d != str and d != 3 and d != "f8", d
 import torchcompat as torch
 assert torch.float64 != np.float64 and torch.float64 != np.dtype("f8") and torch.float64 == torch.double
