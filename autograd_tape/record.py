@@ -152,6 +152,7 @@ class Record:
     `may_share`           what memory the target of the in-place variant may share: "itself" (several of its elements may be one place,
                           since it writes the same everywhere, or torch does not look), "same" (an operand that is its very elements),
                           "others" (operands, which are read first), "nothing" (not even an operand that is the target, as else)
+    `warns_expanded`      (torch's name of it, how else it is written), where torch warns of several of its elements being one place
     `function(F, ...)`    the operation made of others: it is irregular, as is one with `make`
     `store(a, ...)`       of the family "store", the kernel that overwrites the buffer `a`
     `store_part(a, ...)`  of an operation that leaves elements as they are, a kernel that overwrites the others in the buffer `a`, several
@@ -202,6 +203,7 @@ class Record:
     `out_dtype`           the dtypes that `out=` may have (see `_out`), where it is not all that the result can be cast to; a tuple with
                           one rule for each output
     `computed_in_out`     whether the dtype of `out=` counts as `dtype` where none is given
+    `out_apart`           "whole" where `out=` may not be one of the operands; that of element-wise operations may, but not share a part
     `no_out(...)`         whether torch's signature for these arguments has no `out=`
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which

@@ -8,6 +8,7 @@ end; what a front end knows of its own tensors (that the memory of some holds co
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
@@ -312,10 +313,14 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
                             remedy="copy the array first")
 
 
+def is_single(data: np.ndarray) -> bool:
+    """Whether each element has a place of its own, as far as strides of zero tell."""
+    return 0 not in data.strides or not data.size or not any([s == 0 and n > 1 for s, n in zip(data.strides, data.shape)])
+
+
 def check_single(target: TensorRef) -> None:
     """Raises where several elements of `target` are one number in memory."""
-    data = target._data
-    if 0 in data.strides and data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
+    if not is_single(target._data):
         raise AutogradError(ONE_PLACE, expected="a place for each element", found="several in one place",
                                 remedy="copy it first")
 
@@ -328,9 +333,17 @@ def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) ->
         return
     if "itself" not in may or "others" in may and others:
         check_single(target)
+    elif rec.field("warns_expanded") and not is_single(target._data):
+        name, written = rec.field("warns_expanded")
+        warnings.warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+                      f"also applies to advanced indexing e.g. {written}", UserWarning, stacklevel=5)
     if "others" in may:
         return
-    whole = "nothing" in may
+    check_apart(target, others, "nothing" in may)
+
+
+def check_apart(target: TensorRef, others: Sequence[TensorRef], whole: bool) -> None:
+    """Raises where `target` lies in the memory of one of `others` in part; where `whole`, also where it is that."""
     for other in others:
         if whole and other is target or overlap(target._data, other._data, whole):
             raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "

@@ -185,7 +185,26 @@ def _of_method(name: str) -> _Any:
 
 resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
 resize_as_, resize_as_sparse_, zero_ = map(_of_method, ("resize_as_", "resize_as_sparse_", "zero_"))
+is_nonzero, is_same_size, is_signed = map(_of_method, ("is_nonzero", "is_same_size", "is_signed"))
 _conj, _conj_physical, _neg_view = map(_of_method, ("_conj", "_conj_physical", "_neg_view"))
+
+
+def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
+    """Raises where the only element is zero.
+
+    Raises:
+        RuntimeError: it is, or there are several.
+    """
+    if not input.is_nonzero():
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+def _debug_has_internal_overlap(self: Tensor) -> _Any:
+    """1 where several elements are one place, 0 where none are, 2 where it is too hard to say."""
+    from autograd_tape.views import is_dense, is_single
+
+    data = self._data
+    return 0 if is_dense(data.shape, data.strides, data.itemsize) else 2 if is_single(data) else 1
 
 
 def is_floating_point(input: Tensor) -> _Any:

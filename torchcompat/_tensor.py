@@ -548,6 +548,25 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         frontend.bump(self)
         return self
 
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero.
+
+        Raises:
+            RuntimeError: there are several elements, or none.
+        """
+        return bool(self)
+
+    def is_same_size(self, other: "Tensor") -> bool:
+        """Whether `other` has the same shape."""
+        return self._data.shape == other._data.shape
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self._k.dtype.is_signed
+
+    def __reversed__(self) -> "Tensor":
+        return self if self.ndim == 0 else self.flip(0)
+
     def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> "Tensor":
         """Changes the shape in place; new elements are uninitialised."""
         if self._k.special.__class__ is layout:
@@ -634,7 +653,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """Whether both look at the same memory in the same way."""
         if self._k.special.__class__ is layout:
             raise above.sparse_methods().refused(self, "is_set_to")
-        return (self.data_ptr() == other.data_ptr() and self._data.shape == other._data.shape and self._data.strides == other._data.strides)
+        same = self.data_ptr() == other.data_ptr() and self._data.shape == other._data.shape and self._data.strides == other._data.strides
+        return same and (self._data.size > 0 or self.untyped_storage() is other.untyped_storage())
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
         """Replaces each element by `function(element)`."""
@@ -660,12 +680,24 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                 raise TypeError(f"{name}: expected {_type_string(self)} for {where} (got {_type_string(t)})")
         columns = [values(self)] + [values(t.expand(self._data.shape)) for t in others.values()]
         flat = [function(*row) for row in zip(*[c.ravel().tolist() for c in columns])]
+        for value in flat:
+            if not isinstance(value, (bool, int, float, complex, np.generic)):
+                raise TypeError(f"must be real number, not {type(value).__name__}")
         self._data[...] = frontend.stored(self, np.array(flat, self._k.np).reshape(self._data.shape))
         frontend.bump(self)
         return self
 
     def as_subclass(self, cls: Any) -> "Tensor":
-        """The same tensor as an instance of a subclass."""
+        """The same tensor as an instance of a subclass.
+
+        Raises:
+            TypeError: `cls` is no class of tensors.
+        """
+        if not isinstance(cls, type):
+            raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+        if not issubclass(cls, Tensor):
+            raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+                            "class inherits from Tensor.")
         t = _new(cls)
         t._data, t._v, t._base = self._data, self._v, self._base
         t._node = self._node

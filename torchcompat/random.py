@@ -8,6 +8,7 @@ import numpy as np
 
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import HERE, TO_ALL, below, passed
+from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.strided import by_memory
@@ -363,7 +364,10 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
             return out.normal_(mean, std, generator=generator)
         return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
                                                        out))
-    shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
+    try:
+        shape = broadcast_shape(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
+    except AutogradError as error:
+        raise frontend.error(error) from None
     k = out._k if out is not None else mean._k if isinstance(mean, Tensor) else std._k
     if k.dtype.category < FLOATING:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_TYPE_NAMES[k.dtype.name]}'")

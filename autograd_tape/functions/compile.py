@@ -474,6 +474,8 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
                  f"({' and '.join([_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
+        if "nothing" in (rec.field("may_share") or ""):
+            tests += [f"{p.name} is not {first}" for p in tensors[1:] if not p.type.endswith("?")]
         prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
         inside = [*prepare, f"_r = {_call(rec, scalar)}",
                   "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",

@@ -30,6 +30,7 @@ from ..record import Param, Record
 from ..strided import copy_like, laid_out
 from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version
+from ..views import check_apart
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
@@ -509,6 +510,10 @@ class General(Door):
             raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         check_outs(self.rec.name, outs, grad_mode() is _ENABLED and any([t._node is not None for t in tensors]))
+        apart = self.rec.field("out_apart")
+        if apart or self.rec.elementwise:
+            for o in outs:
+                check_apart(o, tensors, apart == "whole")
         if self.rec.field("computed_in_out") and values["dtype"] is None:
             values["dtype"] = outs[0]._k.dtype
 

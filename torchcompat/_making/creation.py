@@ -157,6 +157,17 @@ def of_storage(storage: TypedStorage | UntypedStorage, dtype: DType | None) -> n
     return storage._array()
 
 
+def new_tensor(self: Tensor, data: object, *, dtype: DType | None = None, device: object = None, requires_grad: bool = False,
+               layout: object = None, pin_memory: bool = False) -> Tensor:
+    """A new tensor with a copy of `data`, of this tensor's dtype and device where none are given.
+
+    >>> import torchcompat as torch
+    >>> torch.ones(1, dtype=torch.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
 @frontend.passing
 def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
@@ -338,3 +349,6 @@ def scalar_tensor(value: float, *, dtype: DType | None = None, layout: layout | 
 
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_array", "to_dlpack"]
+
+
+Tensor.new_tensor = new_tensor  # type: ignore[attr-defined]  # made of what stands above tensors

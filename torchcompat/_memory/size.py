@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
 
 
 _item = tuple.__getitem__
@@ -17,6 +19,17 @@ class Size(tuple):
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> "Size":
+        items = tuple(sizes)
+        for i, item in enumerate(items):
+            if item.__class__ is not int:
+                try:
+                    size = operator.index(item)
+                except TypeError:
+                    raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')") from None
+                items = (*items[:i], size, *items[i + 1:])
+        return tuple.__new__(cls, items)
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"

@@ -126,8 +126,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
     def make(F: Functions, ns: object, general: Irregular | Fn) -> Fn:
         Tensor, new = F.Tensor, object.__new__
 
-        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
-                    **named):
+        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, **named):
             try:
                 k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
                 if (device is None or device is CPU) and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None \
@@ -143,20 +142,25 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
                     return t
             except (TypeError, ValueError, AttributeError, IndexError):
                 pass  # the general path says what is wrong, or does it
-            return general((size, dtype, device, requires_grad, layout, pin_memory, memory_format, named), out)
+            return general((size, dtype, device, requires_grad, layout, pin_memory, named), out)
 
         factory.__name__ = factory.__qualname__ = name
         return factory
 
-    def function(F, *size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
-                 **named):
+    def function(F, *size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, **named):
         named.pop("names", None)
+        memory_format = named.pop("memory_format", None) if name == "empty" else None
         size = named_size(name, size, named)
         if not size:  # torch takes zeros(()) but not zeros()
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
         shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
         if layout is not None and str(layout) != "torch.strided":
             return F.in_layout(name, shape, dtype, layout, device, requires_grad)
+        if str(memory_format) == "torch.preserve_format":
+            raise AutogradError("unsupported memory format Preserve", remedy="use empty_like for another tensor's order")
+        strides = _format_strides(np.broadcast_to(np.float32(0), shape), memory_format)
+        if strides is not None and out is None:
+            return F.empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
         return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
 
     return make, function

@@ -455,6 +455,7 @@ class put_at:
     numpy = _put
     shape = shapes.like_first
     may_share = "itself nothing"
+    warns_expanded = "index_put_", "tensor[indices] = tensor"
     def store_part(a, indices, values, accumulate): put(a, indices.key, values, accumulate)
     compose = on_host(numpy)
 

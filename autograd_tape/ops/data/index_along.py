@@ -87,6 +87,7 @@ class index_select:
             [3., 4.]])
     """
 
+    out_apart = "whole"
     sharding = "picks dim index"
     out_dtype = SELF_AND_RESULT
     numpy = _index_select
@@ -162,6 +163,10 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
             raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
                         + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
         rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
+        if error is IndexRangeError and input.ndim and source.ndim and tuple(rest_in) != tuple(rest_src):
+            raise AutogradError(f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                                f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
+                                "dimension 0.")
         if (input.ndim or error is AutogradError) and (input.ndim != source.ndim or tuple(rest_in) != tuple(rest_src)):
             raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                                 f"{list(input.shape)} source.shape = {list(source.shape)}")
@@ -174,6 +179,7 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
 class index_add_scaled:
     """`input` with the parts of `source` added at positions of a dimension."""
 
+    may_share = "nothing"
     sharding = "adds dim index"
     out_dtype = EXPECTED
     saved_as = {"source_shape": None}
@@ -239,6 +245,7 @@ class index_copy:
     tensor([2., 0., 1.])
     """
 
+    may_share = "nothing"
     lacks = {"uint float8": "index_copy_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
@@ -283,7 +290,8 @@ class index_fill_value:
     sharding = "puts dim index"
     layout = "input"
     numpy = _index_fill
-    may_share = "itself"
+    may_share = "itself nothing"
+    warns_expanded = "index_fill_", "tensor[mask] = scalar"
     store_part = _fill_part
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
@@ -308,7 +316,8 @@ class index_fill_tensor:
     sharding = "puts dim index"
     layout = "input"
     numpy = _index_fill
-    may_share = "itself"
+    may_share = "itself nothing"
+    warns_expanded = "index_fill_", "tensor[mask] = scalar"
     store_part = _fill_part
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
@@ -374,6 +383,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
+    may_share = "nothing"
     lacks = {"rare": "index_func_"}
     sharding = "puts dim index"
     out_dtype = EXPECTED

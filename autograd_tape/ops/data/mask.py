@@ -121,6 +121,7 @@ class masked_fill:
     numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
     may_share = "itself"
+    warns_expanded = "masked_fill_", "tensor[mask] = scalar"
     def store_part(a, mask, value): np.copyto(a, value, casting="unsafe", where=mask)
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)

@@ -97,6 +97,7 @@ class gather:
             [4.]])
     """
 
+    out_apart = "whole"
     lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "gathers dim index"
     out_dtype = EXPECTED
@@ -203,6 +204,7 @@ def _batched_scatter(F: Functions, call: BatchedCall) -> Any:
 class scatter_src:
     """`input` with the elements of `src` put at `index` along a dimension."""
 
+    may_share = "nothing"
     sharding = "puts dim index"
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
@@ -236,6 +238,7 @@ def _to_source(F: Functions, part: Values, shape: Sequence[int]) -> Values:
 class scatter_value:
     """`input` with a number put at `index` along a dimension."""
 
+    may_share = "nothing"
     sharding = "puts dim index"
     out_dtype = EXPECTED
     numpy = _scatter
@@ -322,6 +325,7 @@ class scatter_add:
     tensor([0., 0., 3.])
     """
 
+    may_share = "nothing"
     lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "adds dim index"
     out_dtype = EXPECTED
@@ -406,6 +410,7 @@ class scatter_reduce:
     tensor([3., 1.])
     """
 
+    may_share = "nothing"
     lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
@@ -543,6 +548,7 @@ class take:
     tensor([1., 4.])
     """
 
+    out_apart = "whole"
     lacks = {"rare": "take_cpu"}
     sharding = "flat"
     out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
@@ -591,6 +597,7 @@ class put:
     tensor([2., 0., 1.])
     """
 
+    may_share = "nothing"
     lacks = {"rare": "take_put_cpu"}
     sharding = "flat"
     saved_as = {"source_shape": None}

@@ -331,7 +331,7 @@ class nn_functional_unfold:
     def function(F, input, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
-        if input.ndim not in (3, 4):
+        if input.ndim not in (3, 4) or 0 in input.shape[input.ndim - 3:]:
             raise ShapeMismatchError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
                                      f"input, but got: {list(input.shape)}")
         batched = input if input.ndim == 4 else F.unsqueeze(input, 0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...dims import wrap_dim
 from ...dtypes import DType
-from ...errors import AutogradError, UnsupportedDTypeError
+from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
 from ...executors.kernels._on_demand import state
 from ...functions.out import EXPECTED, SCALAR_TYPE
@@ -275,6 +275,17 @@ class diff:
         if n < 0:
             raise AutogradError(f"order must be non-negative but got {n}")
         d = wrap_dim(dim, input.ndim)
+        for end in (prepend, append):
+            if end is None:
+                continue
+            if end.ndim != input.ndim:
+                raise ShapeMismatchError("diff expects prepend or append to be the same dimension as input",
+                                         expected=f"{input.ndim} dimensions", found=str(end.ndim))
+            other = next((i for i in range(input.ndim) if i != d and end.shape[i] != input.shape[i]), None)
+            if other is not None:
+                raise ShapeMismatchError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                    f"input.size({other}) = {input.shape[other]}, but got tensor.size({other}) = {end.shape[other]}")
         if not min(n, input.shape[d]):
             return F.clone(input) if out is None else F.give("diff", out, F.clone(input))
         if prepend is not None or append is not None:
