@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograd_tape import F, Tape, TensorRef, backward, backward_on_trace, no_grad, trace, value_and_grad
+from autograd_tape.dtypes import DType
 from autograd_tape.modes import noting
 from autograd_tape.tape import aside
 
@@ -264,3 +265,11 @@ def test_a_call_that_raises_leaves_the_block_as_it_was(raises: Callable[[Any], A
         z = F.var(y)
     assert [o.op_name for o in tape.held.operations] == ["mul", "var"] and noting.calls is None
     np.testing.assert_array_equal(backward(z, tape)[x], [-4.0, 4.0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_replays(dtype: str) -> None:
+    x = TensorRef.of(np.array([0.5, 2.0]).astype(DType.by_name[dtype].np), requires_grad=True)
+    with Tape() as tape:
+        y = F.exp(x * x)
+    np.testing.assert_array_equal(tape.to_graph(y).replay()[0], y.numpy())
