@@ -525,7 +525,7 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
         if data.shape != tuple(output.shape):
             raise ShapeMismatchError("A grad_output has another shape than its output", expected=str(tuple(output.shape)),
                                      found=str(data.shape), remedy="pass a cotangent of the output's shape")
-        if data.dtype.kind == "c" and output._k.np.kind != "c":
+        if data.__class__ not in ON_TENSORS and data.dtype.kind == "c" and output._k.np.kind != "c":
             raise DTypeError("A grad_output is complex, and its output is not", expected=output._k.dtype.name, found=str(data.dtype),
                              remedy="pass its real part")
         if create_graph and isinstance(given, TensorRef):

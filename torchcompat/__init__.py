@@ -83,7 +83,7 @@ _LAZY = {
         "_making.settings"),
     "sparse_coo_tensor": "sparse._coo", **dict.fromkeys(
         ["sparse_compressed_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor"],
-        "sparse._compressed"), **dict.fromkeys(["hspmm", "smm", "sspaddmm"], "sparse._products"),
+        "sparse._compressed"), **dict.fromkeys(["dsmm", "hsmm", "hspmm", "saddmm", "smm", "sspaddmm"], "sparse._products"),
 }
 
 

@@ -246,7 +246,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._node is not None and not (value._k.dtype.is_floating_point or value._k.dtype.is_complex):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if (value._k.device.type == "meta") is not (self._k.device.type == "meta"):
+        if (value._k.device.type == "meta") is not (self._k.device.type == "meta") or value.layout is not self.layout:
             raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
         self._data = value._data
         self._k = value._k if self._k.special is None else kind(value._k.dtype, value._k.device, self._k.special)

@@ -12,6 +12,7 @@ from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
 from ._making.conversion import checked_dtype
 from ._making.legacy import legacy_tensor
+from ._memory.layout import layout
 from ._tensor import Tensor
 
 Number = int | float | bool
@@ -74,7 +75,8 @@ class _TypedMeta(type):
     dtype: DType
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
+        return (isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
+                and instance._k.special.__class__ is not layout)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return legacy_tensor(Tensor, *args, dtype=cls.dtype, **kwargs)

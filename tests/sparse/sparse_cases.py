@@ -285,7 +285,6 @@ torch.ones_like(c)
 x.new_zeros(2, 2)
 x.new_empty((2, 2))
 x.new_ones(2, 2)
-x.new_tensor([1.])
 x + x
 x + y
 y + x
@@ -672,7 +671,6 @@ o.resize_as_sparse_(h)
 x.resize_as_sparse_(d)
 d.sparse_resize_((4, 4), 2, 0)
 x.resize_(3, 3)
-x.is_same_size(y)
 x.equal(x)
 torch.equal(x, d)
 torch.allclose(x, x)
@@ -700,7 +698,6 @@ q.conj()
 x.real
 q.real
 q.imag
-torch.is_nonzero(one)
 copy.deepcopy(x)
 copy.deepcopy(z.requires_grad_())
 copy.copy(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 
@@ -120,6 +121,30 @@ def test_second_derivatives() -> None:
 
     assert torch.autograd.gradcheck(loss, (values, d))
     assert torch.autograd.gradgradcheck(loss, (values, d))
+
+
+def test_gradients_of_both_kinds_meet_in_any_order() -> None:
+    class Given(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: torch.autograd.function.FunctionCtx, x: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(g)
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+            return ctx.saved_tensors[0], None
+
+    g = torch.sparse_coo_tensor([[0, 2]], [[1.0, 2.0], [3.0, 4.0]], (3, 2))
+    d = torch.ones(3, 2)
+    for gradients in itertools.permutations((g, d, g)):
+        x = torch.zeros(3, 2, requires_grad=True)
+        sum([Given.apply(x, each) for each in gradients]).sum().backward()
+        assert not x.grad.is_sparse and torch.equal(x.grad, d + g + g)
+    x = torch.zeros(3, 2, requires_grad=True)
+    (Given.apply(x, g) + Given.apply(x, g)).sum().backward()
+    assert x.grad.is_sparse and torch.equal(x.grad.to_dense(), (g + g).to_dense())
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        x.data = g
 
 
 def test_changes_of_what_was_saved_are_noticed() -> None:

@@ -73,6 +73,8 @@ above.legacy_tensor = legacy_tensor
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """An uninitialized tensor of a size, or one with given data, of this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`."""
+    if self.is_sparse:
+        return above.sparse_methods().new(self, *args, **kwargs)
     device = kwargs.pop("device", None) or self.device
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype != self.dtype:

@@ -211,7 +211,7 @@ class FunctionNode(TapeEntry):
             if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
                 raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but "
                                    f"expected shape compatible with {list(shape)}")
-        if g._data.dtype.kind == "c" and dtype.kind != "c":
+        if g._k.np.kind == "c" and dtype.kind != "c":
             g = frontend.real(g)
         return frontend.fit(g, shape, dtype)
 

@@ -14,10 +14,13 @@ from typing import Any as _Any
 from . import _arithmetic, _methods
 from ._checks import check_sparse_tensor_invariants
 from ._diagonals import spdiags
+from ._legacy import CLASSES as _CLASSES
 from ._products import addmm, mm, sampled_addmm
 from ._shapes import log_softmax, softmax
 from ._shapes import sparse_sum as sum
 
+
+globals().update(_CLASSES)
 
 
 def sparse_methods() -> _Any:

@@ -132,6 +132,8 @@ def _cast(values: Tensor, dtype: Any) -> Tensor:
 def add_coo(a: Coo, b: Coo, alpha: Any = 1) -> Coo:
     """a + alpha b."""
     dtype = result_dtype([(a.dtype, a.ndim), (b.dtype, b.ndim)])
+    if not b.nnz or not a.nnz and a.sparse_dim != b.sparse_dim:
+        return a.over(_cast(a.values, dtype)).copy() if not b.nnz else b.over(F.mul(_cast(b.values, dtype), alpha))
     if a.sparse_dim != b.sparse_dim:
         raise RuntimeError(f"add: expected 'self' and 'other' to have same density, but 'self' has {a.sparse_dim} sparse dimensions while "
                            f"'other' has {b.sparse_dim} sparse dimensions")
@@ -216,6 +218,9 @@ def _mul(input: Any, other: Any) -> Tensor:
     if _number(input):
         return _scaled(other._data, input, F.mul)
     if is_sparse(input) and is_sparse(other):
+        for x, scalar in ((input, other), (other, input)):
+            if not scalar._data.ndim and x._data.ndim:
+                return _scaled(x._data, scalar.to_dense(), F.mul)
         return sparse(times(input._data, other._data))
     x, d = (input, other) if is_sparse(input) else (other, input)
     b: Coo = x._data
@@ -264,6 +269,9 @@ def times(a: Coo, b: Coo) -> Coo:
     if a.ndim != b.ndim or a.sparse_dim != b.sparse_dim or a.shape[:a.sparse_dim] != b.shape[:b.sparse_dim]:
         raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
                            "dimensions, and shape of sparse dimensions")
+    if not a.nnz or not b.nnz:
+        shape, dtype = a.shape, result_dtype([(a.dtype, a.ndim), (b.dtype, b.ndim)])
+        return Coo(shape, index_tensor(np.zeros((a.sparse_dim, 0))), F.zeros((0, *shape[a.sparse_dim:]), dtype=dtype))
     # As torch does: the elements of one, times those of the other there, or zero.
     if a.coalesced is b.coalesced and a.nnz < b.nnz or not a.coalesced and b.coalesced:
         a, b = b, a
@@ -276,7 +284,8 @@ def _divided(name: str) -> None:
         if not isinstance(input, Tensor):
             raise could_not_run("reciprocal", "SparseCPU")
         if not _number(other) or is_sparse(other):
-            raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            word = "floor division" if name == "floor_divide" else "division"
+            raise RuntimeError(f"Sparse {word} requires a scalar or zero-dim dense tensor divisor (got shape "
                                f"{list(other.shape)} for divisor)")
         b = input._data
         if name == "floor_divide":

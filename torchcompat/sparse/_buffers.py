@@ -46,7 +46,7 @@ class Sparse:
     values: Tensor
     flags = _UNORDERED
 
-    strides = property(lambda self: (1,) * len(self.shape))  # no element is another
+    strides = property(lambda self: (self.itemsize,) * len(self.shape))  # no element is another
     ndim, size = property(lambda self: len(self.shape)), property(lambda self: math.prod(self.shape))
     # A DType, which is no array's dtype, so that nobody adds arrays and this by their memory.
     dtype = property(lambda self: self.values._k.dtype)
@@ -124,11 +124,13 @@ class Coo(Sparse):
     def parts(self) -> tuple[Tensor, ...]:
         return self.indices, self.values
 
-    def over(self, values: Tensor) -> Coo:
-        return Coo(self.shape, self.indices, values, self.coalesced)
+    def over(self, values: Tensor, indices: Tensor | None = None) -> Coo:
+        other = Coo(self.shape, self.indices if indices is None else indices, values)
+        other.coalesced = self.coalesced  # whatever is known of a few
+        return other
 
     def copy(self) -> Coo:
-        return Coo(self.shape, copied(self.indices), copied(self.values), self.coalesced)
+        return self.over(copied(self.values), copied(self.indices))
 
     def flat(self) -> np.ndarray:
         """The place of each element among all that have indices, in order of rows."""

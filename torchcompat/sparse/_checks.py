@@ -158,7 +158,8 @@ def compressed_parts(lay: layout, compressed: Any, plain: Any, values: Any, size
 def compressed_indices(lay: layout, compressed: np.ndarray, plain: np.ndarray, rows: int, cols: int, nnz: int) -> None:
     """Raises where indices are not in order or point outside."""
     c_name, p_name, _ = WORDS[lay]
-    c, p = compressed.reshape(-1, rows + 1), plain.reshape(-1, nnz)
+    count = math.prod(compressed.shape[:-1])
+    c, p = compressed.reshape(count, rows + 1), plain.reshape(count, nnz)
     c_dim, p_dim = ("nrows", "ncols") if c_name == "crow_indices" else ("ncols", "nrows")
     require((c[:, 0] == 0).all(), f"`{c_name}[..., 0] == 0` is not satisfied.")
     require((c[:, -1] == nnz).all(), f"`{c_name}[..., -1] == nnz` is not satisfied.")

@@ -317,10 +317,8 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = Non
     if b.ndim != 2 or b.sparse_dim != 2:
         raise RuntimeError("input_dim == 2 INTERNAL ASSERT FAILED: reductions of matrices alone are supported")
     dims = tuple([d % 2 for d in ((dim,) if isinstance(dim, int) else dim)])
-    if len(dims) > 1:
-        raise RuntimeError("Currently, only reductions over a single dimension are supported")
     rows = b.indices._data.copy()
-    rows[dims[0]] = 0
+    rows[list(dims)] = 0
     size = [1 if d in dims else n for d, n in enumerate(b.shape)]
     values = b.values if dtype is None else F.cast(b.values, dtype)
     if dtype is None and values._k.np.kind in "biu":
@@ -415,7 +413,11 @@ def _like(name: str) -> None:
 
 
 @composite("zeros_like", on=(COMPRESSED,))
-def _zeros_like(input: Any, dtype: Any = None, *_: Any) -> Any:
+def _zeros_like(input: Any, dtype: Any = None, layout: Any = None, *_: Any) -> Any:
+    if layout is not None and layout is not input._k.special:
+        if layout in (sparse_bsr, sparse_bsc) and input._data.blocked:
+            return in_layout(sparse(without_elements(input._data, dtype)), layout)
+        return F.zeros(input._data.shape, dtype=dtype or input._k.dtype, layout=layout)
     return sparse(without_elements(input._data, dtype))
 
 

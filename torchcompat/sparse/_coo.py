@@ -79,13 +79,23 @@ def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, pin_mem
 
 def made(size: Sequence[int], indices: Tensor, values: Tensor, coalesced: bool = False) -> Tensor:
     """A tensor of parts that fit, with the history of its values."""
-    buffer = Coo(size, indices, plain(values), coalesced or indices._data.shape[1] < 2)
+    buffer = Coo(size, alias(indices), alias(values), coalesced)
     return recorded(sparse(buffer), "SparseCooTensorWithDimsAndTensorsBackward0", (values, lambda g: picked(g, buffer)))
+
+
+def alias(t: Tensor) -> Tensor:
+    """The same memory, without history."""
+    other = F.wrap(t._data, t._k)
+    other._v = t._v
+    return other
 
 
 def leaf(t: Tensor, requires_grad: bool) -> Any:
     """The tensor, which is to require grad, or not."""
-    return t.detach().requires_grad_() if requires_grad else t  # nothing of how it was made is part of a leaf
+    if requires_grad:  # nothing of how it was made is part of a leaf
+        t = t.detach()
+        t._node = F.leaf_node(t, True)
+    return t
 
 
 def _sizes(indices: np.ndarray, values: tuple[int, ...]) -> tuple[int, ...]:

@@ -132,9 +132,7 @@ def _carried_out(door: Any, function: Any, args: tuple[Any, ...], out: Any, inpl
 
 def put(target: Any, result: Any) -> None:
     """Gives a sparse tensor the elements of a fresh one, in the memory it has where the indices are the same."""
-    if result._k.dtype.category > target._k.dtype.category:
-        raise RuntimeError(f"result type {SCALAR_TYPE_NAMES[result._k.dtype.name]} can't be cast to the desired output type "
-                           f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}")
+    castable(result, target)
     buffer, own = result._data, target._data
     if buffer is own:
         return
@@ -152,9 +150,17 @@ def given(out: Any, found: Any) -> Any:
         return frontend.write_out(None, out, (found,))
     if out._k.special is not found._k.special:
         raise RuntimeError(f"Expected out tensor to have layout {found.layout}, but got {out.layout} instead")
+    castable(found, out)
     out._data = found._data.astype(out._k.np, copy=False)
     frontend.bump(out)
     return out
+
+
+def castable(result: Any, target: Any) -> None:
+    """Raises where a result's numbers would lose their kind in another tensor."""
+    if result._k.dtype.category > target._k.dtype.category:
+        raise RuntimeError(f"result type {SCALAR_TYPE_NAMES[result._k.dtype.name]} can't be cast to the desired output type "
+                           f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}")
 
 
 # -- refusals -----------------------------------------------------------------------------------------------------------------

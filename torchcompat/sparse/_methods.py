@@ -17,10 +17,11 @@ from ._buffers import NAMES, Compressed, Coo, is_sparse, sparse
 from ._checks import WORDS
 from ._compressed import empty as empty_compressed
 from ._compressed import compressed_mask, dense_of_compressed, in_layout, to_coordinates
-from ._coo import coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
+from ._coo import alias, coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
 from ._door import composite, could_not_run, unrecorded
 from ._nodes import plain, recorded, values_of
 from ._arithmetic import add_coo
+from ._legacy import legacy
 from ._products import smm, sspaddmm
 from ._shapes import narrow_copy
 
@@ -45,13 +46,6 @@ def values(x: Tensor) -> Tensor:
     if x._data.__class__ is Coo and not x._data.coalesced:
         raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
     return values_of(x)
-
-
-def alias(t: Tensor) -> Tensor:
-    """The same memory, without history."""
-    other = frontend.wrap(t._data, t._k)
-    other._v = t._v
-    return other
 
 
 def _indices(x: Tensor) -> Tensor:
@@ -229,7 +223,9 @@ def sparse_mask(x: Any, mask: Any) -> Any:
 
 def made_in_layout(name: str, shape: tuple[int, ...], dtype: Any, lay: layout, device: Any, requires_grad: bool) -> Any:
     """What the factory `name` makes in a sparse layout: no elements."""
-    if name.removesuffix("_like") not in ("zeros", "empty"):
+    if name == "empty_like":
+        raise could_not_run("empty_strided", "SparseCPU" if lay is sparse_coo else "SparseCsrCPU")
+    if name not in ("zeros", "zeros_like", "empty"):
         raise RuntimeError("full(...) is not implemented for sparse layout")
     made = sparse(empty(shape, dtype, device) if lay is sparse_coo else empty_compressed(lay, shape, dtype, device))
     return made.requires_grad_() if requires_grad else made
@@ -274,6 +270,8 @@ def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
     if b.__class__ is Compressed and b.nnz != x._data.nnz:
         raise RuntimeError("copy_sparse_compressed_: only sparse compressed tensors with the same number of specified elements are "
                            "supported.")
+    if b.__class__ is Coo and b.shape != x._data.shape:
+        resized(x._data, b.shape, b.sparse_dim, b.dense_dim)
     x._data = b
     frontend.bump(x)
     return x
@@ -281,8 +279,13 @@ def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def sparse_resize_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     """Other sizes, in place; elements stay."""
-    b = _resizable(x, "sparse_resize_")
-    size = tuple(size)
+    x._data = resized(_resizable(x, "sparse_resize_"), tuple(size), sparse_dim, dense_dim)
+    frontend.bump(x)
+    return x
+
+
+def resized(b: Coo, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> Coo:
+    """The elements of a buffer in one of other sizes; an error where some would have no place."""
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {sparse_dim}, "
                            f"dense_dim = {dense_dim}")
@@ -304,11 +307,8 @@ def sparse_resize_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
         if size[sparse_dim:] != b.shape[sparse_dim:]:
             grown = F.zeros((b.nnz, *size[sparse_dim:]), dtype=b.dtype)
             grown._data[(slice(None), *[slice(n) for n in b.shape[sparse_dim:]])] = b.values._data
-        x._data = Coo(size, b.indices, grown, b.coalesced)
-    else:
-        x._data = empty(size, b.dtype, x._k.device, sparse_dim)
-    frontend.bump(x)
-    return x
+        return Coo(size, b.indices, grown, b.coalesced)
+    return empty(size, b.dtype, b.kind.device, sparse_dim)
 
 
 def sparse_resize_and_clear_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
@@ -373,6 +373,11 @@ def deep_copy(x: Any) -> Any:
         raise NotImplementedError("Cannot access storage of SparseCsrTensorImpl")
     twin = sparse(x._data.copy())
     return twin.requires_grad_() if x.requires_grad else twin
+
+
+def new(x: Any, *args: Any, **named: Any) -> Any:
+    """`x.new(...)` of a tensor of coordinates: one of these indices, values and sizes; of these sizes; or with none."""
+    return legacy(x._k.dtype, "new()", "SparseTensor.new(sequence)", args, named)
 
 
 def refused(x: Any, name: str) -> Exception:

@@ -97,8 +97,8 @@ def _mm(input: Tensor, mat2: Tensor) -> Any:
 @kernel("mv", on=BOTH)
 def _mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._data.ndim != 2 or vec._data.ndim != 1:
-        raise RuntimeError("mv: two dim tensor 'self' and one dim tensor 'vec' expected, but got "
-                           f"{input._data.ndim}D and {vec._data.ndim}D")
+        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {input._data.ndim}Tensor Dim: "
+                           f"{vec._data.ndim}")
     if input._data.shape[-1] != vec._data.shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
     return F.squeeze(by_dense(matrix_of(input), F.unsqueeze(vec, 1)), 1)
@@ -150,6 +150,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     product = product if alpha == 1 else F.mul(product, alpha)
     if beta == 0:
         return product
+    if is_sparse(input):
+        return F.add(product, input, alpha=beta)
     shape = tuple(product.shape)
     try:
         input = F.expand(input, shape)
@@ -231,9 +233,15 @@ def sparse_sparse_matmul(a: Tensor, b: Tensor) -> Tensor:
     def right(g: Tensor, a: Any, b: Any) -> Tensor:
         return _kept(coalesce(F.mm(_conjugate(F.t(a)), g)), b)
 
+    if a._data.ndim != 2 or b._data.ndim != 2:
+        name = "mat1_" if a._data.ndim != 2 else "mat2_"
+        raise RuntimeError(f"Expected {name}.dim() == 2 to be true, but got false.  (Could this error message be improved?  If so, please "
+                           "report an enhancement request to PyTorch.)")
     with unrecorded():
         _fits(a, b)
-        _same_dtype(a, b)
+        if a._k.dtype is not b._k.dtype:
+            raise RuntimeError(f"mat1 dtype {SCALAR_TYPE_NAMES[a._k.dtype.name]} does not match mat2 dtype "
+                               f"{SCALAR_TYPE_NAMES[b._k.dtype.name]}")
         product = sparse(by_sparse(a._data, b._data))
     return recorded(product, "SparseSparseMatmulBackward0", (a, left), (b, right), saves=(a, b))
 
@@ -388,4 +396,6 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     return sspaddmm(sparse(Coo((input.shape[0], mat.shape[1]), index_tensor(np.zeros((2, 0))), mat.new_zeros(0), True)), input, mat)
 
 
+dsmm, hsmm, saddmm = F.mm, hspmm, addmm
+"""Old names."""
 __all__ = ["addmm", "hspmm", "matrix_of", "mm", "sampled_addmm", "smm", "sparse_bsc", "sparse_bsr", "sspaddmm"]

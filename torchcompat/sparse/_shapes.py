@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._memory.layout import sparse_coo
+from .._memory.layout import sparse_coo, strided
 from .._tensor import Tensor, frontend
 from ._buffers import Coo, copied, is_sparse, sparse
 from ._coo import coalesce, empty, empty_like, in_order, index_tensor, made, picked_dense, picked_sparse, summed
-from ._door import composite, could_not_run, kernel, unrecorded
+from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import recorded
 
 F = frontend
@@ -146,7 +146,8 @@ def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """The elements in a range of one dimension."""
     b = input._data
-    dim = dim_of(dim, b.ndim)
+    if not 0 <= dim < b.ndim:
+        raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {b.ndim}.")
     n = b.shape[dim]
     start = start + n if start < 0 else start
     if not 0 <= start <= start + length <= n:
@@ -194,6 +195,13 @@ def _getitem(input: Any, index: Any) -> Any:
     if all([k == slice(None) for k in keys if isinstance(k, slice)]) and all([isinstance(k, slice) for k in keys]):
         raise NotImplementedError("Cannot access storage of SparseTensorImpl")
     return result
+
+
+@composite("setitem", "basic_select", on=(COO, COMPRESSED))
+def _setitem(input: Any, index: Any, value: Any = None) -> Any:
+    if is_sparse(input):
+        raise TypeError("Cannot assign to a sparse tensor")
+    return F.copy_(input[index], value)
 
 
 @composite("unbind")
@@ -269,8 +277,9 @@ def summed_over(b: Coo, dims: tuple[int, ...], keepdim: bool = False) -> Any:
     inner = tuple([d - b.sparse_dim + 1 for d in dims if d >= b.sparse_dim])
     kept = [d for d in range(b.sparse_dim) if d not in dims]
     values = F.sum(b.values, inner) if inner else b.values
-    if not kept and not keepdim:
-        return F.sum(values, 0, dtype=values._k.dtype)
+    if not kept:
+        total = F.sum(values, 0, dtype=values._k.dtype)
+        return F.reshape(total, [1 if d in dims else n for d, n in enumerate(b.shape)]) if keepdim else total
     rows = b.indices._data[kept]
     shape = [n for d, n in enumerate(b.shape) if d not in dims]
     if len(kept) == b.sparse_dim:
@@ -350,6 +359,8 @@ def _norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dty
                            "dimensions of the input")
     if keepdim:
         raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None and p == "fro":
+        raise ValueError("dtype argument is not supported in frobenius norm")
     if dtype is not None:
         raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     with unrecorded():
@@ -442,6 +453,8 @@ softmax, log_softmax = _softmax("softmax", False), _softmax("log_softmax", True)
 def _fresh(name: str) -> None:
     def function(input: Tensor, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False,
                  requires_grad: bool = False, memory_format: Any = None) -> Any:
+        if memory_format is not None and is_sparse(input) and layout is not strided:
+            raise RuntimeError("memory format option is only supported by strided tensors")
         if not is_sparse(input) or layout is not None and layout is not sparse_coo:
             shape, place = tuple(input.shape), input._k.device if device is None else device
             return getattr(F, name[:5])(shape, dtype=dtype or input._k.dtype, device=place, layout=layout, requires_grad=requires_grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -239,6 +240,10 @@ class embedding_bag:
     amp = "whole"
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+        if weight._k.dtype.name == "int64" and input._k.dtype.category >= FLOATING:
+            warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+                          "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=3)
+            weight, input = input, weight
         if sparse and mode == "max":
             raise ValueError("max mode does not support sparse weights")
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
