@@ -18,7 +18,8 @@ import numpy as np
 
 from .annotations import Fn, Functions, Keywords, Values
 from . import ownership
-from .dtypes import SCALAR_TYPE_NAMES
+from .dtypes import SCALAR_TYPE_NAMES, added
+from .functions.nodes import on_tensors
 from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
@@ -63,17 +64,6 @@ def _observer() -> Fn | None:
 
 def _around(outer: Any, inner: Any) -> Any:
     return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
-
-
-def on_tensors(entry: TapeEntry, grad: object) -> list[Any]:
-    """The gradients of an entry's inputs, buffers, by the formulas that work on tensors."""
-    F = entry.front_end
-
-    def wrapped(g: object) -> object:
-        return g if g is None or isinstance(g, TensorRef) else F.wrap(g if g.__class__ in BUFFERS else np.asarray(g))
-
-    grads = entry.recorded([wrapped(g) for g in grad] if isinstance(grad, list) else wrapped(grad), F)
-    return [None if g is None else data_of(g) for g in grads]
 
 
 class _Pass:
@@ -175,7 +165,7 @@ class _Pass:
             return
         if tag == 2:
             held = slot[1][edge.nr]
-            slot[1][edge.nr] = g if held is None else held + g
+            slot[1][edge.nr] = g if held is None else added(held, g)
         else:
             self._add(slot, g, 1, 2)
 
@@ -186,10 +176,10 @@ class _Pass:
             slot[at] = g
         elif self.create_graph:
             slot[at] = have + g
-        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape:
+        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape and have.dtype.isbuiltin:
             np.add(have, g, out=have)
         else:
-            total = have + g
+            total = added(have, g)
             slot[at], slot[owned] = total, total.__class__ is _ndarray
 
     def hand_over(self, leaves: dict[Any, list[Any]]) -> None:

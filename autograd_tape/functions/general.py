@@ -34,6 +34,7 @@ from ..views import check_apart
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
+from .nodes import coded_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from .refusals import grad_refusal, on_meta, wants_grad
@@ -415,6 +416,8 @@ class General(Door):
     def _coded(self, executor: Any, arrays: dict[str, Any], compute: DType | None) -> Any:
         """The results where elements are of a dtype that NumPy does not compute in: in the wider one, rounded once. Views see elements."""
         rec = self.rec
+        if coded_class not in above.entry_classes:
+            above.entry_classes.append(coded_class)
         if rec.any_elements:
             return executor.run(rec, arrays)
         code = None if compute is None else compute.code

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ..codegen import execute
 from ..node import TapeEntry
+from ..ops._host import data_of
 from ..record import Record
 from ..saved import stale, unpack
 from ..tensor import BUFFERS, TensorRef
@@ -116,6 +120,31 @@ def conjugated_class(rec: Record) -> type[TapeEntry]:
         _conjugated_classes[plain] = found = type(rec.node_name, (plain,), {
             "__slots__": (), "__module__": plain.__module__, "raw": _conjugated(plain.raw), "recorded": _conjugated(plain.recorded)})
     return found
+
+
+_coded_classes: dict[type[TapeEntry], type[TapeEntry]] = {}
+
+
+def coded_class(plain: type[TapeEntry], inputs: Sequence[object], outputs: Sequence[TensorRef]) -> type[TapeEntry] | None:
+    """The subclass for tensors of dtypes that NumPy does not compute in: the formulas work on tensors, as in torch, which may refuse."""
+    if not any([isinstance(x, TensorRef) and x._k.np.isbuiltin == 0 for x in (*inputs, *outputs)]):
+        return None
+    found = _coded_classes.get(plain)
+    if found is None:
+        _coded_classes[plain] = found = type(plain.__name__, (plain,), {
+            "__slots__": (), "__module__": plain.__module__, "raw": lambda self, grad, F: on_tensors(self, grad)})
+    return found
+
+
+def on_tensors(entry: TapeEntry, grad: object) -> list[Any]:
+    """The gradients of an entry's inputs, buffers, by the formulas that work on tensors."""
+    F = entry.front_end
+
+    def wrapped(g: object) -> object:
+        return g if g is None or isinstance(g, TensorRef) else F.wrap(g if g.__class__ in BUFFERS else np.asarray(g))
+
+    grads = entry.recorded([wrapped(g) for g in grad] if isinstance(grad, list) else wrapped(grad), F)
+    return [None if g is None else data_of(g) for g in grads]
 
 
 def conjugate(F: Functions, g: Any) -> Any:

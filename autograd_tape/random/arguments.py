@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dtypes import DType
 from .polynomials import F32, F64
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...] | int
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
-CPP_NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
-    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
 C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
@@ -61,7 +57,13 @@ def shape_of(shape: Shape) -> tuple[int, ...]:
 
 
 def part_of(dtype: np.dtype) -> np.dtype:
-    return np.dtype(F32 if dtype.itemsize == 8 else F64)
+    """The dtype of the parts of complex numbers."""
+    return DType.by_np[dtype].to_real().np
+
+
+def scalar_name(dtype: np.dtype) -> str:
+    """What torch's messages call a dtype."""
+    return DType.by_np[dtype].scalar
 
 
 def number(value: float) -> str:
@@ -70,12 +72,12 @@ def number(value: float) -> str:
 
 def check_floating(dtype: np.dtype, name: str, kernel: str) -> None:
     if not digits_of(dtype):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{CPP_NAMES.get(dtype.name, dtype.name)}\'')
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_name(dtype)}\'')
 
 
 def check_wide(dtype: np.dtype, kernel: str) -> None:
     if dtype not in (F32, F64):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{CPP_NAMES.get(dtype.name, dtype.name)}\'')
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_name(dtype)}\'')
 
 
 def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
@@ -88,7 +90,7 @@ def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
             f"uniform_ expects to return a [from, to) range, but found from={number(low)} > to={number(high)}"
         )
     if not high - low <= largest:
-        kind = CPP_NAMES[dtype.name]
+        kind = scalar_name(dtype)
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{kind}>::max(), but found to={number(high)} and "
             f"from={number(low)} which result in to-from to exceed the limit"
@@ -165,7 +167,7 @@ def check_weights(weights: Array, count: int, replacement: bool) -> None:
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not digits_of(weights.dtype):
-        kind = CPP_NAMES.get(weights.dtype.name, weights.dtype.name)
+        kind = scalar_name(weights.dtype)
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind}")
     if count <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")

@@ -20,12 +20,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..encodings import COMPLEX32
 from ..locks import fork_safe_lock
 from ..strided import by_memory
 from . import kernels, rejection
 from .arguments import (
     C_NAMES,
-    CPP_NAMES,
     INT64_MAX,
     INT64_MIN,
     Array,
@@ -39,6 +39,7 @@ from .arguments import (
     integer_bounds,
     number,
     part_of,
+    scalar_name,
     shape_of,
 )
 from .mt19937 import MT19937
@@ -168,7 +169,7 @@ class Generator:
             with self._lock:
                 return self._uniform32(math.prod(shape)).reshape(shape)
         shape, dtype = shape_of(shape), np.dtype(dtype)
-        if dtype.kind == "c":
+        if dtype.kind == "c" or dtype == COMPLEX32:
             return self.uniform((*shape, 2), part_of(dtype), low, high).view(dtype).reshape(shape)
         check_floating(dtype, "uniform", "check_uniform_bounds")
         count = math.prod(shape)
@@ -199,7 +200,7 @@ class Generator:
         shape, dtype = shape_of(shape), np.dtype(dtype)
         if not std >= 0.0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {number(std)}")
-        if dtype.kind == "c":
+        if dtype.kind == "c" or dtype == COMPLEX32:
             return self.normal((*shape, 2), part_of(dtype), mean, std / math.sqrt(2), contiguous).view(dtype).reshape(shape)
         check_floating(dtype, "normal", "normal_kernel_cpu")
         count = math.prod(shape)
@@ -337,7 +338,7 @@ class Generator:
         if not digits_of(dtype):
             raise RuntimeError(
                 "Exponential distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {CPP_NAMES.get(dtype.name, dtype.name)}"
+                f"dtype must be a floating point but you specified {scalar_name(dtype)}"
             )
         with self._lock:
             u = self._uniform64(math.prod(shape))
@@ -519,7 +520,7 @@ class Generator:
         """Binomial numbers of broadcast arrays of one dtype, float32 or float64: ``torch.binomial``."""
         check_wide(count.dtype, "binomial_cpu")
         if chance.dtype != count.dtype:
-            raise RuntimeError(f"Found dtype {CPP_NAMES[chance.dtype.name]} but expected {CPP_NAMES[count.dtype.name]}")
+            raise RuntimeError(f"Found dtype {scalar_name(chance.dtype)} but expected {scalar_name(count.dtype)}")
         count, chance = np.broadcast_arrays(count, chance)
         with self._lock, _Ahead(self) as ahead:
             values = [rejection.binomial(n, p, ahead.uniform) for n, p in zip(count.flat, chance.flat, strict=True)]

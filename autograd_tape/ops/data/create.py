@@ -521,6 +521,12 @@ class arange:
         yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
 
 
+def _refuse(dtype: DType, kernel: str) -> None:
+    """Raises torch's error where a kernel that fills new tensors does not take a dtype."""
+    if dtype.group and (kernel != "eye" or dtype.group != "float8"):
+        raise MissingKernelError(f"\"{kernel}\" not implemented for '{dtype.scalar}'", remedy="make it in another dtype and convert it")
+
+
 def _arange(F: Functions, start: float, end: float | None, step: float, dtype: Any, device: str | Device | None, requires_grad: bool,
             out: Any, layout: object) -> TensorRef:
     if start is None and end is None:
@@ -543,7 +549,7 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
     floating = any([isinstance(x, float) for x in (start, end, step)])
     wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype) if dtype is not None else \
         default_dtype() if floating else INT64_KIND.dtype
-    if wanted.category == BOOL or wanted.is_complex:
+    if wanted.category == BOOL or wanted.is_complex or wanted.group:
         raise UnsupportedDTypeError(f"\"arange_cpu\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'")
     n = None
     if wanted.category < FLOATING:
@@ -613,6 +619,7 @@ class linspace:
     several_types = ("steps",)
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
+        _refuse(wanted, "linspace_cpu")
         return finish(F, _shaped(_line(start, end, steps, wanted.np), out), device, requires_grad, out, layout)
 
     def samples(rng):
@@ -633,6 +640,7 @@ class logspace:
     several_types = ("steps",)
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
+        _refuse(wanted, "logspace_cpu")
         if wanted.category < FLOATING:  # the bounds are numbers of the dtype
             start, end = int(start), int(end)
         exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
@@ -663,6 +671,7 @@ class eye:
             if size < 0:
                 raise AutogradError(f"{name} must be greater or equal to 0, got {size}", expected="0 or more", found=str(size))
         wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        _refuse(wanted, "eye")
         return finish(F, np.eye(n, m, dtype=wanted.np), device, requires_grad, out, layout)
 
     def samples(rng):

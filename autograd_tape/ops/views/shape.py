@@ -901,7 +901,7 @@ class cast:
 
     def vjp(F, grad, input_dtype):
         if hasattr(grad, "_k"):
-            if grad._k.np.kind == "c" and input_dtype.np.kind != "c":
+            if grad._k.dtype.is_complex and not input_dtype.is_complex:
                 grad = F.real(grad)
             return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
         return _restored(grad, input_dtype.np)
