@@ -88,7 +88,7 @@ class _Pass:
         self.callbacks.append(callback)
 
     def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
-        create_graph, retain, F, leaf_classes = self.create_graph, self.retain_graph, self.F, LEAF_CLASSES
+        create_graph, retain, F, leaf_classes, odd = self.create_graph, self.retain_graph, self.F, LEAF_CLASSES, ODD
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
         heap: list[int] = []                # the ids in `pending`, negated
         leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
@@ -98,7 +98,7 @@ class _Pass:
         grad = None
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if grad.__class__ in ODD:
+            if grad.__class__ in odd:
                 grads = self._differentiate(entry, grad)
             else:
                 grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)

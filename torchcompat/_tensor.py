@@ -236,8 +236,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         t = _new(Tensor)
         t._data, t._k = self._data, self._k
         t._node = t._v = t._base = None
-        if t._k.special.__class__ is layout:
-            t._data = t._data.over(t._data.values)
         return t
 
     @data.setter
@@ -255,8 +253,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """The same memory, without history."""
         if TO_ALL and (found := passed(Tensor.detach, (self,))) is not HERE: return found
         t = _new(Tensor)
-        data, t._k = self._data, self._k
-        t._data = data.view() if t._k.special.__class__ is not layout else data.over(data.values)
+        t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
         t._v = self._v or Version.of(self)
         return t
@@ -313,22 +310,21 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if TO_ALL and (found := passed(Tensor.item, (self,))) is not HERE: return found
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
-        if self._k.special.__class__ is layout:
-            return above.sparse_methods().item(self)
         data = self._data
+        if self._k.special is not None:
+            if self._k.special.__class__ is layout:
+                return above.sparse_methods().item(self)
+            data = values(self)
         if self._k.device is not CPU:
             data = self._fetched("item")
-        if self._k.special is not None:
-            data = values(self)
         value = data.item()
         return value if value.__class__ in _PYTHON_NUMBERS else self._k.dtype.numbers(data).item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        if self._k.special.__class__ is layout:
-            self._needs_data("tolist")
         data = self._data if self._k.device is CPU else self._fetched("tolist")
         if self._k.special is not None:
+            self._needs_data("tolist")
             data = values(self)
         return data.tolist() if data.dtype.isbuiltin == 1 else self._k.dtype.numbers(data).tolist()
 

@@ -176,3 +176,23 @@ def test_tangents_are_refused_and_not_lost() -> None:
 def test_one_interceptor_meets_all() -> None:
     torch.eye(2).to_sparse()
     assert sum(i is _door.SPARSE for i in LISTENING) == 1
+
+
+def test_indices_outside_are_errors_and_touch_no_memory() -> None:
+    """torch reads and writes beside the memory where nobody asked for checks."""
+    x = torch.sparse_coo_tensor([[0, 5], [1, 9]], [1.0, 2.0], (2, 3))
+    d = torch.ones(2, 3)
+    for call in (x.to_dense, lambda: d + x, lambda: d.add_(x), lambda: x @ torch.ones(3, 2), lambda: x * d, lambda: d.sparse_mask(x),
+                 lambda: torch.sparse.mm(x.t(), d)):
+        with pytest.raises((IndexError, RuntimeError)):
+            call()
+    assert torch.equal(d, torch.ones(2, 3))
+
+
+def test_a_row_of_a_large_table_is_updated_alone() -> None:
+    """A step costs what its rows cost, not what the table does."""
+    table = torch.zeros(50_000, 8)
+    memory = table.data_ptr()
+    table.add_(torch.sparse_coo_tensor([[3, 3, 49_999]], torch.ones(3, 8), (50_000, 8)), alpha=-0.5)
+    assert table.data_ptr() == memory and table._version == 1
+    assert table[3].tolist() == [-1.0] * 8 and table[49_999].tolist() == [-0.5] * 8 and table.sum() == -12

@@ -78,11 +78,12 @@ def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
-    if g.__class__ in ON_TENSORS or data.__class__ in ON_TENSORS:
-        above.sparse_methods().accumulate(leaf, frontend.wrap(g), owned)
-    elif g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
-        t = of_the_tape.sharded.accumulated_buffer(g, leaf)
-        leaf._grad = have + t if have is not None else t if owned or t._data is not g else frontend.wrap(g.copy())
+    if g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
+        if g.__class__ in ON_TENSORS or data.__class__ in ON_TENSORS:
+            above.sparse_methods().accumulate(leaf, frontend.wrap(g), owned)
+        else:
+            t = of_the_tape.sharded.accumulated_buffer(g, leaf)
+            leaf._grad = have + t if have is not None else t if owned or t._data is not g else frontend.wrap(g.copy())
     elif have is None:
         if g.__class__ is not _ndarray or g.dtype is not data.dtype:
             g = np.asarray(g, data.dtype)

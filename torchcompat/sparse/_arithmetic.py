@@ -13,7 +13,7 @@ from autograd_tape.record import get_record
 from .._memory.layout import layout, sparse_coo
 from .._tensor import Tensor, frontend
 from ._buffers import Coo, flat_index, is_sparse, sparse
-from ._coo import in_order, index_tensor, picked_dense, picked_sparse, unraveled
+from ._coo import add_rows, in_numpy, in_order, index_tensor, picked_dense, picked_sparse, unraveled
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import recorded
 
@@ -165,12 +165,14 @@ def _dense_plus(x: Tensor, y: Any, alpha: Any, into: Any = None) -> Tensor:
     total = _cast(x, dtype) if into is None else into
     if into is not None and (not into._data.flags.c_contiguous or dtype is not into._k.dtype or dtype.np.kind == "b"):
         return F.add_(into, _cast(y.to_dense(), dtype), alpha=alpha)
-    flat = F.view(total, (rows, *dense)) if into is not None else F.reshape(total, (rows, *dense))
-    if into is not None:
-        F.index_add_(flat, 0, index_tensor(b.flat()), values)
+    if into is not None and in_numpy(into):
+        add_rows(into._data.reshape(rows, *dense), b.flat(), values._data)  # the rows that are there, whatever the size
         return into
     if dtype.np.kind == "b":
         return F.logical_or(total, y.to_dense())
+    flat = F.reshape(total, (rows, *dense))
+    if into is not None:
+        return F.index_add_(flat, 0, index_tensor(b.flat()), values)
     return F.reshape(F.index_add(flat, 0, index_tensor(b.flat()), values), b.shape)
 
 

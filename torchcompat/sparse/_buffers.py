@@ -71,6 +71,10 @@ class Sparse:
         """A buffer with memory of its own."""
         raise NotImplementedError
 
+    def view(self) -> Any:
+        """Another buffer over the same memory."""
+        return self.over(self.values)
+
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """The numbers in another NumPy dtype."""
         array = self.values._data.astype(dtype, copy=copy)

@@ -137,9 +137,10 @@ def compressed_of(b: Coo, lay: layout, blocksize: Sequence[int] | None = None, i
     dense = b.values._data.shape[1:]
     with unrecorded():
         if blocksize is None:
-            order = np.lexsort((minor, major, which))
-            values = F.index_select(b.values, 0, index_tensor(order))
-            which, major, minor = which[order], major[order], minor[order]
+            values = b.values
+            if not by_rows:  # in which order coordinates are
+                order = np.lexsort((minor, major, which))
+                values, which, major, minor = F.index_select(values, 0, index_tensor(order)), which[order], major[order], minor[order]
         else:
             places, groups = np.unique((which * n_major + major) * n_minor + minor, return_inverse=True)
             flat = F.zeros((len(places) * bh * bw, *dense), dtype=b.dtype)
@@ -151,8 +152,7 @@ def compressed_of(b: Coo, lay: layout, blocksize: Sequence[int] | None = None, i
         if n and (counts != counts[0]).any():
             raise RuntimeError("Expect the same number of specified elements per batch.")
         nnz = int(counts[0]) if n else 0
-        starts = np.zeros((n, n_major + 1), np.int64)
-        np.add.at(starts, (which, major + 1), 1)
+        starts = np.bincount(which * (n_major + 1) + major + 1, minlength=n * (n_major + 1)).reshape(n, n_major + 1)
         values = F.reshape(values, (*batch, nnz, *values._data.shape[1:]))
     return Compressed(lay, b.shape, F.wrap(np.cumsum(starts, 1).reshape(*batch, -1).astype(index)),
                       F.wrap(minor.reshape(*batch, nnz).astype(index)), values)

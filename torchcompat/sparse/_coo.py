@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.dtypes import CPU, Device, int64
+from autograd_tape.executors.kernels.embedding import index_add
+from autograd_tape.modes import GradMode, grad_mode
 
 from .._making.conversion import checked_dtype, convert
 from .._making.creation import tensor
@@ -131,8 +133,23 @@ def summed(values: Tensor, groups: np.ndarray, n: int) -> Tensor:
         total = np.zeros((n, *values._data.shape[1:]), bool)
         np.logical_or.at(total, groups, values._data)
         return F.wrap(total)
+    if in_numpy(values) and (values._node is None or grad_mode() is not GradMode.ENABLED):
+        total = np.zeros((n, *values._data.shape[1:]), values._k.np)
+        add_rows(total, groups, values._data)
+        return F.wrap(total, values._k)
     zeros = F.zeros((n, *values._data.shape[1:]), dtype=values._k.dtype)
     return F.index_add(zeros, 0, index_tensor(groups), values)
+
+
+def in_numpy(values: Tensor) -> bool:
+    """Whether NumPy knows how to add such numbers."""
+    return values._k.np.kind in "fciu"
+
+
+def add_rows(total: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """Adds values to the rows of an array in order of rows, in place: total[rows[i]] += values[i]."""
+    if values.size:
+        index_add(total.reshape(len(total), -1), 0, rows, values.reshape(len(values), -1))
 
 
 def unraveled(flat: np.ndarray, sizes: tuple[int, ...]) -> Tensor:

@@ -12,7 +12,7 @@ from .._memory.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csr
 from .._tensor import Tensor, frontend
 from ._buffers import Compressed, Coo, is_sparse, sparse
 from ._compressed import coordinates, in_layout
-from ._coo import coalesce, in_order, index_tensor, summed, unraveled
+from ._coo import add_rows, coalesce, in_numpy, in_order, index_tensor, summed, unraveled
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import plain, recorded, values_of, with_values
 
@@ -36,19 +36,17 @@ def by_dense(x: Coo, d: Tensor) -> Tensor:
     rows, cols = x.indices._data
     if not rows.size:
         return F.zeros((x.shape[0], d._data.shape[1]), dtype=d._k.dtype)
-    terms = F.mul(F.unsqueeze(x.values, 1), F.index_select(d, 0, index_tensor(cols)))
-    return added_rows(terms, rows, x.shape[0])
-
-
-def added_rows(terms: Tensor, rows: np.ndarray, n: int) -> Tensor:
-    """Rows added up by number: (n, ...). Those in order are added in one pass."""
-    data = terms._data
-    if data.dtype.kind in "fc" and data.dtype.itemsize > 2 and (rows[1:] >= rows[:-1]).all():
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        total = np.zeros((n, *data.shape[1:]), data.dtype)
-        total[rows[starts]] = np.add.reduceat(data, starts, axis=0)
-        return F.wrap(total)
-    return summed(terms, rows, n)
+    if not in_numpy(d):
+        return summed(F.mul(F.unsqueeze(x.values, 1), F.index_select(d, 0, index_tensor(cols))), rows, x.shape[0])
+    values, dense, width = x.values._data, d._data, d._data.shape[1]
+    if cols.min() < 0 or cols.max() >= len(dense):
+        raise IndexError(f"index {cols.max()} is out of bounds for dimension 1 with size {len(dense)}")
+    total = np.zeros((x.shape[0], width), d._k.np)
+    step = max(1, 2**17 // max(width, 1))  # as many elements as stay near
+    for at in range(0, len(cols), step):
+        part = slice(at, at + step)
+        add_rows(total, rows[part], dense.take(cols[part], 0) * values[part, None])
+    return F.wrap(total, d._k)
 
 
 def by_sparse(a: Coo, b: Coo) -> Coo:
@@ -340,7 +338,7 @@ def _mm_reduce(x: Tensor, d: Tensor, reduce: str) -> Tensor:
         terms = F.mul(F.unsqueeze(m.values, 1), F.index_select(plain(d), 0, index_tensor(cols)))
         if reduce in ("sum", "mean"):
             share = np.ones(len(rows)) if reduce == "sum" else 1.0 / counts[rows]
-            result = added_rows(terms, rows, n)
+            result = summed(terms, rows, n)
             result = result if reduce == "sum" else F.div(result, per_row(np.maximum(counts, 1)))
             weight: Any = per_row(share)
         else:

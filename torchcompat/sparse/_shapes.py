@@ -8,8 +8,8 @@ import numpy as np
 
 from .._memory.layout import sparse_coo, strided
 from .._tensor import Tensor, frontend
-from ._buffers import Coo, copied, is_sparse, sparse
-from ._coo import coalesce, empty, empty_like, in_order, index_tensor, made, picked_dense, picked_sparse, summed
+from ._buffers import Coo, copied, flat_index, is_sparse, sparse
+from ._coo import coalesce, empty, empty_like, in_numpy, in_order, index_tensor, made, picked_dense, picked_sparse, summed
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import recorded
 
@@ -425,8 +425,8 @@ def _pools(b: Coo, d: int) -> tuple[np.ndarray, int]:
     rows = np.delete(b.indices._data, d, axis=0)
     if not len(rows):
         return np.zeros(b.nnz, np.int64), 1
-    places, groups = np.unique(rows, axis=1, return_inverse=True)
-    return groups.reshape(-1), places.shape[1]
+    places, groups = np.unique(flat_index(rows, tuple(np.delete(b.shape[:b.sparse_dim], d).tolist())), return_inverse=True)
+    return groups.reshape(-1), len(places)
 
 
 def _pooled_softmax(b: Coo, d: int, groups: np.ndarray, n: int, log: bool) -> Tensor:
@@ -436,8 +436,12 @@ def _pooled_softmax(b: Coo, d: int, groups: np.ndarray, n: int, log: bool) -> Te
     if not b.nnz:
         return values
     at = index_tensor(groups)
-    index = F.expand(F.reshape(at, (-1,) + (1,) * (values._data.ndim - 1)), tuple(values.shape))
-    top = F.scatter_reduce(F.zeros((n, *values._data.shape[1:]), dtype=b.dtype), 0, index, values, "amax", include_self=False)
+    if in_numpy(values):
+        order = np.argsort(groups, kind="stable")
+        top = F.wrap(np.maximum.reduceat(values._data[order], np.flatnonzero(np.diff(groups[order], prepend=-1)), axis=0), values._k)
+    else:
+        index = F.expand(F.reshape(at, (-1,) + (1,) * (values._data.ndim - 1)), tuple(values.shape))
+        top = F.scatter_reduce(F.zeros((n, *values._data.shape[1:]), dtype=b.dtype), 0, index, values, "amax", include_self=False)
     shifted = F.sub(values, F.index_select(top, 0, at))
     e = F.exp(shifted)
     total = F.index_select(summed(e, groups, n), 0, at)
