@@ -122,14 +122,13 @@ def difference(name: str, expected: Any, found: Any) -> str:
 def run(names: list[str], dtypes: list[str], number: int, write: Any) -> None:
     """Runs entries, and writes a row for each call."""
     import torch
-    from torch.testing._internal import common_methods_invocations
-    from torch.testing._internal.opinfo import core
 
     import torchcompat
 
     torch.set_num_threads(1), torchcompat.set_num_threads(1)
-    for module in (common_methods_invocations, core):  # the generator is seeded before each call, and need not be as it was after it
-        vars(module)["freeze_rng_state"] = contextlib.nullcontext
+    for module in list(sys.modules.values()):  # the generator is seeded before each call, and need not be as it was after it
+        if module.__name__.startswith("torch.testing") and hasattr(module, "freeze_rng_state"):
+            vars(module)["freeze_rng_state"] = contextlib.nullcontext
     theirs, own = Side(torch), Side(torchcompat)
     for name in names:
         try:

@@ -14,7 +14,7 @@ from autograd_tape.dtypes import DType
 from autograd_tape.ops import RECORDS
 
 FLOATS = ("float32", "bfloat16", "complex64")
-DTYPES = (*FLOATS, "float64", "float16", "int64", "int16", "uint8", "bool")
+DTYPES = (*FLOATS, "float64", "float16", "int64", "int16", "uint8", "bool", "uint16", "float8_e4m3fn", "float8_e8m0fnu", "complex32")
 MODES = ("backward", "twice", "dual")
 
 
@@ -28,7 +28,8 @@ def sample(name: str, dtype: str) -> tuple[Any, Any]:
         tree_map(lambda x: arrays.append(np.asarray(x)), (args, kwargs))
         if arrays:
             break
-    wanted = DType.by_name[dtype].np
+    rare = DType.by_name[dtype].group  # arrays are of floating-point numbers, from which torch converts
+    wanted = {"": DType.by_name[dtype].np, "chalf": np.dtype("c8")}.get(rare, np.dtype("f4"))
 
     def other(x: Any) -> Any:
         a = np.asarray(x)
@@ -36,6 +37,7 @@ def sample(name: str, dtype: str) -> tuple[Any, Any]:
             return a
         with np.errstate(all="ignore"):
             a = a.real if wanted.kind != "c" and a.dtype.kind == "c" else a
+            a = np.abs(np.round(3 * a)) if rare == "uint" else a
             return np.asarray(a if wanted.kind in "fcV" else np.round(3 * a)).astype(wanted)
 
     return tree_map(other, (list(args), dict(kwargs)))
@@ -54,6 +56,8 @@ def called(torch: Any, mode: str, name: str, dtype: str) -> Any:
     def tensor(x: Any) -> Any:
         a = np.array(x)
         t = torch.from_numpy(a.view(np.int16)).view(torch.bfloat16) if a.dtype.name == "bfloat16" else torch.from_numpy(a)
+        if DType.by_name[dtype].group and a.dtype.kind in "fc":
+            t = t.to(getattr(torch, dtype))
         if mode != "forward" and (t.is_floating_point() or t.is_complex()):
             t = fw.make_dual(t, torch.ones_like(t)) if mode == "dual" else t.requires_grad_()
             leaves.append(t)

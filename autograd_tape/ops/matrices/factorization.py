@@ -809,7 +809,7 @@ class linalg_pinv:
     numpy = _pinv
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian):
-        if not input.dtype.is_complex and input.dtype.name not in ("float32", "float64"):
+        if input.dtype.name not in ("float32", "float64", "complex64", "complex128"):
             raise AutogradError(f"linalg.pinv({SCALAR_TYPE_NAMES[input.dtype.name]}{{{list(input.shape)}}}): expected a tensor with 2 or "
                                 "more dimensions of float, double, cfloat or cdouble types")
         _check_matrix("linalg.pinv", input, hermitian)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
@@ -277,10 +277,12 @@ class embedding_bag:
         if per_sample_weights is not None and mode != "sum":
             raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
                                       f"(got mode='{mode}'). Please open a feature request on GitHub.")
-        if weight._k.dtype.category < FLOATING:
+        dtype = weight._k.dtype
+        if dtype.category != FLOATING or dtype.group:
+            old = dtype.category == INTEGER and not dtype.group  # torch had tensor types of these
             raise AutogradError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float"
-                                f", Double; but got torch.{SCALAR_TYPE_NAMES[weight._k.dtype.name]}Tensor instead (while checking "
-                                "arguments for embedding_bag")
+                                f", Double; but got {f'torch.{dtype.scalar}Tensor' if old else f'CPU{dtype.scalar}Type'} instead (while "
+                                "checking arguments for embedding_bag)")
         padding = _padding(padding_idx, weight.shape[0])
         if max_norm is not None:
             _renormalize(F, weight, input, max_norm, norm_type)
