@@ -28,6 +28,7 @@ from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
+from .words import spelled_too, takes_words
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -572,9 +573,15 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if numpys:
         cells |= {"_above": above, "_defaults": rec.defaults}
         given = ", ".join([f"{p.name!r}: {p.name}" for p in rec.params[1:]])
-        head, _, rest = body.partition("):\n")
-        body = (f"{head}, **_kw):\n    if _kw: return _above.numpys({numpys!r}, {rec.params[0].name}, (), _kw, {{{given}}}, _defaults)\n"
+        start, _, rest = body.partition("):\n")
+        body = (f"{start}, **_kw):\n    if _kw: return _above.numpys({numpys!r}, {rec.params[0].name}, (), _kw, {{{given}}}, _defaults)\n"
                 + rest)
+    if frontend.numpy_words and not (operator or below or half or spread) and takes_words(rec, [p.name for p in rec.params]):
+        first, *lines = body.splitlines()
+        head = first[first.index("(") + 1:-2].split(", ")
+        head, lines, more = spelled_too(name, head, [line.removeprefix("    ") for line in lines])
+        cells |= more | {"_defaults": rec.defaults | {"out": None}}
+        body = f"def {name}({', '.join(head)}):\n" + "".join([f"    {line}\n" for line in lines])
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
     variant = " (method)" if spread or numpys else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",

@@ -25,6 +25,7 @@ from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
+from .words import spelled_too, takes_words
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
@@ -151,6 +152,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     cells |= defaults
     if writes:
         head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
+    words = frontend.numpy_words and takes_words(rec, list(signature)) and make is None and not any([h.startswith("**") for h in head])
     plain = f"_inner({', '.join(['_F', *call])})"
     body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, signature, cells)],
             *([f"    _r = {plain}", "    return _r if out is None else _F.give(_name, out, _r)"] if writes else [f"    return {plain}"]),
@@ -176,8 +178,12 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     door.plain = defined(flat, body, " (below)")
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
-    door.front = make(frontend, frontend.namespace, door) if make is not None else defined(
-        ", ".join(head), body if leads else [passes, *body], "")
+    front = body if leads else [passes, *body]
+    if words:
+        head, first, more = spelled_too(rec.name, head, [""])
+        front = first[:-1] + front
+        cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
+    door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
     return door.front
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape import calls, modes
+from autograd_tape.functions.words import MISSING
 from autograd_tape.ops import RECORDS
 from torchcompat.dispatch import (
     DispatchKey,
@@ -359,12 +360,13 @@ def test_every_function_is_shown_with_arguments_that_mean_the_same_to_it() -> No
         for name in RECORDS:
             function = torch._tensor.frontend.function(name)
             signature = inspect.signature(function)
-            parameters = [p for p in signature.parameters.values() if p.name not in ("out", "_more") and p.kind is not p.VAR_KEYWORD]
+            parameters = [p for p in signature.parameters.values() if p.name not in ("out", "_more", "axis") and
+                          p.kind is not p.VAR_KEYWORD]
             if any(p.kind is p.VAR_POSITIONAL for p in parameters):
                 continue  # sizes, and tensors in a row
             names += 1
             for given in range(len(parameters) + 1):
-                values = {p.name: object() for i, p in enumerate(parameters) if i < given or p.default is p.empty}
+                values = {p.name: object() for i, p in enumerate(parameters) if i < given or p.default in (p.empty, MISSING)}
                 with pytest.raises(_Seen) as seen:
                     function(**values)
                 positional, keywords = seen.value.args[0]

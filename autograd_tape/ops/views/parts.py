@@ -14,6 +14,7 @@ from ...dtypes import INTEGER
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels.reduce import add_at
 from ...executors.meta import meta_array
+from ...functions.words import spelled_too
 from ...functions.namespace import STUMBLES
 from ...functions.nodes import node_class
 from ...functions.overloads import SPLIT, no_match
@@ -26,7 +27,7 @@ from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
 from .. import _shapes as shapes
 from .._host import on_host
-from ...annotations import Fn, Functions, Values
+from ...annotations import Fn, Functions, Keywords, Values
 
 if TYPE_CHECKING:
     from ...functions.general import General
@@ -441,9 +442,14 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
 
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
+        head, first = ["input", *([parameter] if parameter else []), "dim=0"], [""]
+        words: Keywords = {}
+        if F.numpy_words:
+            head, first, words = spelled_too(name, head, first)
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, ref, Version, Info, watch_history):
-    def {name}(input, {given}dim=0):
+         STUMBLES, ref, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
+    def {name}({', '.join(head)}):
+        {first[0]}
         try:
             k = input._k
             if k is ns["Q_F32"] or k in ns["Q_ALL"]:
@@ -482,7 +488,8 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, Version, OneOfSeveral, watch_history)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, Version, OneOfSeveral, watch_history,
+            *words.values(), rec.defaults)
 
     return make
 
