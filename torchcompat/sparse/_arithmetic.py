@@ -53,6 +53,11 @@ for _name in AS_THEY_ARE:
     _unary(_name, False)
 
 
+@kernel("angle", on=(COMPRESSED,))
+def _angle(input: Tensor) -> Tensor:
+    return sparse(input._data.over(F.angle(input._data.values)))
+
+
 @composite("positive", on=(COO, COMPRESSED))
 def _positive(input: Tensor) -> Tensor:
     return input

@@ -137,10 +137,11 @@ def compressed_parts(lay: layout, compressed: Any, plain: Any, values: Any, size
     rows, cols = size[batch:batch + 2]
     if block:
         for i, (n, b) in enumerate(zip((rows, cols), blocks)):
-            require(b and n % b == 0, f"tensor shape[{batch + i}] (={n}) must be divisible with blocksize[{i}] (={b}) as defined by values "
-                                      "shape")
+            require(n % b == 0 if b else n == 0, f"tensor shape[{batch + i}] (={n}) must be divisible with blocksize[{i}] (={b}) as "
+                                                 "defined by values shape")
     by_rows = lay is sparse_csr or lay is sparse_bsr
-    n_compressed, n_plain = (rows // blocks[0], cols // blocks[1]) if by_rows else (cols // blocks[1], rows // blocks[0])
+    height, width = rows // max(blocks[0], 1), cols // max(blocks[1], 1)
+    n_compressed, n_plain = (height, width) if by_rows else (width, height)
     nnz = plain.shape[-1]
     require(compressed.shape[-1] == n_compressed + 1,
             f"{c_name}.shape[-1] must be equal to the number of {'rows' if by_rows else 'columns'} + 1 (={n_compressed + 1}), but got "

@@ -87,6 +87,24 @@ def empty(lay: layout, size: tuple[int, ...], dtype: Any = None, device: Any = N
                       F.empty((*batch, 0), dtype=checked_dtype(dtype, "empty"), device=place))
 
 
+def _validate_sparse_compressed_tensor_args(compressed: Tensor, plain_: Tensor, values: Tensor, size: Sequence[int], layout: Any) -> None:
+    """Raises where parts do not make a tensor of a layout."""
+    compressed_parts(layout, compressed, plain_, values, tuple(size))
+
+
+def _validator(lay: layout) -> Any:
+    def function(compressed: Tensor, plain_: Tensor, values: Tensor, size: Sequence[int]) -> None:
+        compressed_parts(lay, compressed, plain_, values, tuple(size))
+
+    function.__name__ = function.__qualname__ = f"_validate_{lay.name}_tensor_args"
+    function.__doc__ = f"Raises where parts do not make a tensor of the layout {lay}."
+    return function
+
+
+(_validate_sparse_csr_tensor_args, _validate_sparse_csc_tensor_args, _validate_sparse_bsr_tensor_args,
+ _validate_sparse_bsc_tensor_args) = map(_validator, LAYOUTS)
+
+
 # -- to coordinates ---------------------------------------------------------------------------------------------------------------
 
 
@@ -437,6 +455,14 @@ def _zero_(input: Any) -> Any:
     return input
 
 
-for _named in ("ones_like", "full_like", "empty_like", "rand_like", "randn_like"):
+@composite("empty_like", on=(COMPRESSED,))
+def _empty_like(input: Any, dtype: Any = None, layout: Any = None, *_: Any) -> Any:
+    if layout is not None and layout is not input._k.special:
+        raise RuntimeError("empty_like with different sparse layout is not supported (self is "
+                           f"{NAMES[input._k.special]} but you requested {NAMES.get(layout, 'Strided')})")
+    return sparse(input._data.over(F.empty_like(input._data.values, dtype=dtype)).copy())
+
+
+for _named in ("ones_like", "full_like", "rand_like", "randn_like"):
     _like(_named)
 __all__ = ["LAYOUTS", "compressed_of", "coordinates", "in_layout", "made", "to_coordinates"]

@@ -79,6 +79,12 @@ def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, pin_mem
     return leaf(made(size, indices, values, bool(is_coalesced)), requires_grad)
 
 
+def _validate_sparse_coo_tensor_args(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool | None = None) -> None:
+    """Raises where parts do not make a tensor of coordinates."""
+    coo_shapes(indices._data.shape, values._data.shape, tuple(size))
+    coo_indices(indices._data, tuple(size), is_coalesced)
+
+
 def made(size: Sequence[int], indices: Tensor, values: Tensor, coalesced: bool = False) -> Tensor:
     """A tensor of parts that fit, with the history of its values."""
     buffer = Coo(size, alias(indices), alias(values), coalesced)

@@ -18,7 +18,7 @@ from ._checks import WORDS
 from ._compressed import empty as empty_compressed
 from ._compressed import compressed_mask, dense_of_compressed, in_layout, to_coordinates
 from ._coo import alias, coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
-from ._door import composite, could_not_run, unrecorded
+from ._door import COMPRESSED, COO, composite, could_not_run, unrecorded
 from ._nodes import plain, recorded, values_of
 from ._arithmetic import add_coo
 from ._legacy import legacy
@@ -257,9 +257,29 @@ def zero_(x: Any) -> Any:
     return x
 
 
-@composite("copy_")
+def _compressed_copy(x: Any, src: Any) -> None:
+    """Raises where the elements of a compressed tensor do not fit another's places."""
+    if x._k.special is not src._k.special:
+        raise RuntimeError("copy of sparse compressed tensors having different layouts is not supported.")
+    a, b = x._data, src._data
+    if a.nnz != b.nnz:
+        raise RuntimeError("copy_sparse_compressed_: only sparse compressed tensors with the same number of specified elements are "
+                           "supported.")
+    at = 0 if a.by_rows else 1
+    rows = [t.shape[len(t.batch) + at] for t in (a, b)]
+    if rows[0] != rows[1]:
+        raise RuntimeError(f"copy_sparse_compressed_: expected shapes of self and src to match along dimension {len(a.batch) + at} for "
+                           f"{x.layout} layout but the corresponding dimensions of self and src are {rows[0]} and {rows[1]}, respecitvely.")
+    if a.block != b.block:
+        raise RuntimeError("copy_sparse_compressed_: copy of sparse compressed tensors having different block sizes is not supported. self "
+                           f"and src block sizes are {list(a.block)} and {list(b.block)}, respectivly.")
+
+
+@composite("copy_", on=(COO, COMPRESSED))
 def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
     """The elements of another sparse tensor, in place."""
+    if any([t._data.__class__ is Compressed for t in (x, src)]):
+        _compressed_copy(x, src)
     if not (is_sparse(x) and is_sparse(src) and x._k.special is src._k.special):
         if is_sparse(x) and is_sparse(src):
             raise RuntimeError(f"copy_() between {x.layout} and {src.layout} tensors is not supported")
@@ -267,9 +287,8 @@ def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
                            f"{x.type()} and src type = {src.type()}")
     _check(x, src)
     b = src._data.copy().astype(x._k.np, copy=False)
-    if b.__class__ is Compressed and b.nnz != x._data.nnz:
-        raise RuntimeError("copy_sparse_compressed_: only sparse compressed tensors with the same number of specified elements are "
-                           "supported.")
+    if b.__class__ is Compressed:
+        b.shape = x._data.shape
     if b.__class__ is Coo and b.shape != x._data.shape:
         resized(x._data, b.shape, b.sparse_dim, b.dense_dim)
     x._data = b

@@ -66,6 +66,8 @@ def by_sparse(a: Coo, b: Coo) -> Coo:
 
 def _fits(a: Tensor, b: Tensor, name: str = "addmm") -> None:
     for t in (a, b):
+        if not is_sparse(t) and t._data.__class__ is not np.ndarray:
+            raise NotImplementedError("Batching rule not implemented for aten::_sparse_mm. We could not generate a fallback.")
         if t._data.ndim < 2 and not is_sparse(t):
             raise IndexError(f"Dimension out of range (expected to be in range of [-{max(t._data.ndim, 1)}, {max(t._data.ndim, 1) - 1}], "
                              "but got 1)")
