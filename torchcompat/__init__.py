@@ -102,6 +102,8 @@ def __getattr__(name: str) -> _Any:
         value: _Any = _frontend.function(name)
     elif name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    elif name.startswith("_foreach_"):
+        value = getattr(import_module("._foreach", __name__), name)
     elif name.isidentifier() and _is_submodule(name):
         value = import_module(f".{name}", __name__)
     else:
@@ -119,9 +121,11 @@ def _is_submodule(name: str) -> _Any:
 def __dir__() -> list[str]:
     from autograd_tape.ops import ALIASES, RECORDS
 
+    from ._foreach import NAMES
+
     names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
                                                                     RECORDS[n].namespace == ""}
-    return sorted(names | set(globals()) | set(_LAZY))
+    return sorted(names | set(globals()) | set(_LAZY) | set(NAMES))
 
 
 def is_tensor(obj: _Any) -> _Any:
