@@ -650,6 +650,8 @@ def _fma(x: Array, scale: float, shift: float) -> Array:
         out = np.empty(x.shape)
         fast.fma_f64(x.reshape(-1), float(scale), float(shift), out.reshape(-1))
         return out
+    if abs(scale) > 2.0 ** 900:  # whose parts would overflow
+        return np.asarray(_fma(x, scale * 2.0 ** -200, shift * 2.0 ** -200) * 2.0 ** 200)
     # Exact product and exact sum by Veltkamp and Dekker (Numer. Math. 18, 1971), then one rounding of the rest.
     high = x * scale
     split = 134217729.0  # 2**27 + 1
