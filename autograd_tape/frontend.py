@@ -47,6 +47,8 @@ class Frontend:
     default_device: Any = None
     numpy_indexing = True
     """Whether ranges in an index may go back, and numbers apart from arrays count as arrays, as in NumPy."""
+    numpy_unsigned = True
+    """Whether unsigned integers of more than 8 bits are computed with, as in NumPy and the array API."""
     numpy_words = False
     """Whether functions take NumPy's words for parameters, `axis=` and `keepdims=`, beside their own."""
     numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}

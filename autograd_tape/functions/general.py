@@ -398,7 +398,7 @@ class General(Door):
         if tensors:
             unary = rec.promotion == "float" and len(tensors) == 1 and device.type != "meta"
             dtype = tensors[0]._k.dtype if compute is None or unary else compute
-            if dtype.group or rec.lacks:
+            if (dtype.group or rec.lacks) and not (dtype.group == "uint" and frontend.numpy_unsigned):
                 rec.refuse_lacking(dtype.name, tensors[0], values)
         if rec.broadcasts:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])

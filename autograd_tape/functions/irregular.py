@@ -15,7 +15,7 @@ from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
 from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
-from ..dtypes import SCALAR_TYPE_NAMES
+from ..dtypes import SCALAR_TYPE_NAMES, DType
 from ..errors import AutogradError, ShapeMismatchError
 from ..held import HOLDING, as_it_is, held_in, note_write, within
 from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
@@ -198,7 +198,9 @@ def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> 
                   f"{first}._k.device.type == 'meta')",
                   "    if _e is not None: raise _F.error(_e)"]
     if rec.lacks:
-        cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
+        taken = cells["_F"].numpy_unsigned
+        cells |= {"_lacks": frozenset([n for n in rec.lacks if not (taken and DType.by_name[n].group == "uint")]),
+                  "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
         arguments = f"dict({', '.join(f'{n}={n}' for n in signature)})"
         found += [f"if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:",
                   f"    try: _lack({first}._k.dtype.name, {first}, {arguments})",

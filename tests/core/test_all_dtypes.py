@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.core.dtype_cases import NAMES, TABLE
 
 import torchcompat as torch
+from autograd_tape import F, TensorRef
 from autograd_tape.dtypes import DType
 
 
@@ -24,3 +26,11 @@ def test_few_calls_differ() -> None:
 def test_the_table_of_dtypes_is_torchs() -> None:
     assert sorted(DType.by_name) == sorted(NAMES) and len(DType.by_np) == len(NAMES)
     assert all(getattr(torch, name) is dtype and DType.by_np[dtype.np] is dtype for name, dtype in DType.by_name.items())
+
+
+def test_unsigned_integers_are_computed_with_outside_torch() -> None:
+    """As NumPy and the array API do; torch has kernels for few operations on them."""
+    x = TensorRef.of(np.array([1, 2], "u2"))
+    assert (x + x)._data.tolist() == [2, 4] and F.sort(x, 0, True)[0]._data.tolist() == [2, 1]
+    with pytest.raises(NotImplementedError, match="\"add_stub\" not implemented for 'UInt16'"):
+        torch.ones(2, dtype=torch.uint16) + 1

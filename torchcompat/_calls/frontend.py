@@ -48,6 +48,7 @@ class TorchFrontend(Frontend):
     module = "torch"
     result_repr = staticmethod(_result_repr)
     numpy_indexing = False
+    numpy_unsigned = False
     numpy_words = True
     numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None
