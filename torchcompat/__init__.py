@@ -103,7 +103,7 @@ def __getattr__(name: str) -> _Any:
     elif name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     elif name.startswith("_foreach_"):
-        value = getattr(import_module("._foreach", __name__), name)
+        value = getattr(import_module("._calls.foreach", __name__), name)
     elif name.isidentifier() and _is_submodule(name):
         value = import_module(f".{name}", __name__)
     else:
@@ -121,7 +121,7 @@ def _is_submodule(name: str) -> _Any:
 def __dir__() -> list[str]:
     from autograd_tape.ops import ALIASES, RECORDS
 
-    from ._foreach import NAMES
+    from ._calls.foreach import NAMES
 
     names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
                                                                     RECORDS[n].namespace == ""}

@@ -9,7 +9,7 @@ import pytest
 from tests.ops.foreach_cases import TABLE
 
 import torchcompat as torch
-from torchcompat import _foreach
+from torchcompat._calls import foreach
 
 NAMES = sorted({case.partition("(")[0] for case in TABLE.recorded})
 
@@ -20,14 +20,14 @@ def test_as_torch(name: str) -> None:
 
 
 def test_every_name_and_no_other() -> None:
-    assert sorted(_foreach.NAMES) == NAMES == [name for name in dir(torch) if name.startswith("_foreach_")]
+    assert sorted(foreach.NAMES) == NAMES == [name for name in dir(torch) if name.startswith("_foreach_")]
     assert not hasattr(torch, "_foreach_zero")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("_")])
 def test_nothing_is_written_to_where_one_may_not_be(name: str) -> None:
     first, leaf = torch.full((2,), 0.5), torch.full((2,), 0.5, requires_grad=True)
-    signature = _foreach.SIGNATURES[name.removeprefix("_foreach_")][-1]
+    signature = foreach.SIGNATURES[name.removeprefix("_foreach_")][-1]
     others = [[torch.ones(2), torch.ones(2)]] * (signature.count("tuple of Tensors") - 1)
     last = [0.25] if "Number" in signature and "alpha" not in signature else []
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
@@ -41,6 +41,6 @@ def test_the_list_itself_comes_back_from_in_place_functions() -> None:
 
 
 def test_imported_when_first_asked() -> None:
-    code = "import sys, torchcompat as t; assert 'torchcompat._foreach' not in sys.modules; t._foreach_abs; " \
-           "assert 'torchcompat._foreach' in sys.modules"
+    code = "import sys, torchcompat as t; assert 'torchcompat._calls.foreach' not in sys.modules; t._foreach_abs; " \
+           "assert 'torchcompat._calls.foreach' in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

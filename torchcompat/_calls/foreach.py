@@ -24,9 +24,9 @@ from autograd_tape.dtypes import DType
 from autograd_tape.errors import type_name
 from autograd_tape.functions.overloads import no_match
 
-from ._making.conversion import checked_dtype
-from ._memory.layout import memory_format
-from ._tensor import Tensor, frontend as F
+from .._making.conversion import checked_dtype
+from .._memory.layout import memory_format
+from .._tensor import Tensor, frontend as F
 
 # -- what torch takes -------------------------------------------------------------------------------------------------------------------
 
