@@ -269,7 +269,9 @@ def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = No
         raise TypeError(f"randint() missing required argument: '{'high' if high is None else 'size'}'")
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    dtype, size = _wanted(dtype, "randint", out) or int64, _size("randint", tuple(size))
+    dtype, size = _wanted(dtype, "randint", out) or int64, tuple(size)
+    if size and min(size) < 0:
+        _size("randint", size)
     if _fills(out, size, dtype):
         return out.random_(low, high, generator=generator)
     return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))

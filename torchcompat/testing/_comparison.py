@@ -150,8 +150,9 @@ def make_tensor_mismatch_msg(actual: Any, expected: Any, matches: Any, *, rtol: 
     relative[matches] = 0
     greatest = [x.flatten().max(0) for x in (absolute, relative)]
     where = [tuple(map(int, np.unravel_index(int(index), tuple(matches.shape)))) for _, index in greatest]
+    most_absolute, most_relative = (value.item() for value, _ in greatest)
     return _differ("Tensor-likes", identifier, _relation(rtol, atol), mismatched,
-                   *_distances(*(value.item() for value, _ in greatest), rtol, atol, where))
+                   *_distances(most_absolute, most_relative, rtol, atol, where))
 
 
 class Pair:
@@ -273,8 +274,9 @@ class NumberPair(Pair):
 
     def _to_number(self, number_like: Any, *, id: tuple[Any, ...]) -> Number:
         if isinstance(number_like, np.number):
-            return number_like.item()
-        if not isinstance(number_like, self._NUMBER_TYPES):
+            number: Number = number_like.item()
+            return number
+        if not isinstance(number_like, (int, float, complex)):
             raise ErrorMeta(TypeError, f"Unknown number type {_class(number_like)}.", id=id)
         return number_like
 
@@ -360,7 +362,7 @@ class TensorLikePair(Pair):
         return actual, expected
 
     def _compare_values(self, actual: Any, expected: Any) -> None:
-        options = {"rtol": self.rtol, "atol": self.atol, "equal_nan": self.equal_nan}
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol, "equal_nan": self.equal_nan}
         if actual.layout is torch.sparse_coo:
             self._compare_sparse_coo_values(actual, expected, **options)
         elif actual.layout in _COMPRESSED:
@@ -396,8 +398,8 @@ class TensorLikePair(Pair):
     def _compare_regular_values_close(self, actual: Any, expected: Any, *, rtol: float, atol: float, equal_nan: bool,
                                       identifier: Message = None) -> None:
         small = actual.dtype.is_floating_point and actual.dtype.itemsize == 1  # whose values single precision has, with more operations
-        values = [x.to(torch.float32) for x in (actual, expected)] if small else [actual, expected]
-        matches = torch.isclose(*values, rtol=rtol, atol=atol, equal_nan=equal_nan)
+        first, second = (x.to(torch.float32) if small else x for x in (actual, expected))
+        matches = torch.isclose(first, second, rtol=rtol, atol=atol, equal_nan=equal_nan)
         if matches.all():
             return
         if actual.ndim:
