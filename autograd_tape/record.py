@@ -104,6 +104,8 @@ class Record:
     `mindspore_takes`     "complex" where that kernel is right for complex numbers, "half" where that for float16 is the quicker one
     `ufunc`               NumPy's ufunc that calls it on tensors, where that is not the kernel; a tuple of several
     `scipy`               the name of the ufunc of scipy.special that does
+    `sparse`              of an operation element by element that leaves 0 as it is and that torch has for sparse tensors: "in order"
+                          where several elements at one place are added up before, "as they are" where each may be computed by itself
     `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
     `opmath`              "number": half precision with a number is computed in float32, the number not rounded before; "alpha": with an
                           `alpha` alone

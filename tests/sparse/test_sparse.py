@@ -12,7 +12,8 @@ from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS, SPARSE_OPT
 
 import torchcompat as torch
 from autograd_tape.calls import LISTENING
-from torchcompat.sparse import _arithmetic, _door
+from autograd_tape.ops import RECORDS
+from torchcompat.sparse import _door
 
 
 @pytest.mark.parametrize("group", range(4))
@@ -44,7 +45,7 @@ def random_sparse(rng: np.random.Generator, shape: tuple[int, ...], n: int, dens
     return torch.sparse_coo_tensor(torch.from_numpy(indices), torch.from_numpy(rng.standard_normal((n, *dense))), (*shape, *dense))
 
 
-@pytest.mark.parametrize("name", [*_arithmetic.IN_ORDER, *_arithmetic.AS_THEY_ARE])
+@pytest.mark.parametrize("name", [name for name, rec in RECORDS.items() if rec.field("sparse")])
 def test_functions_of_zero_that_are_zero_are_those_of_dense_tensors(name: str) -> None:
     x = random_sparse(np.random.default_rng(0), (4, 5), 12) * 0.2
     function = getattr(torch, name)

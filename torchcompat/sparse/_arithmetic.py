@@ -8,7 +8,7 @@ import numpy as np
 
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES, result_dtype
-from autograd_tape.record import get_record
+from autograd_tape.record import RECORDS, Record
 
 from .._memory.layout import layout, sparse_coo
 from .._tensor import Tensor, frontend
@@ -21,14 +21,9 @@ F = frontend
 
 # -- of one ---------------------------------------------------------------------------------------------------------------------
 
-IN_ORDER = ("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1", "floor", "frac", "isinf", "isnan",
-             "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu", "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt",
-             "tan", "tanh", "trunc")
-AS_THEY_ARE = ("neg", "conj_physical")
-
-
-def _unary(name: str, ordered: bool) -> Any:
-    rest = [p.name for p in get_record(name).params[1:]]
+def _unary(rec: Record) -> None:
+    """Enters an operation that leaves 0 as it is, by what its record says."""
+    name, ordered, rest = rec.name, rec.field("sparse") == "in order", [p.name for p in rec.params[1:]]
 
     def function(input: Tensor, *args: Any) -> Tensor:
         b: Any = input._data
@@ -44,13 +39,10 @@ def _unary(name: str, ordered: bool) -> Any:
     kernel(name, on=(COO, COMPRESSED))(function)
     if ordered:
         kernel(name + "_", on=(COO,))(in_place)
-    return function
 
 
-for _name in IN_ORDER:
-    _unary(_name, True)
-for _name in AS_THEY_ARE:
-    _unary(_name, False)
+for _record in [rec for rec in RECORDS.values() if rec.field("sparse")]:
+    _unary(_record)
 
 
 @kernel("angle", on=(COMPRESSED,))

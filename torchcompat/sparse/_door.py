@@ -165,7 +165,7 @@ def castable(result: Any, target: Any) -> None:
 
 # -- refusals -----------------------------------------------------------------------------------------------------------------
 
-_ATEN = {"remainder.Scalar": "remainder.Tensor", "real_part": "real", "imag_part": "imag"}
+_ATEN = {"remainder.Scalar": "remainder.Tensor"}
 """Where torch refuses a call by another name than ATen has for it."""
 
 

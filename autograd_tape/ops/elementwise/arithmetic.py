@@ -207,6 +207,7 @@ class neg:
 
     lacks = {"uint float8": "neg_cpu"}
     out_dtype = FOUND
+    sparse = "as they are"
     numpy = np.negative
     mindspore = "ops.Neg"
     mindspore_takes = "complex"
@@ -256,6 +257,7 @@ class abs:
     lacks = {"uint float8_e8m0fnu": "abs_cpu"}
     out_dtype = FOUND
     ufunc = np.fabs
+    sparse = "in order"
     numpy = np.absolute
     mindspore = "ops.Abs"
     check = takes("int float complex", "abs_cpu")
@@ -289,6 +291,7 @@ class sign:
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     ufunc = np.sign
+    sparse = "in order"
     numpy = _sign
     mindspore = "ops.Sign"
 
@@ -311,6 +314,7 @@ class sgn:
 
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
+    sparse = "in order"
     def numpy(input):
         if input.dtype.kind == "c":
             size = np.absolute(input)

@@ -270,6 +270,7 @@ class isnan:
     tensor([False,  True])
     """
 
+    sparse = "in order"
     numpy = np.isnan
     mindspore = "ops.IsNan"
     def compose(F, input): return F.ne(input, input)
@@ -284,6 +285,7 @@ class isinf:
     """
 
     lacks = {"float8_e4m3fn float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu": "isinf"}
+    sparse = "in order"
     numpy = np.isinf
     def compose(F, input): return F.abs(input) == math.inf
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
@@ -318,6 +320,7 @@ class isposinf:
 
     lacks = {"float8": "isposinf_cpu"}
     out_dtype = ONLY_BOOL
+    sparse = "in order"
     numpy = _equals(np.inf)
     def compose(F, input): return input == math.inf
     check = _real_only(AutogradError("isposinf does not support complex inputs."))
@@ -336,6 +339,7 @@ class isneginf:
 
     lacks = {"float8": "isneginf_cpu"}
     out_dtype = ONLY_BOOL
+    sparse = "in order"
     numpy = _equals(-np.inf)
     def compose(F, input): return input == -math.inf
     check = _real_only(AutogradError("isneginf does not support complex inputs."))
@@ -352,6 +356,7 @@ class signbit:
     lacks = {"float8": "signbit_cpu"}
     out_dtype = ONLY_BOOL
     ufunc = np.signbit
+    sparse = "in order"
     numpy = _signbit
     def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
     check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."), True)

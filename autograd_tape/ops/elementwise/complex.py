@@ -30,6 +30,7 @@ class conj_physical:
     """
 
     out_dtype = FOUND
+    sparse = "as they are"
     numpy = np.conjugate
     mindspore = "ops.Conj"
     def vjp(F, grad): return F.conj_physical(grad)

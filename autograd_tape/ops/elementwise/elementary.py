@@ -58,6 +58,7 @@ class sqrt:
     """
 
     lacks = {"float8 chalf": "sqrt_vml_cpu"}
+    sparse = "in order"
     numpy = np.sqrt
     mindspore = "ops.Sqrt"
     def vjp(F, grad, result): return grad / (result * 2)
@@ -125,6 +126,7 @@ class expm1:
 
     lacks = {"float8 chalf": "expm1_vml_cpu"}
     scipy = "expm1"
+    sparse = "in order"
     numpy = np.expm1
     def compose(F, input):  # Kahan's: the rounding of exp cancels
         u = F.exp(input)
@@ -196,6 +198,7 @@ class log1p:
 
     lacks = {"float8 chalf": "log1p_vml_cpu"}
     scipy = "log1p"
+    sparse = "in order"
     numpy = np.log1p
     def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
         u = input + 1
@@ -301,6 +304,7 @@ class sin:
     """
 
     lacks = {"float8 chalf": "sin_vml_cpu"}
+    sparse = "in order"
     numpy = np.sin
     mindspore = "ops.Sin"
     def vjp(F, grad, input): return grad * F.cos(input)
@@ -331,6 +335,7 @@ class tan:
     """
 
     lacks = {"float8 chalf": "tan_vml_cpu"}
+    sparse = "in order"
     numpy = np.tan
     mindspore = "ops.Tan"
     def vjp(F, grad, result): return grad * (result * result + 1)
@@ -346,6 +351,7 @@ class asin:
     """
 
     lacks = {"float8 chalf": "asin_vml_cpu"}
+    sparse = "in order"
     numpy = np.arcsin
     mindspore = "ops.Asin"
     def vjp(F, grad, input): return grad * F.rsqrt(1 - input * input)
@@ -376,6 +382,7 @@ class atan:
     """
 
     lacks = {"float8 chalf": "atan_vml_cpu"}
+    sparse = "in order"
     numpy = np.arctan
     mindspore = "ops.Atan"
     def vjp(F, grad, input): return grad / (input * input + 1)
@@ -466,6 +473,7 @@ class deg2rad:
     lacks = {"float8": "mul_cpu_reduced_float"}
     complex_on_meta = True
     ufunc = (np.deg2rad, np.radians)
+    sparse = "in order"
     def numpy(input): return input * input.dtype.type(math.pi / 180)
     def compose(F, input): return input * (math.pi / 180)
     def vjp(F, grad): return grad * (math.pi / 180)
@@ -484,6 +492,7 @@ class rad2deg:
     lacks = {"float8": "mul_cpu_reduced_float"}
     complex_on_meta = True
     ufunc = (np.rad2deg, np.degrees)
+    sparse = "in order"
     def numpy(input): return input * input.dtype.type(180 / math.pi)
     def compose(F, input): return input * (180 / math.pi)
     def vjp(F, grad): return grad * (180 / math.pi)
@@ -502,6 +511,7 @@ class sinh:
     """
 
     lacks = {"float8 chalf": "sinh_cpu"}
+    sparse = "in order"
     numpy = np.sinh
     mindspore = "ops.Sinh"
     def vjp(F, grad, input): return grad * F.cosh(input)
@@ -534,6 +544,7 @@ class tanh:
 
     lacks = {"float8 chalf": "tanh_vml_cpu"}
     ufunc = np.tanh
+    sparse = "in order"
     numpy = _tanh
     def compose(F, input):  # MindSpore's Tanh is off by 1e-4
         e = F.expm1(F.abs(input) * -2)
@@ -608,6 +619,7 @@ class asinh:
 
     lacks = {"float8 chalf": "asinh_cpu"}
     node_, no_derivative_ = "AsinhBackward1", True
+    sparse = "in order"
     numpy = np.arcsinh
     mindspore = "ops.Asinh"
     def vjp(F, grad, input): return grad * F.rsqrt(input * input + 1)
@@ -646,6 +658,7 @@ class atanh:
 
     lacks = {"float8 chalf": "atanh_cpu"}
     node_, no_derivative_ = "AtanhBackward1", True
+    sparse = "in order"
     numpy = np.arctanh
     mindspore = "ops.Atanh"
     def vjp(F, grad, input): return grad / (1 - input * input)

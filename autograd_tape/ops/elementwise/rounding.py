@@ -45,6 +45,7 @@ class ceil:
     lacks = {"float8": "ceil_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.ceil
+    sparse = "in order"
     numpy = _rounding(np.ceil)
     mindspore = "ops.Ceil"
 
@@ -71,6 +72,7 @@ class floor:
     lacks = {"float8": "floor_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.floor
+    sparse = "in order"
     numpy = _rounding(np.floor)
     mindspore = "ops.Floor"
 
@@ -94,6 +96,7 @@ class trunc:
     lacks = {"float8": "trunc_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.trunc
+    sparse = "in order"
     numpy = _rounding(np.trunc)
     mindspore = "ops.Trunc"
 
@@ -115,6 +118,7 @@ class frac:
 
     lacks = {"float8": "frac_cpu"}
     out_dtype = FOUND
+    sparse = "in order"
     def numpy(input): return input - np.trunc(input)
     def compose(F, input): return input - F.trunc(input)
     check = takes("float", "frac_cpu", subtracted)
@@ -151,6 +155,7 @@ class round:
 
     def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
     ufunc = np.rint
+    sparse = "in order"
     numpy = _round
     def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals or 0)  # which takes no digits but 0
 

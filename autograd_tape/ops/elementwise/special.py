@@ -39,6 +39,7 @@ class erf:
     lacks = {"float8": "erf_vml_cpu"}
     layout = "input"
     scipy = "erf"
+    sparse = "in order"
     numpy = fused.erf
     mindspore = "ops.Erf"
     def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * _2_SQRTPI)
@@ -94,6 +95,7 @@ class erfinv:
     saved_as = {"result": None}
     layout = "input"
     scipy = "erfinv"
+    sparse = "in order"
     numpy = _erfinv
     mindspore = "ops.Erfinv"
     def vjp(F, grad, result): return grad * (F.exp(result * result) / _2_SQRTPI)
@@ -332,6 +334,7 @@ class nan_to_num:
 
     lacks = {"float8 chalf": "nan_to_num"}
     out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
+    sparse = "in order"
     def numpy(input, nan, posinf, neginf):
         if input.dtype.kind in "biu":
             return input.copy()

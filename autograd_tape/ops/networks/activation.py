@@ -45,6 +45,7 @@ class relu:
     """
 
     lacks = {"uint float8": "clamp_min_scalar_cpu"}
+    sparse = "in order"
     def numpy(input):
         return np.maximum(input, ZERO.get(input.dtype.char, 0)) if input.size < state.cheap else fused.relu(input)
 
