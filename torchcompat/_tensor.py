@@ -155,7 +155,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         try:
             _set_requires_grad(self, value)
         except AutogradError as error:
-            raise error.as_builtin() from None
+            raise RuntimeError(error.message) from None  # torch's for each of these
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
