@@ -245,7 +245,6 @@ class zeta:
     numbers = {"input": "SpecialZetaBackward1", "other": "SpecialZetaBackward2"}
     overloads = EITHER_NUMBER
     lacks = {"half float8": "zeta_cpu"}
-    scipy = "zeta"
     numpy = _zeta
     compose = on_host(_zeta)
     no_forward = "special_zeta"
