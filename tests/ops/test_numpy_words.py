@@ -36,10 +36,7 @@ def test_both_words_mean_the_same(name: str) -> None:
         if len(sample.args) > len(parameters) or not OWN.keys() & given().keys() or "reduction" in name:
             continue
         torch.manual_seed(0)
-        try:
-            expected = numbers(function(**given()))
-        except (TypeError, RuntimeError):  # of another signature
-            continue
+        expected = numbers(function(**given()))
         first = parameters[0]
         torch.manual_seed(0)
         values = given()
