@@ -22,6 +22,7 @@ from autograd_tape.version import Version
 
 from .above import above
 from .._memory.bits import bits_of, flipped, restored, values
+from .._memory.layout import layout as Layout
 from ..storage import fits, resize
 
 if TYPE_CHECKING:
@@ -138,7 +139,14 @@ class TorchFrontend(Frontend):
         return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
 
     def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
-        """No elements in a sparse layout."""
+        """No elements in a sparse layout.
+
+        Raises:
+            ArgumentError: it is no layout.
+        """
+        if not isinstance(layout, Layout):
+            raise errors.ArgumentError(f"{name}(): argument 'layout' must be torch.layout, not {errors.type_name(layout)}",
+                                       expected="torch.layout", found=errors.type_name(layout))
         return above.sparse_methods().made_in_layout(name, shape, dtype, layout, device, requires_grad)
 
     def made_like(self, model: Any, result: Any) -> Any:

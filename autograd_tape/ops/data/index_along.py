@@ -163,6 +163,9 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
             raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
                         + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
         rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
+        if error is IndexRangeError and input.ndim and source.ndim and input.ndim != source.ndim:
+            raise error(f"{name}(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+                        f"({source.ndim}), destination dimensionality ({input.ndim})")
         if error is IndexRangeError and input.ndim and source.ndim and tuple(rest_in) != tuple(rest_src):
             raise AutogradError(f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
                                 f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
