@@ -34,3 +34,16 @@ def test_unsigned_integers_are_computed_with_outside_torch() -> None:
     assert (x + x)._data.tolist() == [2, 4] and F.sort(x, 0, True)[0]._data.tolist() == [2, 1]
     with pytest.raises(NotImplementedError, match="\"add_stub\" not implemented for 'UInt16'"):
         torch.ones(2, dtype=torch.uint16) + 1
+
+
+@pytest.mark.parametrize("dtype", ["complex32", "float8_e4m3fn", "float8_e5m2", "bfloat16", "complex64"])
+@pytest.mark.parametrize("index", [0, ..., slice(0, 1), [0], [True, False], "mask", "index"], ids=str)
+def test_numbers_are_written_as_elements(dtype: str, index: object) -> None:
+    """In dtypes that NumPy has no elements of, too."""
+    kind = getattr(torch, dtype)
+    value = 1 + 2j if kind.is_complex else 0.5
+    x = torch.zeros(2, dtype=torch.complex64).to(kind) if kind.is_complex else torch.zeros(2).to(kind)
+    own = {"mask": torch.tensor([True, False]), "index": torch.tensor([0])}.get(index, index) if isinstance(index, str) else index
+    x[own] = value
+    wide = x.to(torch.complex64 if kind.is_complex else torch.float32).tolist()
+    assert wide == [value, value if index is ... else 0]

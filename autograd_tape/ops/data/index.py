@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType
+from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
@@ -693,6 +693,11 @@ def _number_fits(F: Functions, self: TensorRef, value: float) -> float:
     return value
 
 
+def _as_element(value: float, dtype: DType) -> np.ndarray:
+    """A number as an element of a dtype, 0-dim."""
+    return np.asarray(value).astype(dtype.np) if dtype.code is None else number_array(value, dtype)
+
+
 def _c_name(dtype: DType) -> str:
     return {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}.get(dtype.name, dtype.name + "_t")
 
@@ -714,7 +719,7 @@ def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:
     view = self if index is ... or trivial and basic else _view_at(F, self, basic)
     if indices is None:
         if not isinstance(value, TensorRef):
-            value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
+            value = F.wrap(_as_element(value, self._k.dtype), self._k)
         if value.ndim or not view.ndim:
             F.copy_(view, _fitted(F, value, view.shape))
         else:
@@ -724,7 +729,7 @@ def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:
         value = _without_lead(F, value)
     F.check_inplace(view, [value] if isinstance(value, TensorRef) else [])
     if not isinstance(value, TensorRef):
-        value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
+        value = F.wrap(_as_element(value, self._k.dtype), self._k)
     elif value._k.dtype is not self._k.dtype:
         raise AutogradError("Index put requires the source and destination dtypes match, got "
                             f"{SCALAR_TYPE_NAMES[self._k.dtype.name]} for the destination and "
