@@ -290,6 +290,10 @@ class Frontend:
             device = CPU
         return device, executor_for(device)
 
+    def valueless(self, t: TensorRef) -> bool:
+        """Whether only the shape and dtype of a tensor are known, so that no value of it is to be judged."""
+        return t._k.device.type == "meta"
+
     def fit(self, g: TensorRef, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A gradient with the shape and dtype of its input: broadcasting undone, dtype restored."""
         if tuple(g.shape) != shape:

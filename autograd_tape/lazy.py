@@ -78,6 +78,10 @@ class ExecutorFrontend(Frontend):
         """Always this front end's executor."""
         return CPU, self.executor
 
+    def valueless(self, t: TensorRef) -> bool:
+        """Of declared tensors, too, which stand for themselves on the executor that knows shapes alone."""
+        return self.executor.name == "meta" or super().valueless(t)
+
 
 _frontends: dict[int, ExecutorFrontend] = {}
 _lock = fork_safe_lock()

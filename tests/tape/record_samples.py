@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from tests.ops.op_cases import UNINITIALISED, as_tensors, bind, samples
+from tests.ops.op_cases import UNINITIALISED, as_tensors, bind, samples, tensors
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ArgumentError
@@ -32,9 +32,7 @@ class Case:
 
     def call(self) -> list[TensorRef] | None:
         """The operation's outputs; None where they are no tensors."""
-        result = getattr(F, self.rec.name)(*self.args, **self.kwargs)
-        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        return [o for o in outputs if isinstance(o, TensorRef)] or None
+        return tensors(getattr(F, self.rec.name)(*self.args, **self.kwargs)) or None
 
 
 IN_PLACE = {"setitem"}

@@ -102,8 +102,8 @@ class blackman_window:
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         def fall(x, last, rounded):
             F.mul_(x, rounded(math.pi / last))
-            wide, narrow = (F.mul_(F.cos_(F.mul(x, k)), rounded(f)) for k, f in ((2, 0.5), (4, 0.08)))
-            return F.add_(F.sub(narrow, wide), rounded(0.42))
+            wide, narrow = (F.mul(F.cos(F.mul(x, k)), rounded(f)) for k, f in ((2, 0.5), (4, 0.08)))
+            return F.add(F.sub(narrow, wide), rounded(0.42))
 
         return _made(F, "blackman_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
 

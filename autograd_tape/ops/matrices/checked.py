@@ -180,7 +180,7 @@ class linalg_solve_ex:
     """
 
     out_dtype = EXPECTED
-    def reads(check_errors, **rest): return "A" if check_errors else ""
+    def reads(check_errors, **rest): return "A B" if check_errors else ""
 
     def function(F, A, B, *, left=True, check_errors=False):
         info = None
@@ -199,6 +199,7 @@ class linalg_solve_ex:
         yield _square(rng, 3, 3), rng.standard_normal(3)
         yield _square(rng, 2, 3, 3), rng.standard_normal((2, 3, 2))
         yield Sample((_square(rng, 3, 3), rng.standard_normal((2, 3))), {"left": False})
+        yield Sample((_square(rng, 3, 3), rng.standard_normal(3)), {"check_errors": True})
 
 
 _FORMER = """torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.

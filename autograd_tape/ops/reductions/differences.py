@@ -129,10 +129,11 @@ class gradient:
 
 
 def _hashed(input: np.ndarray, dim: Any, keepdim: bool, mode: int) -> np.ndarray:
-    if input.dtype.kind == "c" or mode or not input.size:
+    dims = normalize_dims(dim, input.ndim)
+    if input.dtype.kind == "c" or mode or not input.size and (dims is None or 0 in [input.shape[d] for d in dims]):
         raise ValueError  # the general path says why
     bits = np.ascontiguousarray(input, np.float64).view(np.uint64) if input.dtype.kind in "fV" else input.astype(np.int64).view(np.uint64)
-    return np.bitwise_xor.reduce(bits.reshape(input.shape), normalize_dims(dim, input.ndim), keepdims=keepdim)
+    return np.bitwise_xor.reduce(bits.reshape(input.shape), dims, keepdims=keepdim)
 
 
 @op("hash_tensor(Tensor input, int[]? dim=(), *, bool keepdim=False, int mode=0) -> Tensor", quiet="all", dtypes="float int bool",
@@ -163,6 +164,7 @@ class hash_tensor:
     def samples(rng):
         yield (rng.integers(0, 9, (2, 3)),)
         yield rng.standard_normal((2, 3)), 1
+        yield np.ones((0, 3)), 1
 
 
 # -- segments ---------------------------------------------------------------------------------------------------------------------------
@@ -180,7 +182,8 @@ def _taken(reduce: str) -> tuple[str, float]:
     return ("prod", 1.0) if reduce == "prod" else ("sum", 0.0)
 
 
-def _lengths(data: TensorRef, lengths: TensorRef | None, offsets: TensorRef | None, indices: Any, axis: int, unsafe: bool) -> np.ndarray:
+def _lengths(F: Functions, data: TensorRef, lengths: TensorRef | None, offsets: TensorRef | None, indices: Any, axis: int,
+             unsafe: bool) -> np.ndarray:
     if indices is not None:
         raise AutogradError("segment_reduce(): indices based reduction is not supported yet.")
     given = lengths if offsets is None else offsets
@@ -197,7 +200,7 @@ def _lengths(data: TensorRef, lengths: TensorRef | None, offsets: TensorRef | No
     if not values.size:
         raise AutogradError("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
                             "'dim' argument.")
-    if not unsafe:
+    if not unsafe and not F.valueless(given):
         if values.min() < 0:
             raise AutogradError("lengths contains negative value!")
         if (values.sum(-1) != data.shape[given.ndim - 1]).any():
@@ -220,7 +223,7 @@ class segment_reduce:
 
     def function(F, data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
         how, identity = _taken(reduce)
-        counts = _lengths(data, lengths, offsets, indices, axis, unsafe)
+        counts = _lengths(F, data, lengths, offsets, indices, axis, unsafe)
         if data._k.dtype.category != FLOATING:
             no_kernel("_segment_reduce_cpu", data)
         axis %= data.ndim

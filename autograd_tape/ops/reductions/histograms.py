@@ -9,14 +9,14 @@ import numpy as np
 
 from ...annotations import Functions
 from ...dtypes import FLOATING
-from ...errors import AutogradError
+from ...errors import AutogradError, MissingKernelError
 from ...functions.out import OutRule
 from ...functions.overloads import no_match
-from ...functions.refusals import no_kernel
+from ...functions.refusals import no_kernel, on_meta
 from ...random.arguments import C_NAMES
 from ...record import Sample, get_record, op
 from ...tensor import TensorRef
-from .._host import need_values, values_of
+from .._host import values_of
 from ..networks._losses import constant
 from .counting import bisect, no_derivative_node
 
@@ -31,6 +31,14 @@ _SIGNATURES_DD = tuple([f"Tensor input, {kind} bins, {_MORE}" for kind in ("int"
 
 def _c_name(t: TensorRef) -> str:
     return C_NAMES.get(t._k.dtype.name, t._k.dtype.name)
+
+
+def _values(input: TensorRef) -> np.ndarray:
+    """The elements. The result's shape does not depend on them, but torch gives no histogram of meta tensors either."""
+    if on_meta(input):
+        raise MissingKernelError("A histogram counts values, and a meta tensor has none", expected="a tensor with data",
+                                 found="a meta tensor", remedy="run it on another device")
+    return values_of(input)
 
 
 def _number(x: float) -> str:
@@ -128,7 +136,7 @@ class histogram:
     def function(F, input, bins=100, *, range=None, weight=None, density=False):
         if not isinstance(bins, (int, TensorRef)) or isinstance(bins, bool):
             raise no_match("histogram", _SIGNATURES, (input, bins))
-        points = need_values(input).reshape(-1, 1)
+        points = _values(input).reshape(-1, 1)
         shape = (input._data.size, 1)
         if isinstance(bins, TensorRef):
             edges = _check_edges(input, 1, [bins])
@@ -148,7 +156,7 @@ class histogram:
         yield (np.ones(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"
 
 
-@op("histogramdd(Tensor input, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Any bin_edges)",
+@op("histogramdd(Tensor input, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
     out=False, dtypes="float")
 class histogramdd:
     """(how many points fall into each box of a grid, the edges of the boxes along each dimension); points lie along the last dimension.
@@ -167,7 +175,7 @@ class histogramdd:
             raise no_match("histogramdd", _SIGNATURES_DD, (input, bins))
         if input.ndim < 2:
             raise AutogradError("torch.histogramdd: input tensor should have at least 2 dimensions")
-        points, n = need_values(input), input.shape[-1]
+        points, n = _values(input), input.shape[-1]
         if sequence and bins and isinstance(bins[0], TensorRef):
             edges = _check_edges(input, n, bins)
         else:
