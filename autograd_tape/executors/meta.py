@@ -161,7 +161,11 @@ class MetaExecutor(Executor):
                 return like
             return [zeros(x) for x in v] if isinstance(v, list) else v
 
-        results = self.trials.call(rec, rec.field("numpy"), [zeros(v) for v in values])
+        given = [zeros(v) for v in values]
+        for i, p in enumerate([p for p in rec.params if p.passed]):
+            if p.name == "check_errors":
+                given[i] = False  # zeros are no matrices of anybody's
+        results = self.trials.call(rec, rec.field("numpy"), given)
         words = (rec.field("meta_layout") or "").split()
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         if not isinstance(results, (tuple, list)):

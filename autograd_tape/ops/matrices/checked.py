@@ -143,15 +143,22 @@ class linalg_cholesky_ex:
 cholesky_gradient, cholesky_tangent = (get_record("linalg_cholesky").field(name) for name in ("vjp_input", "jvp"))
 
 
-@op("solve_matrices_ex(Tensor A, Tensor B) -> (Tensor result, Int32 info)", namespace="_internal", method=False, out=False,
-    node="LinalgSolveExBackward0")
+def _solve_ex(A: np.ndarray, B: np.ndarray, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    result, info = _each(linalg.solve, _nothing, A, B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + B.shape))
+    if check_errors:
+        _refuse("torch.linalg.solve_ex", info, "The solver failed because the input matrix is singular.")
+    return result, info
+
+
+@op("solve_matrices_ex(Tensor A, Tensor B, bool check_errors=False) -> (Tensor result, Int32 info)", namespace="_internal", method=False,
+    out=False, node="LinalgSolveExBackward0")
 class solve_matrices_ex:
     """X with A X = B for batches of matrices, NaN where A is singular, and the first zero on the diagonal of U, or 0."""
 
     sharding = "*b N N, *b N k -> *b N k, *b"
     lacks = {"half float8 chalf": "lu_cpu if any"}
     saved_as = {"A": "A", "A_shape": None, "B_shape": None}
-    def numpy(A, B): return _each(linalg.solve, _nothing, A, B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + B.shape))
+    numpy = _solve_ex
     def batch(F, call):
         if min(call.ranks.values()) < 2:
             return NotImplemented
@@ -159,7 +166,7 @@ class solve_matrices_ex:
         return result, F.reshape(info, tuple(call.whole("A").shape)[:-2])
 
     meta_layout = "columns rows"
-    compose = on_host(numpy)
+    compose = on_host(_solve_ex)
     def vjp_A(F, grad, A, result, A_shape, B_shape): return solution_gradients[0](F, grad, A, result, A_shape)
     def vjp_B(F, grad, A, B_shape): return solution_gradients[1](F, grad, A, B_shape)
     def samples(rng):
@@ -180,19 +187,16 @@ class linalg_solve_ex:
     """
 
     out_dtype = EXPECTED
-    def reads(check_errors, **rest): return "A B" if check_errors else ""
 
     def function(F, A, B, *, left=True, check_errors=False):
         info = None
 
         def solve(a, b):
             nonlocal info
-            result, info = F.solve_matrices_ex(a, b)
+            result, info = F.solve_matrices_ex(a, b, check_errors)
             return result
 
         solution = _solved(F, A, B, left, solve)
-        if check_errors:
-            _refuse("torch.linalg.solve_ex", info._data, "The solver failed because the input matrix is singular.")
         return F.return_type(get_record("linalg_solve_ex"))(solution, info)
 
     def samples(rng):
