@@ -11,6 +11,7 @@ import pytest
 from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS, SPARSE_OPTIMIZERS
 
 import torchcompat as torch
+from autograd_tape import Tape
 from autograd_tape.calls import LISTENING
 from autograd_tape.ops import RECORDS
 from torchcompat.sparse import _door
@@ -52,6 +53,27 @@ def test_functions_of_zero_that_are_zero_are_those_of_dense_tensors(name: str) -
     x = x.abs() if name == "sqrt" else x
     for y in (x, x.to_sparse_csr()):
         assert torch.equal(function(y).to_dense(), function(x.to_dense()))
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc])
+@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_copies_in_place_lead_gradients_to_what_was_copied(layout: torch.layout, history: bool, dtype: torch.dtype) -> None:
+    """And to nothing of what was there before: as for dense tensors."""
+    def copied(sparse: bool) -> tuple[torch.Tensor, ...]:
+        blocks = {"blocksize": (1, 2)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
+        leaves = [torch.tensor([[a, 2.0, 0, 0], [0, 0, 3.0, a]], dtype=d) for a, d in ((1.0, dtype), (4.0, torch.float64))]
+        old, new = [(t.to_sparse(layout=layout, **blocks) if sparse else t).requires_grad_(t is leaves[1] or history) for t in leaves]
+        target = old * 2 if history else old.detach()
+        with Tape() as tape:
+            assert target.copy_(new * 3) is target
+        assert len(tape) == 2 and type(target.grad_fn).__name__ == "CopyBackwards" and target._version == 1
+        first, second = target.to_dense() if sparse else target, new.to_dense() if sparse else new
+        (first * first * torch.arange(8.0).reshape(2, 4)).sum().backward()
+        return (second.detach(), *[t.grad.to_dense() for t in (old, new) if t.grad is not None])
+
+    found, expected = copied(True), copied(False)
+    assert len(found) == len(expected) == 2 + history and all([a.dtype is b.dtype and torch.equal(a, b) for a, b in zip(found, expected)])
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc])

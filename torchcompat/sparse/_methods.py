@@ -277,7 +277,7 @@ def _compressed_copy(x: Any, src: Any) -> None:
 
 @composite("copy_", on=(COO, COMPRESSED))
 def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
-    """The elements of another sparse tensor, in place."""
+    """The elements of another sparse tensor, in place. Gradients go there; what was here before gets zeros."""
     if any([t._data.__class__ is Compressed for t in (x, src)]):
         _compressed_copy(x, src)
     if not (is_sparse(x) and is_sparse(src) and x._k.special is src._k.special):
@@ -291,8 +291,12 @@ def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
         b.shape = x._data.shape
     if b.__class__ is Coo and b.shape != x._data.shape:
         resized(x._data, b.shape, b.sparse_dim, b.dense_dim)
+    before, dtype = None if x._node is None else F.zeros_like(plain(x)), src.dtype
+    copy = recorded(sparse(b), "CopyBackwards", (x, lambda g: before), (src, lambda g: g if g.dtype is dtype else g.to(dtype)))
     x._data = b
     frontend.bump(x)
+    if copy._node is not None:
+        frontend.rebase(x, copy._node)
     return x
 
 
