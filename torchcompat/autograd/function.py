@@ -7,7 +7,7 @@ import inspect
 import warnings
 from typing import Any
 from collections.abc import Callable, Sequence
-from weakref import ref
+from weakref import finalize, ref
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from autograd_tape.tensor import LEAF, buffer_of, next_id
 from .._calls.above import above
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
+from .engine import carries_out, run_on_tensors
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -273,7 +274,7 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: object, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Turns the outputs' gradients into one per input of forward."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
                                   "backward mode AD.")
@@ -356,6 +357,11 @@ def _finish(node: FunctionNode, args: Arguments, outputs: list[Any], recording: 
         raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                            "modified inplace must all be outputs of the Function.")
     if recording:
+        for i in node.positions:
+            if args[i]._k.special is not None and carries_out(args[i]):  # its gradients are of a class that only tensors have
+                run_on_tensors(1)
+                finalize(ctx, run_on_tensors, -1)
+                break
         node.inputs_as = tuple([(args[i]._data.shape, args[i]._k.np) for i in node.positions])
         node.n_outputs = len(outputs)
         node.outputs_as = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])

@@ -117,7 +117,7 @@ def shown(func: Any, tensors: Sequence[Any], args: Arguments, kwargs: dict[str, 
                 return result
     finally:
         _mode.set(before)
-    raise TypeError(f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+    raise TypeError(f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
 

@@ -225,7 +225,8 @@ class nanmean:
 
 def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
     if dim is not None:
-        dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
+        axis = wrap_dim(dim, input.ndim)
+        dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
     wide = _WIDE.get(input.dtype.char)
     # torch rounds products of half precision after each factor. NumPy does so with bfloat16, with float16 only where it keeps them all.
     if input.dtype.char == "e" and dim is not None and input.shape[dim]:

@@ -1,0 +1,20 @@
+"""How masked tensors are made."""
+
+from torchcompat._tensor import Tensor
+
+from .core import MaskedTensor, as_masked_tensor
+
+__all__ = ["as_masked_tensor", "masked_tensor"]
+
+
+def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
+    """A MaskedTensor of copies of data and mask that is a leaf of the graph, as `torch.tensor` makes.
+
+    >>> import torchcompat as torch, warnings
+    >>> warnings.simplefilter("ignore", UserWarning)
+    >>> torch.masked.masked_tensor(torch.tensor([1., 2.]), torch.tensor([True, False]))
+    MaskedTensor(
+      [  1.0000,       --]
+    )
+    """
+    return MaskedTensor(data, mask, requires_grad)
