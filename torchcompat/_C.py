@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autograd_tape.modes import current_engine
@@ -109,3 +111,21 @@ class _WeakTensorRef:
     def expired(self) -> bool:
         """Whether the tensor is gone."""
         return self._ref() is None
+
+
+class _ConvBackend(enum.IntEnum):
+    """What torch carries a convolution out by; here only those are ever chosen that torch has without libraries of others."""
+
+    CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise, MiopenTranspose, Mkldnn = range(9)
+    MkldnnEmpty, NnpackSpatial, Overrideable, Slow2d, Slow3d, SlowDilated2d, SlowDilated3d, SlowTranspose2d, SlowTranspose3d = range(10, 19)
+    Winograd3x3Depthwise, Xnnpack2d, Mps, MpsTranspose = range(19, 23)
+
+
+def _select_conv_backend(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
+                         dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
+                         bias_sizes: Sequence[int] | None = None) -> _ConvBackend:
+    """By what torch, built without libraries of others, would carry out a convolution: it is told by sizes alone."""
+    if 0 in (*input.shape[:2], *weight.shape):
+        return _ConvBackend.Empty
+    kind = "Transpose" if transposed else "Dilated" if any([d != 1 for d in dilation]) else ""
+    return _ConvBackend[f"Slow{kind}{max(input.ndim - 2, 2)}d"]

@@ -35,8 +35,8 @@ from ._making.conversion import checked_dtype as _checked_dtype
 from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
 from ._making.mindspore import from_mindspore, set_interop_warning
 from ._memory.layout import (
-    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
-    sparse_csc, sparse_csr, strided,
+    _mkldnn, channels_last, channels_last_3d, contiguous_format, jagged, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr,
+    sparse_coo, sparse_csc, sparse_csr, strided,
 )
 from .random import (
     Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like,

@@ -49,3 +49,15 @@ def test_versions_compare() -> None:
             assert [TorchVersion(a) < b, TorchVersion(a) == b, TorchVersion(a) > b] == [i < j, i == j, i > j], (a, b)
     assert TorchVersion("2.0") == (2, 0) and TorchVersion("2.0") == "2.0.0" and hash(TorchVersion("2.0")) == hash("2.0")
     assert torch.__version__ != "two"
+
+
+def test_how_a_convolution_would_be_carried_out() -> None:
+    kinds = []
+    for sizes, transposed, dilated in (((2, 6, 7), False, False), ((2, 6, 7, 8, 9), False, False), ((2, 6, 7, 8), False, True),
+                                       ((2, 6, 7), True, False), ((2, 6, 7, 8, 9), True, False), ((0, 6, 7), False, False)):
+        n = len(sizes) - 2
+        x, w = torch.ones(sizes), torch.ones(6, 6, *[3] * n)
+        arguments = (x, w, None, (1,) * n, (0,) * n, (2 if dilated else 1,) * n, transposed, (0,) * n, 1)
+        kinds.append(torch._C._select_conv_backend(*arguments).name)
+        assert torch.ops.aten.convolution(*arguments).shape[1] == 6
+    assert kinds == ["Slow2d", "Slow3d", "SlowDilated2d", "SlowTranspose2d", "SlowTranspose3d", "Empty"]
