@@ -154,7 +154,7 @@ class UntypedStorage:
             self._bytes[...] = value
         return self
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+    def type(self, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Any:
         """The name of its class."""
         if dtype is not None:
             raise TypeError("a storage of bytes has no other type: TypedStorage(wrap_storage=...) reads it as one")
@@ -400,7 +400,8 @@ class TypedStorage:
 
     is_sparse = is_hpu = False
 
-    def __init__(self, *args: Any, device: Any = None, dtype: DType | None = None, wrap_storage: UntypedStorage | None = None) -> None:
+    def __init__(self, *args: object, device: DeviceLike | None = None, dtype: DType | None = None,
+                 wrap_storage: UntypedStorage | None = None) -> None:
         wrong = ("TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
                  " * (*, torch.device device, torch.dtype dtype)\n"
                  " * (int size, *, torch.device device, torch.dtype dtype)\n"
@@ -494,7 +495,7 @@ class TypedStorage:
     def __iter__(self) -> Any:
         return iter(self.tolist())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         self._untyped_storage._needs_data()
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
@@ -551,11 +552,11 @@ class TypedStorage:
         self._untyped_storage.share_memory_()
         return self
 
-    def is_pinned(self, device: Any = None) -> bool:
+    def is_pinned(self, device: DeviceLike | None = None) -> bool:
         """Whether the memory is page-locked; never here."""
         return False
 
-    def pin_memory(self, device: Any = None) -> "TypedStorage":
+    def pin_memory(self, device: DeviceLike | None = None) -> "TypedStorage":
         """Refuses: no device here reads page-locked memory."""
         self._untyped_storage.pin_memory(device)
         return self
@@ -567,7 +568,7 @@ class TypedStorage:
     def __copy__(self) -> "TypedStorage":
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "TypedStorage":
+    def __deepcopy__(self, memo: dict[int, object]) -> "TypedStorage":
         return TypedStorage.of(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -580,7 +581,7 @@ class TypedStorage:
         """Itself, or a copy on the CPU."""
         return self if self.device == CPU else TypedStorage.of(self._untyped_storage.cpu(), self.dtype)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> "TypedStorage":
+    def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False) -> "TypedStorage":
         """Itself, or a copy on a CUDA device."""
         return TypedStorage.of(self._untyped_storage.cuda(device), self.dtype)
 
@@ -646,7 +647,7 @@ class TypedStorage:
         return _load_typed, (self.dtype, bytes(self._untyped_storage._bytes))
 
 
-def _numbers(values: Any, dtype: DType) -> np.ndarray:
+def _numbers(values: object, dtype: DType) -> np.ndarray:
     """Numbers as elements of a dtype."""
     with np.errstate(all="ignore"):
         array = np.asarray(values)
@@ -667,14 +668,14 @@ class _LegacyStorageMeta(type):
 
     dtype: DType
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return type(instance) is TypedStorage and cls is not _LegacyStorage and (instance.dtype, instance.device) == (cls.dtype, CPU)
 
 
 class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
     """What `torch.FloatStorage` and its kin derive from: calling them gives a `TypedStorage`."""
 
-    def __new__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **kwargs: Any) -> TypedStorage:  # type: ignore[misc]
+    def __new__(cls, *args: object, wrap_storage: UntypedStorage | None = None, **kwargs: object) -> TypedStorage:  # type: ignore[misc]
         if cls is _LegacyStorage:
             raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
         wrong = (f"<class 'torch.{cls.__name__}'>.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n"

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autograd_tape.annotations import Arguments, Fn, Keywords
+from autograd_tape.annotations import Arguments, Fn, Keywords, Number
 from autograd_tape.dtypes import DType
 from autograd_tape.errors import type_name
 from autograd_tape.functions.overloads import no_match
@@ -70,7 +70,7 @@ class _Param(NamedTuple):
     kind: str
     name: str
     required: bool
-    default: Any
+    default: object
     keyword_only: bool
 
 
@@ -91,7 +91,7 @@ _NUMBERS_OF_PYTHON = (int, float, complex, np.number, np.bool_)
 _NO = object()
 
 
-def _tensor_list(value: Any, at: int) -> Any:
+def _tensor_list(value: object, at: int) -> object:
     if value.__class__ is not list and not isinstance(value, (list, tuple)):
         return _NO
     for i, x in enumerate(value):
@@ -100,7 +100,7 @@ def _tensor_list(value: Any, at: int) -> Any:
     return value
 
 
-def _number(value: Any, at: int) -> Any:
+def _number(value: object, at: int) -> object:
     if value.__class__ is float or value.__class__ is int:
         return value
     if isinstance(value, Tensor) and not value.dim() and not value.requires_grad or isinstance(value, np.generic):
@@ -108,17 +108,17 @@ def _number(value: Any, at: int) -> Any:
     return value if isinstance(value, _NUMBERS_OF_PYTHON) else _NO
 
 
-def _number_list(value: Any, at: int) -> Any:
+def _number_list(value: object, at: int) -> object:
     if not isinstance(value, (list, tuple)) or not all([isinstance(x, _NUMBERS_OF_PYTHON) for x in value]):
         return _NO
     return [x.item() if isinstance(x, np.generic) else x for x in value]
 
 
-def _instance(cls: type, value: Any, at: int) -> Any:
+def _instance(cls: type, value: object, at: int) -> object:
     return value if isinstance(value, cls) else _NO
 
 
-def _dtype(value: Any, at: int) -> Any:
+def _dtype(value: object, at: int) -> object:
     return checked_dtype(value, "") if isinstance(value, DType) or value in (bool, int, float, complex) else _NO
 
 
@@ -129,7 +129,7 @@ _READ: dict[str, Callable[[Any, int], Any]] = {
 """For each kind of parameter, what reads an argument at a position: what is computed with, or `_NO` where torch takes no such."""
 
 
-def _kind(value: Any) -> str | None:
+def _kind(value: object) -> str | None:
     """The kind of parameter that `value` is for, where that is plain to see and nothing of it must be read."""
     if value.__class__ is list or value.__class__ is tuple:
         types = set(map(type, value))
@@ -142,13 +142,13 @@ def _kind(value: Any) -> str | None:
 _PLAIN = {bool, int, float, complex}
 
 
-def _plain_choices(read: Sequence[tuple[_Param, ...]]) -> dict[tuple[str | None, ...], tuple[tuple[_Param, ...], list[Any]]]:
+def _plain_choices(read: Sequence[tuple[_Param, ...]]) -> dict[tuple[str | None, ...], tuple[tuple[_Param, ...], list[object]]]:
     """By the kinds of positional arguments, the parameters that take them and the defaults of those that are left."""
     return {tuple([p.kind for p in params[:n]]): (params, [p.default for p in params[n:]])
             for params in read for n in range(len([p for p in params if p.required]), len([p for p in params if not p.keyword_only]) + 1)}
 
 
-def _bound(name: str, params: tuple[_Param, ...], args: Arguments, kwargs: Keywords, raising: bool) -> list[Any] | None:
+def _bound(name: str, params: tuple[_Param, ...], args: Arguments, kwargs: Keywords, raising: bool) -> list[object] | None:
     """The values of the parameters; None where these do not take the arguments, or, if `raising`, torch's TypeError that says why."""
     most = len([p for p in params if not p.keyword_only])
     if len(args) > most:
@@ -213,7 +213,7 @@ def _valued(name: str) -> Fn:
     return lambda input, tensor1, tensor2, value: function(input, tensor1, tensor2, value=value)
 
 
-def _norm(x: Tensor, ord: Any, dtype: DType | None) -> Any:
+def _norm(x: Tensor, ord: Number | str, dtype: DType | None) -> object:
     if isinstance(ord, (bool, complex)):
         raise RuntimeError("foreach_tensor_norm_slow expects ord to be integer or float")
     if ord == float("inf") and not x.numel():
@@ -222,7 +222,7 @@ def _norm(x: Tensor, ord: Any, dtype: DType | None) -> Any:
     return F.linalg_vector_norm(x, ord, dtype=dtype)
 
 
-def _powsum(x: Tensor, ord: Any, dtype: DType | None) -> Any:
+def _powsum(x: Tensor, ord: Number | str, dtype: DType | None) -> object:
     """The sum of powers of absolute values: half precision is rounded once."""
     if isinstance(ord, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")
@@ -233,7 +233,7 @@ def _powsum(x: Tensor, ord: Any, dtype: DType | None) -> Any:
     return (F.linalg_vector_norm(wide, 0) if ord == 0 else F.sum(F.pow(wide, ord))).to(size.dtype)
 
 
-def _max(x: Tensor) -> Any:
+def _max(x: Tensor) -> object:
     if not x.numel():
         raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined.")
     return F.max(x)
@@ -252,7 +252,7 @@ ELEMENTS: dict[str, Callable[[str], Fn]] = {
 # -- the functions ----------------------------------------------------------------------------------------------------------------------
 
 
-def _unpacked(scalars: Tensor, n: int) -> list[Any]:
+def _unpacked(scalars: Tensor, n: int) -> list[object]:
     """A number for each of `n` tensors."""
     if scalars.dim() != 1:
         raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.dim()} instead.")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn, Number
 from autograd_tape.dims import broadcast_shape
-from autograd_tape.dtypes import SCALAR_TYPE_NAMES, result_dtype
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES, DType, result_dtype
 from autograd_tape.record import RECORDS, Record
 
 from .._memory.layout import layout, sparse_coo
@@ -25,13 +26,13 @@ def _unary(rec: Record) -> None:
     """Enters an operation that leaves 0 as it is, by what its record says."""
     name, ordered, rest = rec.name, rec.field("sparse") == "in order", [p.name for p in rec.params[1:]]
 
-    def function(input: Tensor, *args: Any) -> Tensor:
+    def function(input: Tensor, *args: object) -> Tensor:
         b: Any = input._data
         if ordered and b.__class__ is Coo:
             b = in_order(b)
         return sparse(b.over(getattr(F, name)(b.values, **dict(zip(rest, args)))))
 
-    def in_place(input: Tensor, *args: Any) -> Tensor:
+    def in_place(input: Tensor, *args: object) -> Tensor:
         if input._k.special is sparse_coo and not input._data.coalesced:
             raise RuntimeError(f"{name}_ requires coalesced input")
         return function(input, *args)
@@ -61,7 +62,7 @@ def _square(input: Tensor) -> Tensor:
 
 
 @composite("log1p")
-def _log1p(input: Any) -> Any:
+def _log1p(input: Tensor) -> Tensor:
     """Its gradient needs one more than each element, which torch computes for all."""
     b = in_order(input._data)
     with unrecorded():
@@ -71,7 +72,7 @@ def _log1p(input: Any) -> Any:
 
 
 def _part(name: str) -> None:
-    def function(input: Any) -> Tensor:
+    def function(input: Tensor) -> Tensor:
         return sparse(input._data.over(F.clone(getattr(F, name)(input._data.values))))
 
     kernel(name, on=(COO, COMPRESSED))(function)
@@ -82,7 +83,7 @@ for _name in ("real_part", "imag_part"):
 
 
 @kernel("threshold_backward")
-def _threshold_backward(grad: Any, input: Any, threshold: Any = 0) -> Tensor:
+def _threshold_backward(grad: Tensor, input: Tensor, threshold: Number = 0) -> Tensor:
     if not is_sparse(input) or not is_sparse(grad):
         raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
     b = in_order(grad._data)
@@ -122,11 +123,11 @@ def merged(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     return np.array(places, np.int64), np.array(at_a, np.int64), np.array(at_b, np.int64)
 
 
-def _cast(values: Tensor, dtype: Any) -> Tensor:
+def _cast(values: Tensor, dtype: DType | None) -> Tensor:
     return values if values._k.dtype is dtype else F.cast(values, dtype)
 
 
-def add_coo(a: Coo, b: Coo, alpha: Any = 1) -> Coo:
+def add_coo(a: Coo, b: Coo, alpha: Number = 1) -> Coo:
     """a + alpha b."""
     dtype = result_dtype([(a.dtype, a.ndim), (b.dtype, b.ndim)])
     if not b.nnz or not a.nnz and a.sparse_dim != b.sparse_dim:
@@ -150,7 +151,7 @@ def add_coo(a: Coo, b: Coo, alpha: Any = 1) -> Coo:
     return Coo(a.shape, unraveled(places, lead), total, a.coalesced and b.coalesced)
 
 
-def _dense_plus(x: Tensor, y: Any, alpha: Any, into: Any = None) -> Tensor:
+def _dense_plus(x: Tensor, y: Any, alpha: Number, into: Tensor | None = None) -> Tensor:
     """A dense tensor plus a sparse one; written over the dense one where `into` is that."""
     b: Coo = y._data
     if tuple(x.shape) != b.shape:
@@ -185,7 +186,7 @@ def _add(name: str) -> None:
         same_sizes("add", input, other)
         return sparse(add_coo(input._data, other._data, alpha))
 
-    def in_place(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+    def in_place(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
         if is_sparse(input):
             return function(input, other, alpha)
         return _dense_plus(input, other, sign * alpha, input)
@@ -201,11 +202,11 @@ _add("sub")
 # -- products -------------------------------------------------------------------------------------------------------------------
 
 
-def _number(x: Any) -> bool:
+def _number(x: object) -> bool:
     return not isinstance(x, Tensor) or x._data.ndim == 0 and not is_sparse(x)
 
 
-def _scaled(b: Coo, number: Any, function: Any) -> Tensor:
+def _scaled(b: Coo, number: Tensor | Number, function: Fn) -> Tensor:
     values = function(b.values, number)
     return sparse(Coo(b.shape, b.indices, values, b.coalesced))
 
@@ -250,7 +251,7 @@ def _spread(b: Coo, shape: tuple[int, ...]) -> Coo:
 
 
 @kernel("mul_")
-def _mul_(input: Any, other: Any) -> Tensor:
+def _mul_(input: Tensor, other: Tensor | Number) -> Tensor:
     if is_sparse(input):
         return _mul(input, other)
     return F.copy_(input, _mul(input, other).to_dense())
@@ -302,7 +303,7 @@ _divided("floor_divide")
 
 
 @kernel("pow")
-def _pow(input: Any, exponent: Any) -> Tensor:
+def _pow(input: Tensor, exponent: Tensor | Number) -> Tensor:
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent._data.ndim:
         raise could_not_run("pow.Scalar" if not isinstance(input, Tensor) else "pow.Tensor_Tensor", "SparseCPU")
     number = exponent.item() if isinstance(exponent, Tensor) else exponent
@@ -315,7 +316,7 @@ def _pow(input: Any, exponent: Any) -> Tensor:
 # -- masks ----------------------------------------------------------------------------------------------------------------------
 
 
-def masked(x: Any, mask: Coo) -> Tensor:
+def masked(x: Tensor, mask: Coo) -> Tensor:
     """The values of a tensor, sparse or dense, at the coordinates of a mask."""
     return picked_sparse(x._data, mask) if is_sparse(x) else picked_dense(x, mask)
 

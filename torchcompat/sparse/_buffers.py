@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Sizes
 from autograd_tape.calls import listen_for_good
 from autograd_tape.dtypes import Kind, kind
 from autograd_tape.engine import only_on_tensors
@@ -67,15 +68,15 @@ class Sparse:
         """A buffer with these indices and other values."""
         raise NotImplementedError
 
-    def copy(self) -> Any:
+    def copy(self) -> Sparse:
         """A buffer with memory of its own."""
         raise NotImplementedError
 
-    def view(self) -> Any:
+    def view(self) -> Sparse:
         """Another buffer over the same memory."""
         return self.over(self.values)
 
-    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
+    def astype(self, dtype: Any, copy: bool = True, **_: object) -> Any:
         """The numbers in another NumPy dtype."""
         array = self.values._data.astype(dtype, copy=copy)
         return self if array is self.values._data else self.over(frontend.wrap(array))
@@ -86,10 +87,10 @@ class Sparse:
 
     # Gradients are added by what they are.
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Sparse:
         return above.sparse_methods().added_gradients(self, other)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> object:
         if ufunc is not np.add or method != "__call__" or options:
             return NotImplemented
         return above.sparse_methods().added_gradients(*inputs)
@@ -107,7 +108,7 @@ class Coo(Sparse):
     __slots__ = ("indices", "coalesced")
     layout = sparse_coo
 
-    def __init__(self, shape: Any, indices: Tensor, values: Tensor, coalesced: bool = False) -> None:
+    def __init__(self, shape: Sizes, indices: Tensor, values: Tensor, coalesced: bool = False) -> None:
         self.shape, self.indices, self.values, self.coalesced = tuple(shape), indices, values, coalesced or indices._data.shape[1] < 2
 
     @property
@@ -153,7 +154,7 @@ class Compressed(Sparse):
 
     __slots__ = ("layout", "compressed", "plain")
 
-    def __init__(self, layout: layout, shape: Any, compressed: Tensor, plain: Tensor, values: Tensor) -> None:
+    def __init__(self, layout: layout, shape: Sizes, compressed: Tensor, plain: Tensor, values: Tensor) -> None:
         self.layout, self.shape, self.compressed, self.plain, self.values = layout, tuple(shape), compressed, plain, values
 
     @property
@@ -216,12 +217,12 @@ def flat_index(indices: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     return flat
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: object) -> bool:
     """Whether something is a sparse tensor."""
     return isinstance(x, Tensor) and x._k.special.__class__ is layout
 
 
-def sparse(buffer: Sparse, node: Any = None) -> Any:
+def sparse(buffer: Sparse, node: object = None) -> Tensor:
     """A tensor with a sparse buffer."""
     listen_for_good(SPARSE)
     return frontend.wrap(buffer, None, node)

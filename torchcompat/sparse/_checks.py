@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
+
+from .._tensor import Tensor
 from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 
 
@@ -52,8 +54,8 @@ class check_sparse_tensor_invariants:
     def __exit__(self, *exc: object) -> None:
         check_sparse_tensor_invariants._on, self.saved_state = bool(self.saved_state), None
 
-    def __call__(self, function: Any) -> Any:
-        def checked(*args: Any, **kwargs: Any) -> Any:
+    def __call__(self, function: Fn) -> Fn:
+        def checked(*args: object, **kwargs: object) -> object:
             with type(self)(self.state):
                 return function(*args, **kwargs)
 
@@ -65,7 +67,7 @@ def wanted(given: bool | None) -> bool:
     return check_sparse_tensor_invariants.is_enabled() if given is None else given
 
 
-def require(holds: Any, text: str) -> None:
+def require(holds: object, text: str) -> None:
     """RuntimeError with torch's text unless something holds."""
     if not holds:
         raise RuntimeError(text)
@@ -112,7 +114,7 @@ WORDS = {sparse_csr: ("crow_indices", "col_indices", "row"), sparse_bsr: ("crow_
 """What torch calls the compressed indices, the plain ones, and what is compressed."""
 
 
-def compressed_parts(lay: layout, compressed: Any, plain: Any, values: Any, size: Sequence[int]) -> None:
+def compressed_parts(lay: layout, compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]) -> None:
     """Raises where the parts of a compressed tensor do not make one."""
     c_name, p_name, _ = WORDS[lay]
     block = 2 * (lay is sparse_bsr or lay is sparse_bsc)

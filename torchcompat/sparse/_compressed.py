@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU, Device, int32, int64, result_dtype
+from autograd_tape.annotations import DeviceLike, Dims, Fn, Number, Sizes
+from autograd_tape.dtypes import CPU, DType, Device, int32, int64, result_dtype
 
 from .._calls.above import above
 from .._making.conversion import checked_dtype
@@ -39,8 +40,9 @@ def _estimated(lay: layout, compressed: Tensor, plain_: Tensor, values: Tensor) 
     return (*batch, rows * block[0], cols * block[1], *dense)
 
 
-def _factory(name: str, fixed: Any) -> Any:
-    def function(compressed: Any, plain_: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
+def _factory(name: str, fixed: layout | None) -> Fn:
+    def function(compressed: Any, plain_: Any, values: Any, size: Sizes | None = None, *, dtype: DType | None = None,
+                 layout: layout | None = None, device: DeviceLike | None = None,
                  pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
         lay = fixed if fixed is not None else layout
         if fixed is not None and layout is not None and layout is not fixed:
@@ -76,7 +78,7 @@ sparse_csr_tensor, sparse_csc_tensor = _factory("sparse_csr_tensor", sparse_csr)
 sparse_bsr_tensor, sparse_bsc_tensor = _factory("sparse_bsr_tensor", sparse_bsr), _factory("sparse_bsc_tensor", sparse_bsc)
 
 
-def empty(lay: layout, size: tuple[int, ...], dtype: Any = None, device: Any = None) -> Compressed:
+def empty(lay: layout, size: tuple[int, ...], dtype: DType | None = None, device: DeviceLike | None = None) -> Compressed:
     """No elements."""
     if len(size) < 2 or lay is sparse_bsr or lay is sparse_bsc:
         raise RuntimeError(f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}")
@@ -92,7 +94,7 @@ def _validate_sparse_compressed_tensor_args(compressed: Tensor, plain_: Tensor, 
     compressed_parts(layout, compressed, plain_, values, tuple(size))
 
 
-def _validator(lay: layout) -> Any:
+def _validator(lay: layout) -> Fn:
     def function(compressed: Tensor, plain_: Tensor, values: Tensor, size: Sequence[int]) -> None:
         compressed_parts(lay, compressed, plain_, values, tuple(size))
 
@@ -140,7 +142,7 @@ def to_coordinates(x: Tensor) -> Tensor:
 # -- from coordinates -------------------------------------------------------------------------------------------------------------
 
 
-def compressed_of(b: Coo, lay: layout, blocksize: Sequence[int] | None = None, index: Any = np.int64) -> Compressed:
+def compressed_of(b: Coo, lay: layout, blocksize: Sequence[int] | None = None, index: object = np.int64) -> Compressed:
     """Coordinates of a matrix, or of a batch of them, as rows or columns."""
     b = in_order(b)
     batch = b.shape[:b.sparse_dim - 2]
@@ -180,7 +182,7 @@ def _name(lay: layout) -> str:
     return lay.name.replace("sparse_", "")
 
 
-def _from_dense(x: Tensor, lay: layout, blocksize: Any, dense_dim: int) -> Compressed:
+def _from_dense(x: Tensor, lay: layout, blocksize: Sizes | None, dense_dim: int) -> Compressed:
     ndim = x._data.ndim
     if ndim - dense_dim < 2:
         raise RuntimeError(f"to_sparse_{_name(lay)}: expected tensor of at least 2 dimensions")
@@ -234,13 +236,13 @@ def in_layout(x: Any, lay: layout, like: Tensor | None = None, blocksize: Any = 
             raise RuntimeError(f"{word}: conversion from Sparse to {NAMES[lay]} for input tensors with sparse_dim()!=2 is not supported")
         made = compressed_of(b, lay, blocksize if blocked else None)
 
-    def back(g: Tensor) -> Any:
+    def back(g: Tensor) -> Tensor:
         return above.sparse_methods().to_dense(g) if not is_sparse(x) else in_layout(g, x._k.special, x)
 
     return recorded(sparse(made), NODES[lay], (x, back))
 
 
-def compressed_mask(x: Any, mask: Tensor) -> Any:
+def compressed_mask(x: Tensor, mask: Tensor) -> Tensor:
     """The elements of a tensor where a compressed one has some."""
     m = mask._data
     if m.blocked and not is_sparse(x):
@@ -255,7 +257,7 @@ def compressed_mask(x: Any, mask: Tensor) -> Any:
     with unrecorded():
         made = m.over(shaped(from_._data.values))
 
-    def back(g: Tensor) -> Any:
+    def back(g: Tensor) -> Tensor:
         g = compressed_mask(g, mask)
         return g if is_sparse(x) else above.sparse_methods().to_dense(g)
 
@@ -266,7 +268,7 @@ def compressed_mask(x: Any, mask: Tensor) -> Any:
 
 
 @kernel("cast", on=(COMPRESSED,))
-def _cast(input: Tensor, dtype: Any) -> Tensor:
+def _cast(input: Tensor, dtype: DType | None) -> Tensor:
     return sparse(input._data.over(F.cast(input._data.values, dtype)))
 
 
@@ -326,7 +328,7 @@ def _permute(input: Tensor, dims: Any) -> Tensor:
 
 
 @kernel("sum", on=(COMPRESSED,))
-def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def _sum(input: Tensor, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
     if dim is None:
         return F.sum(input._data.values, dtype=dtype)
     if not keepdim:
@@ -345,7 +347,7 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = Non
 
 
 @composite("select", on=(COMPRESSED,))
-def _select(input: Any, dim: int, index: int) -> Any:
+def _select(input: Tensor, dim: int, index: int) -> Tensor:
     b = input._data
     dim %= b.ndim
     if dim < len(b.batch):
@@ -360,7 +362,7 @@ def _select(input: Any, dim: int, index: int) -> Any:
 
 
 @composite("getitem", on=(COMPRESSED,))
-def _getitem(input: Any, index: Any) -> Any:
+def _getitem(input: Tensor, index: object) -> Tensor:
     result = input
     for key in index if isinstance(index, tuple) else (index,):
         if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
@@ -374,7 +376,7 @@ def _getitem(input: Any, index: Any) -> Any:
 
 
 @composite("unbind", on=(COMPRESSED,))
-def _unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple([F.select(input, dim, i) for i in range(input.shape[dim])])
 
 
@@ -383,7 +385,7 @@ def _common(input: Any, other: Any) -> Any:
 
 
 @kernel("add", on=(COMPRESSED,))
-def _add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+def _add(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     if not isinstance(other, Tensor) or not is_sparse(other) or not is_sparse(input):
         if not isinstance(other, Tensor) or tuple(input.shape) != tuple(other.shape):
             size = list(getattr(other, "shape", ()))
@@ -402,7 +404,7 @@ def _add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
 
 @kernel("mul", on=(COMPRESSED,))
 def _mul(input: Any, other: Any) -> Tensor:
-    def number(x: Any) -> bool:
+    def number(x: object) -> bool:
         return not isinstance(x, Tensor) or not x._data.ndim
 
     if number(other):
@@ -421,7 +423,7 @@ def _mul(input: Any, other: Any) -> Tensor:
 
 
 def _like(name: str) -> None:
-    def function(input: Any, *rest: Any) -> Any:
+    def function(input: Tensor, *rest: object) -> Tensor:
         value, options = (rest[0], rest[1:]) if name == "full_like" else (None, rest)
         dtype = options[0] if options else None
         values = getattr(F, name)(input._data.values, *(() if value is None else (value,)), dtype=dtype)
@@ -431,7 +433,7 @@ def _like(name: str) -> None:
 
 
 @composite("zeros_like", on=(COMPRESSED,))
-def _zeros_like(input: Any, dtype: Any = None, layout: Any = None, *_: Any) -> Any:
+def _zeros_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, *_: object) -> Tensor:
     if layout is not None and layout is not input._k.special:
         if layout in (sparse_bsr, sparse_bsc) and input._data.blocked:
             return in_layout(sparse(without_elements(input._data, dtype)), layout)
@@ -439,7 +441,7 @@ def _zeros_like(input: Any, dtype: Any = None, layout: Any = None, *_: Any) -> A
     return sparse(without_elements(input._data, dtype))
 
 
-def without_elements(b: Compressed, dtype: Any = None) -> Compressed:
+def without_elements(b: Compressed, dtype: DType | None = None) -> Compressed:
     """None of a buffer's elements."""
     at = len(b.batch)
     shape = b.values._data.shape
@@ -448,7 +450,7 @@ def without_elements(b: Compressed, dtype: Any = None) -> Compressed:
 
 
 @composite("zero_", on=(COMPRESSED,))
-def _zero_(input: Any) -> Any:
+def _zero_(input: Tensor) -> Tensor:
     frontend.check_inplace(input, ())
     input._data = without_elements(input._data)
     frontend.bump(input)
@@ -456,7 +458,7 @@ def _zero_(input: Any) -> Any:
 
 
 @composite("empty_like", on=(COMPRESSED,))
-def _empty_like(input: Any, dtype: Any = None, layout: Any = None, *_: Any) -> Any:
+def _empty_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, *_: object) -> Tensor:
     if layout is not None and layout is not input._k.special:
         raise RuntimeError("empty_like with different sparse layout is not supported (self is "
                            f"{NAMES[input._k.special]} but you requested {NAMES.get(layout, 'Strided')})")

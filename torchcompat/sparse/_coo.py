@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU, Device, int64
+from autograd_tape.annotations import DeviceLike
+from autograd_tape.dtypes import CPU, DType, Device, int64
 from autograd_tape.executors.kernels.embedding import index_add
 from autograd_tape.modes import GradMode, grad_mode
 
@@ -23,7 +24,7 @@ from ._nodes import picked, plain, recorded, values_of
 F = frontend
 
 
-def _as_tensor(data: Any, dtype: Any) -> Tensor:
+def _as_tensor(data: object, dtype: DType | None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else convert(data, dtype, None, False, None)
     return tensor(data, dtype=dtype)
@@ -98,7 +99,7 @@ def alias(t: Tensor) -> Tensor:
     return other
 
 
-def leaf(t: Tensor, requires_grad: bool) -> Any:
+def leaf(t: Tensor, requires_grad: bool) -> Tensor:
     """The tensor, which is to require grad, or not."""
     if requires_grad:  # nothing of how it was made is part of a leaf
         t = t.detach()
@@ -115,7 +116,7 @@ def _sizes(indices: np.ndarray, values: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([int(n) + 1 for n in indices.max(1)]) + values[1:]
 
 
-def empty(size: tuple[int, ...], dtype: Any = None, device: Any = None, sparse_dim: int | None = None) -> Coo:
+def empty(size: tuple[int, ...], dtype: DType | None = None, device: DeviceLike | None = None, sparse_dim: int | None = None) -> Coo:
     """No elements."""
     bounded(size)
     sparse_dim = len(size) if sparse_dim is None else sparse_dim
@@ -124,7 +125,7 @@ def empty(size: tuple[int, ...], dtype: Any = None, device: Any = None, sparse_d
                F.empty((0, *size[sparse_dim:]), dtype=checked_dtype(dtype, "sparse_coo_tensor"), device=place), True)
 
 
-def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
+def empty_like(x: Tensor, dtype: DType | None = None) -> Tensor:
     """No elements, of the sizes of a sparse tensor."""
     b = x._data
     return sparse(empty(b.shape, b.dtype if dtype is None else dtype, x._k.device, b.sparse_dim))
@@ -182,7 +183,7 @@ def in_order(b: Coo) -> Coo:
     return Coo(b.shape, unraveled(places, b.shape[:b.sparse_dim]), values, True)
 
 
-def coalesce(x: Any) -> Any:
+def coalesce(x: Tensor) -> Tensor:
     """The tensor with its indices in order, each once; itself where they are."""
     of_layout(x, "coalesce", sparse_coo)
     if x._data.coalesced:
@@ -190,7 +191,7 @@ def coalesce(x: Any) -> Any:
     return recorded(sparse(in_order(x._data)), "CoalesceBackward0", (x, lambda g: g))
 
 
-def of_layout(x: Any, name: str, *layouts: layout, words: str = "sparse coordinate tensor layout") -> None:
+def of_layout(x: Tensor, name: str, *layouts: layout, words: str = "sparse coordinate tensor layout") -> None:
     """Raises where a tensor has none of the layouts."""
     if x._k.special not in layouts:
         raise RuntimeError(f"{name} expected {words} but got {NAMES.get(x._k.special, 'Strided')}")
@@ -255,7 +256,7 @@ def picked_sparse(x: Coo, mask: Coo) -> Tensor:
 
 
 @kernel("cast")
-def _cast(input: Tensor, dtype: Any) -> Tensor:
+def _cast(input: Tensor, dtype: DType | None) -> Tensor:
     return sparse(input._data.over(F.cast(input._data.values, dtype)))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from autograd_tape.annotations import Sizes
+
 from .._calls.above import above
-from .._memory.layout import sparse_coo, sparse_csc, sparse_csr
+from .._memory.layout import layout, sparse_coo, sparse_csc, sparse_csr
 from .._tensor import Tensor, frontend
 from ._buffers import NAMES
 from ._coo import index_tensor, made
@@ -15,7 +15,7 @@ from ._coo import index_tensor, made
 F = frontend
 
 
-def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sizes, layout: layout | None = None) -> Tensor:
     """A matrix of shape (m, n) whose diagonal number `offsets[i]` holds `diagonals[i]`: element j of it lies in column j.
 
     Raises:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from autograd_tape.annotations import Fn, Functions
 from autograd_tape.calls import Door, Interceptor
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 from autograd_tape.engine import on_tensors
@@ -21,7 +22,7 @@ from autograd_tape.tensor import above as of_the_tape
 
 from .._calls.aten import plan_of
 from .._memory.layout import layout, sparse_coo
-from .._tensor import frontend
+from .._tensor import Tensor, frontend
 
 Table = dict[str, tuple[bool, Callable[..., Any]]]
 COO: Table = {}
@@ -30,8 +31,8 @@ COMPRESSED: Table = {}
 sparse tensors of both families, the first decides."""
 
 
-def _entering(composite: bool, tables: Iterable[Table], names: tuple[str, ...]) -> Callable[[Any], Any]:
-    def enter(function: Any) -> Any:
+def _entering(composite: bool, tables: Iterable[Table], names: tuple[str, ...]) -> Callable[[Fn], Fn]:
+    def enter(function: Fn) -> Fn:
         for table in tables:
             for name in names:
                 table[name] = composite, function
@@ -40,12 +41,12 @@ def _entering(composite: bool, tables: Iterable[Table], names: tuple[str, ...]) 
     return enter
 
 
-def kernel(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Any], Any]:
+def kernel(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Fn], Fn]:
     """Says that a function carries out the operations of these names; see above."""
     return _entering(False, on, names)
 
 
-def composite(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Any], Any]:
+def composite(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Fn], Fn]:
     """Says that a function makes the operations of these names of others; see above."""
     return _entering(True, on, names)
 
@@ -83,7 +84,7 @@ class _Sparse(Interceptor):
     all_functions = False
     frontend = frontend
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> object:
         x = first_sparse(args)
         if x is None:
             x = first_sparse((out,))
@@ -130,7 +131,7 @@ def _carried_out(door: Any, function: Any, args: tuple[Any, ...], out: Any, inpl
     return door.changed_elsewhere(values, tensors, lambda: compute(), lambda t: frontend.wrap(t._data.copy(), t._k))
 
 
-def put(target: Any, result: Any) -> None:
+def put(target: Tensor, result: Tensor) -> None:
     """Gives a sparse tensor the elements of a fresh one, in the memory it has where the indices are the same."""
     castable(result, target)
     buffer, own = result._data, target._data
@@ -156,7 +157,7 @@ def given(out: Any, found: Any) -> Any:
     return out
 
 
-def castable(result: Any, target: Any) -> None:
+def castable(result: Tensor, target: Tensor) -> None:
     """Raises where a result's numbers would lose their kind in another tensor."""
     if result._k.dtype.category > target._k.dtype.category:
         raise RuntimeError(f"result type {SCALAR_TYPE_NAMES[result._k.dtype.name]} can't be cast to the desired output type "
@@ -187,7 +188,7 @@ def aten_name(door: Any, args: tuple[Any, ...], inplace: bool) -> str:
     return _ATEN.get(name, name)
 
 
-def refusal(door: Any, args: tuple[Any, ...], x: Any, inplace: bool) -> Exception:
+def refusal(door: Door, args: tuple[Any, ...], x: Tensor, inplace: bool) -> Exception:
     """The error of an operation that has no meaning for sparse tensors, or that torch does not have for them."""
     if x._k.special is not sparse_coo and (door.rec.family in ("unary", "binary") or door.rec.broadcasts):
         return RuntimeError(f"unsupported tensor layout: Sparse{x._k.special.name[7:].capitalize()}")
@@ -207,7 +208,7 @@ def _sparse_class(plain: Any, inputs: Iterable[Any], outputs: Iterable[Any]) -> 
 _classes: dict[type, type] = {}
 
 
-def _raw(self: Any, grad: Any, F: Any) -> Any:
+def _raw(self: Any, grad: Any, F: Functions) -> Any:
     return on_tensors(self, grad)
 
 

@@ -22,7 +22,7 @@ class _Typed(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance._k.special is sparse_coo and instance._k.dtype is cls.dtype
 
-    def __call__(cls, *args: Any, **named: Any) -> Tensor:
+    def __call__(cls, *args: object, **named: object) -> Tensor:
         return legacy(cls.dtype, "new()", "torch.sparse.SparseTensor(sequence)", args, named)
 
 

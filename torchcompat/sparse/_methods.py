@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import DeviceLike, Fn, Sizes
+from autograd_tape.dtypes import DType
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import GradMode, grad_mode
 
@@ -69,7 +71,7 @@ def _nnz(x: Tensor) -> int:
     return x._data.nnz
 
 
-def _compressed_part(name: str, part: str, *layouts: layout) -> Any:
+def _compressed_part(name: str, part: str, *layouts: layout) -> Fn:
     words = f"sparse {'row' if name in ('crow_indices', 'col_indices') else 'column'} compressed tensor layout"
 
     def method(x: Tensor) -> Tensor:
@@ -129,7 +131,7 @@ def _dimV(x: Tensor) -> int:
 # -- to other layouts -----------------------------------------------------------------------------------------------------------
 
 
-def to_dense(x: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+def to_dense(x: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
     """All elements, in an ordinary tensor. The gradient is where the sparse tensor has elements, unless `masked_grad` is False."""
     if not is_sparse(x):
         return x if dtype is None else x.to(dtype)
@@ -139,7 +141,7 @@ def to_dense(x: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> A
     b = x._data
     dense = dense_of(b) if b.__class__ is Coo else dense_of_compressed(b)
 
-    def back(g: Tensor) -> Any:
+    def back(g: Tensor) -> Tensor:
         if masked_grad is False:
             return to_layout(g, x)
         return sparse_mask(g, sparse(in_order(b) if b.__class__ is Coo else b))
@@ -147,12 +149,13 @@ def to_dense(x: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> A
     return recorded(dense, "ToDenseBackward0", (x, back))
 
 
-def to_layout(g: Any, like: Tensor) -> Any:
+def to_layout(g: Tensor, like: Tensor) -> Tensor:
     """A dense gradient in the layout of a tensor."""
     return g if is_sparse(g) and g._k.special is like._k.special else in_layout(g, like._k.special, like)
 
 
-def to_sparse(x: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+def to_sparse(x: Tensor, sparse_dim: int | None = None, *, layout: layout | None = None, blocksize: Sizes | None = None,
+              dense_dim: int | None = None) -> Tensor:
     """The elements that are not zero: coordinates of the first `sparse_dim` dimensions, or another sparse layout."""
     if sparse_dim is not None and (layout is not None or blocksize is not None or dense_dim is not None):
         raise TypeError("to_sparse() takes 0 positional arguments but 1 was given")
@@ -196,7 +199,7 @@ def _to(lay: layout) -> Any:
 to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc = map(_to, (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc))
 
 
-def sparse_mask(x: Any, mask: Any) -> Any:
+def sparse_mask(x: Tensor, mask: Tensor) -> Tensor:
     """The elements of a tensor where a sparse tensor has some, be they zero or not."""
     if not is_sparse(mask):
         raise could_not_run("_nnz" if is_sparse(x) else "sparse_mask", "CPU")
@@ -214,14 +217,15 @@ def sparse_mask(x: Any, mask: Any) -> Any:
         at = picked_sparse(y._data, m) if is_sparse(y) else picked_dense(plain(y), m)
     found = Coo(m.shape, m.indices, at, m.coalesced)
 
-    def back(g: Tensor) -> Any:
+    def back(g: Tensor) -> Tensor:
         there = sparse_mask(g, mask)
         return there if is_sparse(x) else to_dense(there)
 
     return recorded(sparse(found), "SparseMaskBackward0", (y, back))
 
 
-def made_in_layout(name: str, shape: tuple[int, ...], dtype: Any, lay: layout, device: Any, requires_grad: bool) -> Any:
+def made_in_layout(name: str, shape: tuple[int, ...], dtype: DType | None, lay: layout, device: DeviceLike | None,
+                   requires_grad: bool) -> Tensor:
     """What the factory `name` makes in a sparse layout: no elements."""
     if name == "empty_like":
         raise could_not_run("empty_strided", "SparseCPU" if lay is sparse_coo else "SparseCsrCPU")
@@ -242,7 +246,7 @@ def _check(x: Tensor, *others: Tensor) -> None:
 
 
 @composite("zero_")
-def zero_(x: Any) -> Any:
+def zero_(x: Tensor) -> Tensor:
     """No elements any more, in place."""
     _check(x)
     b = x._data
@@ -257,7 +261,7 @@ def zero_(x: Any) -> Any:
     return x
 
 
-def _compressed_copy(x: Any, src: Any) -> None:
+def _compressed_copy(x: Tensor, src: Tensor) -> None:
     """Raises where the elements of a compressed tensor do not fit another's places."""
     if x._k.special is not src._k.special:
         raise RuntimeError("copy of sparse compressed tensors having different layouts is not supported.")
@@ -276,7 +280,7 @@ def _compressed_copy(x: Any, src: Any) -> None:
 
 
 @composite("copy_", on=(COO, COMPRESSED))
-def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """The elements of another sparse tensor, in place. Gradients go there; what was here before gets zeros."""
     if any([t._data.__class__ is Compressed for t in (x, src)]):
         _compressed_copy(x, src)
@@ -334,7 +338,7 @@ def resized(b: Coo, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> C
     return empty(size, b.dtype, b.kind.device, sparse_dim)
 
 
-def sparse_resize_and_clear_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+def sparse_resize_and_clear_(x: Tensor, size: Sizes, sparse_dim: int, dense_dim: int) -> Tensor:
     """Other sizes, in place, and no elements."""
     b = _resizable(x, "sparse_resize_and_clear_")
     x._data = empty(tuple(size), b.dtype, x._k.device, sparse_dim)
@@ -342,7 +346,7 @@ def sparse_resize_and_clear_(x: Any, size: Any, sparse_dim: int, dense_dim: int)
     return x
 
 
-def _resizable(x: Any, name: str) -> Any:
+def _resizable(x: Tensor, name: str) -> Coo:
     if x._k.special is not sparse_coo:
         raise could_not_run(name, _backend(x))
     if x._node is not None and grad_mode() is GradMode.ENABLED:
@@ -360,12 +364,12 @@ def resize_as_sparse_(x: Any, other: Any) -> Any:
 # -- numbers and text -----------------------------------------------------------------------------------------------------------
 
 
-def item(x: Any) -> Any:
+def item(x: Tensor) -> Any:
     """The one element of a sparse tensor with a single one, as a number."""
     return plain(to_dense(x)).item() if x._k.special is not sparse_coo or x._data.nnz else np.zeros((), x._k.np).item()
 
 
-def text(x: Any, prefix: str, is_default_dtype: bool, ends: list[str]) -> str:
+def text(x: Tensor, prefix: str, is_default_dtype: bool, ends: list[str]) -> str:
     """How a sparse tensor is printed."""
     b = x._data
     indent = len(prefix)
@@ -383,14 +387,14 @@ def text(x: Any, prefix: str, is_default_dtype: bool, ends: list[str]) -> str:
     return with_suffixes(prefix + (",\n" + " " * indent).join(parts), suffixes + ends, indent, b.__class__ is Coo)
 
 
-def saved_parts(x: Any, kind: Any = Size) -> tuple[Any, ...]:
+def saved_parts(x: Tensor, kind: type = Size) -> tuple[Any, ...]:
     """(layout, parts) of a tensor, as files have them; `kind` is that of the sizes."""
     b = x._data
     parts = tuple([alias(t) for t in b.parts()])
     return x._k.special, (*parts, kind(b.shape), b.coalesced) if b.__class__ is Coo else (*parts, kind(b.shape))
 
 
-def deep_copy(x: Any) -> Any:
+def deep_copy(x: Tensor) -> Tensor:
     """A leaf with memory of its own."""
     if x._data.__class__ is Compressed:
         raise NotImplementedError("Cannot access storage of SparseCsrTensorImpl")
@@ -398,12 +402,12 @@ def deep_copy(x: Any) -> Any:
     return twin.requires_grad_() if x.requires_grad else twin
 
 
-def new(x: Any, *args: Any, **named: Any) -> Any:
+def new(x: Tensor, *args: object, **named: object) -> Tensor:
     """`x.new(...)` of a tensor of coordinates: one of these indices, values and sizes; of these sizes; or with none."""
     return legacy(x._k.dtype, "new()", "SparseTensor.new(sequence)", args, named)
 
 
-def refused(x: Any, name: str) -> Exception:
+def refused(x: Tensor, name: str) -> Exception:
     """The error of an operation that torch does not have for sparse tensors."""
     return could_not_run(name, _backend(x))
 
@@ -422,7 +426,7 @@ def added_gradients(a: Any, b: Any) -> Any:
         return (x + y)._data
 
 
-def accumulate(leaf: Any, g: Any, owned: bool) -> None:
+def accumulate(leaf: Tensor, g: Tensor, owned: bool) -> None:
     """Adds a gradient to a leaf's where one of the three is sparse. One of coordinates that is taken as it is does not know any more, as
     in torch, that its indices are in order."""
     have = getattr(leaf, "_grad", None)

@@ -68,12 +68,12 @@ def recorded(output: Any, name: str, *inputs: tuple[Any, Formula], saves: tuple[
     return output
 
 
-def plain(t: Any) -> Any:
+def plain(t: Tensor) -> Tensor:
     """The tensor without history."""
     return t if t._node is None else t.detach()
 
 
-def values_of(x: Any) -> Tensor:
+def values_of(x: Tensor) -> Tensor:
     """The values of a sparse tensor, over the same memory. Their gradient is a sparse tensor's with the same indices."""
     buffer: Sparse = x._data
     values = frontend.wrap(buffer.values._data, buffer.values._k)
@@ -81,7 +81,7 @@ def values_of(x: Any) -> Tensor:
     return recorded(values, "ValuesBackward0", (x, lambda g: with_values(buffer, g, coalesced=False)))
 
 
-def with_values(buffer: Sparse, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0", coalesced: Any = None) -> Any:
+def with_values(buffer: Sparse, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0", coalesced: Any = None) -> Tensor:
     """A sparse tensor with the indices of a buffer and other values, and their history."""
     made = buffer.over(plain(values))
     if coalesced is not None and hasattr(type(made), "coalesced"):
@@ -89,7 +89,7 @@ def with_values(buffer: Sparse, values: Tensor, name: str = "SparseCooTensorWith
     return recorded(sparse(made), name, (values, lambda g: picked(g, made)))
 
 
-def picked(g: Any, buffer: Sparse) -> Any:
+def picked(g: Tensor, buffer: Sparse) -> Tensor:
     """The values of a gradient, sparse or dense, at the indices of a buffer."""
     if not (is_sparse(g) and g._data.__class__ is buffer.__class__ and all([
             a._data is b._data for a, b in zip(g._data.parts()[:-1], buffer.parts()[:-1])])):

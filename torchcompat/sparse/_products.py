@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Number
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 
 from .._memory.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csr
@@ -26,7 +27,7 @@ def matrix_of(x: Tensor) -> Coo:
     return coordinates(b) if b.__class__ is Compressed else b
 
 
-def _same_dtype(a: Any, b: Any) -> None:
+def _same_dtype(a: Tensor, b: Tensor) -> None:
     if a._k.dtype is not b._k.dtype:
         raise RuntimeError(f"expected scalar type {SCALAR_TYPE_NAMES[a._k.dtype.name]} but found {SCALAR_TYPE_NAMES[b._k.dtype.name]}")
 
@@ -79,7 +80,7 @@ def _fits(a: Tensor, b: Tensor, name: str = "addmm") -> None:
 
 
 @kernel("mm", on=BOTH)
-def _mm(input: Tensor, mat2: Tensor) -> Any:
+def _mm(input: Tensor, mat2: Tensor) -> Tensor:
     _fits(input, mat2)
     _same_dtype(input, mat2)
     if not is_sparse(mat2):
@@ -105,7 +106,7 @@ def _mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @composite("matmul", on=BOTH)
-def _matmul(input: Tensor, other: Tensor) -> Any:
+def _matmul(input: Tensor, other: Tensor) -> Tensor:
     a, b = input._data.ndim, other._data.ndim
     if a == b == 2:
         return F.mm(input, other)
@@ -119,23 +120,23 @@ def _matmul(input: Tensor, other: Tensor) -> Any:
 
 
 @composite("mm_nt", on=BOTH)
-def _mm_nt(input: Tensor, mat2: Tensor) -> Any:
+def _mm_nt(input: Tensor, mat2: Tensor) -> Tensor:
     return F.mm(input, F.t(mat2))
 
 
 @composite("mm_tn", on=BOTH)
-def _mm_tn(input: Tensor, mat2: Tensor) -> Any:
+def _mm_tn(input: Tensor, mat2: Tensor) -> Tensor:
     return F.mm(F.t(input), mat2)
 
 
 @composite("linear", on=BOTH)
-def _linear(input: Tensor, weight: Tensor, bias: Any = None) -> Any:
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     product = F.matmul(input, F.t(weight))
     return product if bias is None else F.add(product, bias)
 
 
 @kernel("addmm", on=BOTH)
-def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     if is_sparse(input):
         raise RuntimeError("expand is unsupported for Sparse tensors" if input._k.special is sparse_coo else
                            "addmm: computation on CPU is not implemented for SparseCsr + Strided @ Strided")
@@ -145,7 +146,7 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any 
     return plus(input, product, beta, alpha)
 
 
-def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+def plus(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
     """beta input + alpha product, the input broadcast to the product."""
     product = product if alpha == 1 else F.mul(product, alpha)
     if beta == 0:
@@ -198,7 +199,7 @@ def _conjugate(t: Tensor) -> Tensor:
     return F.conj(t) if t._k.dtype.is_complex else t
 
 
-def sparse_addmm(input: Any, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def sparse_addmm(input: Any, mat1: Tensor, mat2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat1 @ mat2, with a gradient for a sparse `mat1` where it has elements only."""
     with unrecorded():
         product = _mm(plain(mat1), plain(mat2))
@@ -219,7 +220,7 @@ def sparse_addmm(input: Any, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: A
     return recorded(result, "SparseAddmmBackward0", (input, of_input), (mat1, of_sparse), (mat2, of_dense), saves=(mat1, mat2))
 
 
-def _kept(product: Any, like: Any) -> Any:
+def _kept(product: Tensor, like: Tensor) -> Tensor:
     """A product that is zero where a tensor has no elements."""
     there = np.isin(product._data.flat(), like._data.flat())
     return with_values(product._data, F.mul(values_of(product), F.cast(F.wrap(there), product._k.dtype)))
@@ -227,10 +228,10 @@ def _kept(product: Any, like: Any) -> Any:
 
 def sparse_sparse_matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of two sparse matrices, whose gradients are where these have elements only."""
-    def left(g: Tensor, a: Any, b: Any) -> Tensor:
+    def left(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
         return _kept(coalesce(F.mm(g, _conjugate(F.t(b)))), a)
 
-    def right(g: Tensor, a: Any, b: Any) -> Tensor:
+    def right(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
         return _kept(coalesce(F.mm(_conjugate(F.t(a)), g)), b)
 
     if a._data.ndim != 2 or b._data.ndim != 2:
@@ -276,7 +277,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     return F.mm(mat1, mat2)
 
 
-def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1.0, alpha: Number = 1.0) -> Tensor:
     """beta mat + alpha mat1 @ mat2 with a sparse `mat1`, whose gradient is where it has elements only."""
     if not is_sparse(mat1):
         return F.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
@@ -284,7 +285,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
     return sparse_addmm(mat, mat1, mat2, beta, alpha)
 
 
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Tensor:
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1.0, alpha: Number = 1.0,
+                  out: Tensor | None = None) -> Tensor:
     """beta input + alpha mat1 @ mat2 where a matrix of layout CSR has elements."""
     if input._k.special is not sparse_csr:
         raise (could_not_run("sparse_sampled_addmm", "CPU") if not is_sparse(input) else RuntimeError(
@@ -376,7 +378,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
         return sparse(Coo((b.shape[0], mat2._data.shape[1]), index_tensor(rows[None]), F.index_select(dense, 0, index_tensor(rows))))
 
 
-def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat1 @ mat2, of two sparse matrices and a dense one, as a sparse one."""
     rows, cols = mat1.shape[0], mat2.shape[1]
     if input.shape[0] != rows:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._memory.layout import sparse_coo, strided
+from autograd_tape.annotations import DeviceLike, Dims, Fn, Number, Sizes
+from autograd_tape.dtypes import DType
+
+from .._memory.layout import layout, sparse_coo, strided
 from .._tensor import Tensor, frontend
 from ._buffers import Coo, copied, flat_index, is_sparse, sparse
 from ._coo import coalesce, empty, empty_like, in_numpy, in_order, index_tensor, made, picked_dense, picked_sparse, summed
@@ -83,14 +87,14 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor:
 # -- parts ----------------------------------------------------------------------------------------------------------------------
 
 
-def _where(b: Coo, keep: np.ndarray, rows: np.ndarray, shape: Any, coalesced: bool | None = None) -> Coo:
+def _where(b: Coo, keep: np.ndarray, rows: np.ndarray, shape: Sizes, coalesced: bool | None = None) -> Coo:
     """The elements at some places, under other indices."""
     values = F.index_select(b.values, 0, index_tensor(np.flatnonzero(keep)))
     return Coo(shape, index_tensor(rows), values, b.coalesced if coalesced is None else coalesced)
 
 
 @kernel("select")
-def _select(input: Tensor, dim: int, index: int) -> Any:
+def _select(input: Tensor, dim: int, index: int) -> Tensor:
     b = input._data
     if not b.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -163,7 +167,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 @composite("getitem")
-def _getitem(input: Any, index: Any) -> Any:
+def _getitem(input: Tensor, index: object) -> Tensor:
     """Numbers and None, which select and unsqueeze; anything else torch does not have."""
     keys = index if isinstance(index, tuple) else (index,)
     if not is_sparse(input):
@@ -198,14 +202,14 @@ def _getitem(input: Any, index: Any) -> Any:
 
 
 @composite("setitem", "basic_select", on=(COO, COMPRESSED))
-def _setitem(input: Any, index: Any, value: Any = None) -> Any:
+def _setitem(input: Tensor, index: object, value: Tensor | Number | None = None) -> Tensor:
     if is_sparse(input):
         raise TypeError("Cannot assign to a sparse tensor")
     return F.copy_(input[index], value)
 
 
 @composite("unbind")
-def _unbind(input: Tensor, dim: int = 0) -> tuple[Any, ...]:
+def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     dim = dim_of(dim, input._data.ndim)
     return tuple([F.select(input, dim, i) for i in range(input.shape[dim])])
 
@@ -214,7 +218,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Any, ...]:
 
 
 @kernel("cat")
-def _cat(tensors: Any, dim: int = 0) -> Tensor:
+def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for at, t in enumerate(tensors):
         if not is_sparse(t) or t._k.special is not sparse_coo:
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {at}.")
@@ -248,7 +252,7 @@ def _cat(tensors: Any, dim: int = 0) -> Tensor:
 
 
 @kernel("stack")
-def _stack(tensors: Any, dim: int = 0) -> Tensor:
+def _stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for i, t in enumerate(tensors):
         if tuple(t.shape) != tuple(tensors[0].shape):
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
@@ -271,7 +275,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
     return dims
 
 
-def summed_over(b: Coo, dims: tuple[int, ...], keepdim: bool = False) -> Any:
+def summed_over(b: Coo, dims: tuple[int, ...], keepdim: bool = False) -> Tensor:
     """Sums over dimensions: a dense tensor where none with indices is left."""
     b = in_order(b)
     inner = tuple([d - b.sparse_dim + 1 for d in dims if d >= b.sparse_dim])
@@ -298,7 +302,7 @@ def summed_over(b: Coo, dims: tuple[int, ...], keepdim: bool = False) -> Any:
 
 
 @kernel("sum")
-def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _sum(input: Tensor, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
     b: Coo = input._data
     values = b.values if dtype is None else F.cast(b.values, dtype)
     if dim is None or dim == ():
@@ -309,7 +313,7 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = Non
     return summed_over(b.over(values), _dims(dim, b.ndim), keepdim)
 
 
-def sparse_sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
+def sparse_sum(input: Tensor, dim: Dims = None, dtype: DType | None = None) -> Tensor:
     """The sum of a sparse tensor's elements; over some dimensions, a sparse tensor while any with indices is left. Its gradient is sparse.
 
     >>> import torchcompat as torch
@@ -328,7 +332,7 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
     result = summed_over(b, dims)
     left = [d for d in range(b.ndim) if d not in dims]
 
-    def back(g: Tensor) -> Any:
+    def back(g: Tensor) -> Tensor:
         """Each element's gradient is that of the sum it is part of."""
         rows = [d for d in left if d < b.sparse_dim]
         inner = b.shape[b.sparse_dim:]
@@ -353,7 +357,7 @@ def _whole_sum(x: Tensor) -> Tensor:
 
 
 @composite("norm")
-def _norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def _norm(input: Tensor, p: Number | str = 2, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
     if dim not in (None, ()) and len(_dims(dim, input._data.ndim)) != input._data.ndim:
         raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all "
                            "dimensions of the input")
@@ -373,7 +377,7 @@ def _norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dty
 
 
 @kernel("any")
-def _any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def _any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     if dim is not None:
         raise could_not_run("any.dim", "SparseCPU")
     return F.any(in_order(input._data).values)
@@ -382,10 +386,10 @@ def _any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 # -- softmax --------------------------------------------------------------------------------------------------------------------
 
 
-def _softmax(name: str, log: bool) -> Any:
+def _softmax(name: str, log: bool) -> Fn:
     node = "SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0"
 
-    def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    def function(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         if input._k.special is not sparse_coo:
             raise could_not_run(f"_sparse_{name}", "CPU" if not is_sparse(input) else "SparseCsrCPU")
         x = input if dtype is None else input.to(dtype)
@@ -455,8 +459,8 @@ softmax, log_softmax = _softmax("softmax", False), _softmax("log_softmax", True)
 
 
 def _fresh(name: str) -> None:
-    def function(input: Tensor, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False,
-                 requires_grad: bool = False, memory_format: Any = None) -> Any:
+    def function(input: Tensor, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
+                 pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
         if memory_format is not None and is_sparse(input) and layout is not strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
         if not is_sparse(input) or layout is not None and layout is not sparse_coo:
@@ -473,7 +477,8 @@ _fresh("empty_like")
 
 
 def _new(name: str) -> None:
-    def function(self: Tensor, sizes: Any, dtype: Any = None, layout: Any = None, device: Any = None, *_: Any) -> Any:
+    def function(self: Tensor, sizes: Sizes, dtype: DType | None = None, layout: layout | None = None,
+                 device: DeviceLike | None = None, *_: object) -> Tensor:
         while len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer)):
             sizes = sizes[0]
         return sparse(empty(tuple(sizes), self._k.dtype if dtype is None else dtype, device))
@@ -488,7 +493,7 @@ _new("new_empty")
 def _refused(names: dict[str, str]) -> None:
     """Operations that are made of others here, and that torch refuses by another's name."""
     for name, told in names.items():
-        def function(*args: Any, told: str = told) -> Any:
+        def function(*args: object, told: str = told) -> Tensor:
             raise could_not_run(told, "SparseCPU")
 
         composite(name)(function)
@@ -496,7 +501,7 @@ def _refused(names: dict[str, str]) -> None:
 
 def _unsupported(texts: dict[str, str]) -> None:
     for name, text in texts.items():
-        def function(*args: Any, text: str = text) -> Any:
+        def function(*args: object, text: str = text) -> Tensor:
             raise RuntimeError(text)
 
         composite(name)(function)

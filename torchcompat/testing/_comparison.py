@@ -37,12 +37,12 @@ _REPORT = ("If you are a user and see this message during normal operation pleas
            "https://github.com/pytorch/pytorch/issues. If you are a developer and working on the comparison functions, please ")
 
 
-def _class(x: Any) -> str:
+def _class(x: object) -> str:
     """The class of an object as messages of torch show it."""
     return repr(type(x)).replace("'torchcompat.", "'torch.")
 
 
-def _path(id: tuple[Any, ...]) -> str:
+def _path(id: tuple[object, ...]) -> str:
     """The way to an item of a container: `['a'][0]`."""
     return "".join(f"[{key!r}]" for key in id)
 
@@ -60,7 +60,7 @@ class ErrorMeta(Exception):
         id: the way to the item.
     """
 
-    def __init__(self, type: type[Exception], msg: str, *, id: tuple[Any, ...] = ()) -> None:
+    def __init__(self, type: type[Exception], msg: str, *, id: tuple[object, ...] = ()) -> None:
         super().__init__(_REPORT + "`raise ErrorMeta.to_error()` for user facing errors.")
         self.type, self.msg, self.id = type, msg, id
 
@@ -89,7 +89,7 @@ def default_tolerances(*inputs: Any, dtype_precisions: Mapping[Any, tuple[float,
     return max(rtol for rtol, _ in found), max(atol for _, atol in found)
 
 
-def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: tuple[Any, ...] = ()) -> tuple[float, float]:
+def get_tolerances(*inputs: object, rtol: float | None, atol: float | None, id: tuple[object, ...] = ()) -> tuple[float, float]:
     """The given tolerances, or those of the inputs where none is given.
 
     Raises:
@@ -113,7 +113,7 @@ def _relation(rtol: float, atol: float) -> str:
     return "equal" if rtol == atol == 0 else "close"
 
 
-def _distances(absolute: float, relative: float, rtol: float, atol: float, where: Sequence[Any] = ()) -> list[str]:
+def _distances(absolute: float, relative: float, rtol: float, atol: float, where: Sequence[object] = ()) -> list[str]:
     """The lines that tell how far values are apart; greatest distances where `where` has their indices."""
     lines = []
     for i, (kind, distance, allowed) in enumerate((("absolute", absolute, atol), ("relative", relative, rtol))):
@@ -167,7 +167,10 @@ class Pair:
         UnsupportedInputs: this class does not take them.
     """
 
-    def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), **unknown_parameters: Any) -> None:
+    actual: Any
+    expected: Any
+
+    def __init__(self, actual: object, expected: object, *, id: tuple[object, ...] = (), **unknown_parameters: object) -> None:
         self.actual, self.expected, self.id, self._unknown_parameters = actual, expected, id, unknown_parameters
 
     @staticmethod
@@ -175,18 +178,18 @@ class Pair:
         raise UnsupportedInputs
 
     @staticmethod
-    def _check_inputs_isinstance(*inputs: Any, cls: type | tuple[type, ...]) -> None:
+    def _check_inputs_isinstance(*inputs: object, cls: type | tuple[type, ...]) -> None:
         if not all(isinstance(x, cls) for x in inputs):
             raise UnsupportedInputs
 
-    def _fail(self, type: type[Exception], msg: str, *, id: tuple[Any, ...] = ()) -> NoReturn:
+    def _fail(self, type: type[Exception], msg: str, *, id: tuple[object, ...] = ()) -> NoReturn:
         raise ErrorMeta(type, msg, id=id or getattr(self, "id", ()))
 
     def compare(self) -> None:
         """Raises ErrorMeta where the two differ."""
         raise NotImplementedError
 
-    def extra_repr(self) -> Sequence[str | tuple[str, Any]]:
+    def extra_repr(self) -> Sequence[str | tuple[str, object]]:
         """Names of attributes, or names and values, that the representation shows."""
         return ()
 
@@ -231,11 +234,11 @@ class BooleanPair(Pair):
     def _supported_types(self) -> tuple[type, ...]:
         return (bool, np.bool_)
 
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[bool, bool]:
+    def _process_inputs(self, actual: object, expected: object, *, id: tuple[object, ...]) -> tuple[bool, bool]:
         self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
         return self._to_bool(actual, id=id), self._to_bool(expected, id=id)
 
-    def _to_bool(self, bool_like: Any, *, id: tuple[Any, ...]) -> bool:
+    def _to_bool(self, bool_like: object, *, id: tuple[object, ...]) -> bool:
         if not isinstance(bool_like, (bool, np.bool_)):
             raise ErrorMeta(TypeError, f"Unknown boolean type {_class(bool_like)}.", id=id)
         return bool(bool_like)
@@ -257,8 +260,8 @@ class NumberPair(Pair):
     _TYPE_TO_DTYPE = {int: torch.int64, float: torch.float64, complex: torch.complex128}
     _NUMBER_TYPES = tuple(_TYPE_TO_DTYPE)
 
-    def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), rtol: float | None = None, atol: float | None = None,
-                 equal_nan: bool = False, check_dtype: bool = False, **other_parameters: Any) -> None:
+    def __init__(self, actual: object, expected: object, *, id: tuple[object, ...] = (), rtol: float | None = None,
+                 atol: float | None = None, equal_nan: bool = False, check_dtype: bool = False, **other_parameters: object) -> None:
         super().__init__(*self._process_inputs(actual, expected, id=id), id=id, **other_parameters)
         dtypes = [self._TYPE_TO_DTYPE[type(x)] for x in (self.actual, self.expected)]
         self.rtol, self.atol = get_tolerances(*dtypes, rtol=rtol, atol=atol, id=id)
@@ -268,7 +271,7 @@ class NumberPair(Pair):
     def _supported_types(self) -> tuple[type, ...]:
         return (*self._NUMBER_TYPES, np.number)
 
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Number, Number]:
+    def _process_inputs(self, actual: object, expected: object, *, id: tuple[object, ...]) -> tuple[Number, Number]:
         self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
         return self._to_number(actual, id=id), self._to_number(expected, id=id)
 
@@ -305,15 +308,16 @@ class TensorLikePair(Pair):
             layout otherwise.
     """
 
-    def __init__(self, actual: Any, expected: Any, *, id: tuple[Any, ...] = (), allow_subclasses: bool = True, rtol: float | None = None,
-                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
-                 check_layout: bool = True, check_stride: bool = False, **other_parameters: Any) -> None:
+    def __init__(self, actual: object, expected: object, *, id: tuple[object, ...] = (), allow_subclasses: bool = True,
+                 rtol: float | None = None, atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
+                 check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False, **other_parameters: object) -> None:
         super().__init__(*self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses), id=id, **other_parameters)
         self.rtol, self.atol = get_tolerances(self.actual, self.expected, rtol=rtol, atol=atol, id=id)
         self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
         self.check_layout, self.check_stride = check_layout, check_stride
 
-    def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...], allow_subclasses: bool) -> tuple[Any, Any]:
+    def _process_inputs(self, actual: object, expected: object, *, id: tuple[object, ...],
+                        allow_subclasses: bool) -> tuple[torch.Tensor, torch.Tensor]:
         related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
         if not related or not allow_subclasses and type(actual) is not type(expected):
             self._inputs_not_supported()
@@ -322,7 +326,7 @@ class TensorLikePair(Pair):
         self._check_supported(expected, id=id)
         return actual, expected
 
-    def _to_tensor(self, tensor_like: Any) -> Any:
+    def _to_tensor(self, tensor_like: object) -> torch.Tensor:
         if isinstance(tensor_like, torch.Tensor):
             return tensor_like
         try:
@@ -330,7 +334,7 @@ class TensorLikePair(Pair):
         except Exception:  # whatever is wrong with it, no tensor can be made of it
             self._inputs_not_supported()
 
-    def _check_supported(self, tensor: Any, *, id: tuple[Any, ...]) -> None:
+    def _check_supported(self, tensor: torch.Tensor, *, id: tuple[object, ...]) -> None:
         if tensor.layout not in _LAYOUTS:
             raise ErrorMeta(ValueError, f"Unsupported tensor layout {tensor.layout}", id=id)
 
@@ -340,7 +344,7 @@ class TensorLikePair(Pair):
         if "meta" not in (actual.device.type, expected.device.type):
             self._compare_values(*self._equalize_attributes(actual, expected))
 
-    def _compare_attributes(self, actual: Any, expected: Any) -> None:
+    def _compare_attributes(self, actual: torch.Tensor, expected: torch.Tensor) -> None:
         strides = self.check_stride and actual.layout is expected.layout is torch.strided
         for checked, name in ((True, "shape"), (self.check_layout, "layout"), (strides, "stride()"), (self.check_device, "device"),
                               (self.check_dtype, "dtype")):
@@ -349,7 +353,7 @@ class TensorLikePair(Pair):
                 if first != second:
                     self._fail(AssertionError, f"The values for attribute '{name}' do not match: {first} != {second}.")
 
-    def _equalize_attributes(self, actual: Any, expected: Any) -> tuple[Any, Any]:
+    def _equalize_attributes(self, actual: torch.Tensor, expected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Both on one device, in one dtype (unsigned integers as int64, which others promote with), of one layout."""
         if actual.device != expected.device:
             actual, expected = actual.cpu(), expected.cpu()
@@ -392,7 +396,8 @@ class TensorLikePair(Pair):
             self._compare_regular_values_equal(*(x.to(dtype) for x in indices), identifier=f"Sparse {format} {method}")
         self._compare_regular_values_close(actual.values(), expected.values(), identifier=f"Sparse {format} values", **options)
 
-    def _compare_regular_values_equal(self, actual: Any, expected: Any, *, equal_nan: bool = False, identifier: Message = None) -> None:
+    def _compare_regular_values_equal(self, actual: torch.Tensor, expected: torch.Tensor, *, equal_nan: bool = False,
+                                      identifier: Message = None) -> None:
         self._compare_regular_values_close(actual, expected, rtol=0, atol=0, equal_nan=equal_nan, identifier=identifier)
 
     def _compare_regular_values_close(self, actual: Any, expected: Any, *, rtol: float, atol: float, equal_nan: bool,
@@ -446,7 +451,7 @@ def originate_pairs(actual: Any, expected: Any, *, pair_types: Sequence[type[Pai
     return [pair for key in keys for pair in originate_pairs(actual[key], expected[key], id=(*id, key), **inner)]
 
 
-def _pair(actual: Any, expected: Any, pair_types: Sequence[type[Pair]], id: tuple[Any, ...], options: dict[str, Any]) -> Pair:
+def _pair(actual: object, expected: object, pair_types: Sequence[type[Pair]], id: tuple[object, ...], options: dict[str, object]) -> Pair:
     """The pair of the first class that takes the two."""
     for cls in pair_types:
         try:
@@ -462,7 +467,7 @@ def _pair(actual: Any, expected: Any, pair_types: Sequence[type[Pair]], id: tupl
     raise ErrorMeta(TypeError, f"No comparison pair was able to handle inputs of type {_class(actual)} and {_class(expected)}.", id=id)
 
 
-def not_close_error_metas(actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]] = (ObjectPair,),
+def not_close_error_metas(actual: object, expected: object, *, pair_types: Sequence[type[Pair]] = (ObjectPair,),
                           sequence_types: tuple[type, ...] = (Sequence,), mapping_types: tuple[type, ...] = (Mapping,),
                           **options: Any) -> list[ErrorMeta]:
     """What is wrong with each pair that differs; see `originate_pairs`.
@@ -489,7 +494,7 @@ def not_close_error_metas(actual: Any, expected: Any, *, pair_types: Sequence[ty
     return found
 
 
-def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
+def assert_close(actual: object, expected: object, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
                  equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
                  check_stride: bool = False, msg: Message = None) -> None:
     """Asserts that tensors, numbers, or sequences and mappings of them are close: `|actual - expected| <= atol + rtol * |expected|`.
@@ -525,7 +530,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
         raise found[0].to_error(msg)
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
+def assert_allclose(actual: object, expected: object, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:
     """The deprecated form of `assert_close`, whose tolerances are larger and which compares any two dtypes."""
     warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "

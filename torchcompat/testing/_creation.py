@@ -46,7 +46,7 @@ def _bounds(dtype: torch.dtype, low: Any, high: Any) -> tuple[Any, Any]:
     return (math.ceil(low), math.ceil(high)) if dtype in _INTEGERS else (low, high)
 
 
-def _uniform(tensor: Any, low: float, high: float) -> None:
+def _uniform(tensor: torch.Tensor, low: float, high: float) -> None:
     """Fills a tensor with numbers between bounds; half of both, doubled, where their distance is more than the dtype has."""
     if high - low >= torch.finfo(tensor.dtype).max:
         tensor.uniform_(low / 2, high / 2).mul_(2)
