@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 
-_item = tuple.__getitem__
+_item, _new = tuple.__getitem__, tuple.__new__
 
 
 class Size(tuple):
@@ -29,7 +29,7 @@ class Size(tuple):
                 except TypeError:
                     raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')") from None
                 items = (*items[:i], size, *items[i + 1:])
-        return tuple.__new__(cls, items)
+        return _new(cls, items)
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
@@ -41,7 +41,7 @@ class Size(tuple):
         return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return Size(_item(self, index)) if index.__class__ is slice else _item(self, index)
+        return _new(Size, _item(self, index)) if index.__class__ is slice else _item(self, index)  # whose items have been looked at
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
@@ -50,7 +50,7 @@ class Size(tuple):
         return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, n: Any) -> Any:
-        return Size(tuple.__mul__(self, n))
+        return _new(Size, tuple.__mul__(self, n))
 
     __rmul__ = __mul__
 
