@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike
-from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, default_dtype
+from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, converted, default_dtype
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of
@@ -430,7 +430,7 @@ class TypedStorage:
         if isinstance(size, int) and not isinstance(size, bool):
             self._untyped_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
         elif isinstance(size, Sequence):
-            memory = np.ascontiguousarray(_numbers(size, self.dtype)).view(np.uint8)
+            memory = _elements(np.asarray(size), self.dtype)
             self._untyped_storage = UntypedStorage(len(size) * self.dtype.itemsize if device.type == "meta" else memory, device=device)
         else:
             raise TypeError(wrong + f"Argument type not recognized: {type(size)}")
@@ -596,7 +596,7 @@ class TypedStorage:
             return self
         if self.device.type == "meta":
             return TypedStorage(self.size(), dtype=dtype, device=self.device)
-        return TypedStorage.of(UntypedStorage(np.ascontiguousarray(_numbers(self._array(), dtype)).view(np.uint8)), dtype)
+        return TypedStorage.of(UntypedStorage(_elements(self._array(), dtype)), dtype)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of the class of its dtype, `torch.FloatStorage`; with one of these, or its name, a copy of that dtype."""
@@ -647,15 +647,13 @@ class TypedStorage:
         return _load_typed, (self.dtype, bytes(self._untyped_storage._bytes))
 
 
-def _numbers(values: object, dtype: DType) -> np.ndarray:
-    """Numbers as elements of a dtype."""
+def _elements(numbers: np.ndarray, dtype: DType) -> np.ndarray:
+    """Numbers as the bytes of elements of a dtype, of quantized ones as those of the integers that stand for them."""
+    if numbers.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
+        numbers = numbers.real
     with np.errstate(all="ignore"):
-        array = np.asarray(values)
-        if dtype.name == "bool":
-            return array != 0
-        if array.dtype.kind == "c" and dtype.np.kind != "c":
-            array = array.real
-        return array.astype(np.int64).astype(dtype.np) if dtype.np.kind in "iu" and array.dtype.kind == "f" else array.astype(dtype.np)
+        found = numbers.astype(f"i{dtype.itemsize}") if dtype.group == "quantized" else converted(numbers, dtype.np)
+    return np.ascontiguousarray(found).view(np.uint8)
 
 
 def _load_typed(dtype: DType, data: bytes) -> TypedStorage:

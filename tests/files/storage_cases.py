@@ -53,6 +53,9 @@ t.IntStorage([-1, 0, 1]).float().type()
 [getattr(t.FloatStorage([1, 2]), n)().type() for n in names]
 [getattr(t.FloatStorage([1, 2]), n)().type() for n in ("complex_double", "complex_float", "float8_e5m2", "float8_e4m3fn")]
 t.ComplexFloatStorage([1, 2j]).complex_double().tolist()
+[getattr(t.FloatStorage([1e9, -0.3, 500, 1e-9]), n)().untyped().tolist() for n in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz")]
+t.ComplexFloatStorage([1 + 2j, 2j]).float().tolist(), t.ComplexFloatStorage([1 + 2j, 2j]).bool().tolist()
+t.FloatStorage([2.7, 3.2]).byte().tolist(), t.FloatStorage([0.5, 0]).bool().tolist(), t.DoubleStorage([1e300, 0.1]).half().tolist()
 t.FloatStorage([1, 2]).type()
 t.ones(2).storage().type()
 t.ones(2).storage_type().__name__

@@ -23,7 +23,7 @@ from autograd_tape.executors.meta import meta_array
 from .._tensor import frontend
 from .._memory.bits import marked
 from .._memory.layout import layout, sparse_coo, strided
-from ..storage import TypedStorage, check_geometry, view_of
+from ..storage import CLASSES, TypedStorage, check_geometry, view_of
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 Sizes = tuple[int, ...]
 Check = Callable[[Any], bool]
 
-STORAGE_NAMES = {
-    "float64": "DoubleStorage", "float32": "FloatStorage", "float16": "HalfStorage", "bfloat16": "BFloat16Storage",
-    "int64": "LongStorage", "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage",
-    "bool": "BoolStorage", "complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage",
-}  # fmt: skip
+STORAGE_NAMES = {dtype.name: cls.__name__ for dtype, cls in CLASSES.items() if dtype.group != "quantized"}
 
 
 class StorageType:
