@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
@@ -122,57 +122,33 @@ class cuFFTPlanCacheManager:
 
 matmul = cuBLASModule()
 cufft_plan_cache = cuFFTPlanCacheManager()
-_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "fp16_bf16_reduction": False}
+_sdp: dict[str, bool] = {}
+"""What `scaled_dot_product_attention` may do."""
 
 
-def flash_sdp_enabled() -> bool:
-    """Whether `scaled_dot_product_attention` may use flash attention."""
-    return _sdp["flash"]
+def _switch(kind: str, default: bool, asks: str, sets: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """(the function that says whether it may, named `asks`; the one that sets it, named `sets`)."""
+    _sdp[kind] = default
+
+    def enabled() -> bool:
+        return _sdp[kind]
+
+    def enable(enabled: bool) -> None:
+        _sdp[kind] = enabled
+
+    for function, name, does in ((enabled, asks, "Whether"), (enable, sets, "Sets whether")):
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"{does} `scaled_dot_product_attention` may use the kernel {kind!r}; here one computes all."
+    return enabled, enable
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Sets whether it may."""
-    _sdp["flash"] = enabled
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Whether `scaled_dot_product_attention` may use the memory-efficient kernel."""
-    return _sdp["mem_efficient"]
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Sets whether it may."""
-    _sdp["mem_efficient"] = enabled
-
-
-def math_sdp_enabled() -> bool:
-    """Whether `scaled_dot_product_attention` may multiply matrices."""
-    return _sdp["math"]
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Sets whether it may."""
-    _sdp["math"] = enabled
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Whether `scaled_dot_product_attention` may use cuDNN."""
-    return _sdp["cudnn"]
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Sets whether it may."""
-    _sdp["cudnn"] = enabled
-
-
-def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether products of attention may be summed in half precision."""
-    return _sdp["fp16_bf16_reduction"]
-
-
-def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Sets whether they may."""
-    _sdp["fp16_bf16_reduction"] = enabled
+flash_sdp_enabled, enable_flash_sdp = _switch("flash", True, "flash_sdp_enabled", "enable_flash_sdp")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient", True, "mem_efficient_sdp_enabled",
+                                                              "enable_mem_efficient_sdp")
+math_sdp_enabled, enable_math_sdp = _switch("math", True, "math_sdp_enabled", "enable_math_sdp")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", True, "cudnn_sdp_enabled", "enable_cudnn_sdp")
+fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _switch(
+    "fp16_bf16_reduction", False, "fp16_bf16_reduction_math_sdp_allowed", "allow_fp16_bf16_reduction_math_sdp")
 
 
 def is_flash_attention_available() -> bool:
