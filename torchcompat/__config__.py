@@ -23,9 +23,10 @@ def show() -> str:
 
 def parallel_info() -> str:
     """How many threads share work."""
-    from . import get_num_threads
+    from . import get_num_interop_threads, get_num_threads
 
-    return (f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n\tat::get_num_interop_threads() : 1\n"
+    return (f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n"
+            f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
             "ATen parallel backend: native thread pool\n")
 
 

@@ -13,6 +13,7 @@ from ..annotations import Arguments, Fn, Keywords, Values
 from ..dtypes import CPU_KINDS
 from ..errors import UnsupportedDTypeError
 from ..frontend import F
+from ..functions.words import WORDS
 from ..modes import no_grad
 from ..ops import RECORDS
 from ..tensor import TensorRef, as_dtype
@@ -240,7 +241,7 @@ def stop_gradient(self: TensorRef) -> TensorRef:
         return F.clone(self)
 
 
-_WORDS = {"dim": "axis", "keepdim": "keepdims", "dim0": "axis1", "correction": "ddof"}
+_WORDS = {own: word for word, own in WORDS.items()} | {"dim0": "axis1", "correction": "ddof"}
 """What NumPy calls parameters of records."""
 
 
