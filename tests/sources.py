@@ -7,6 +7,7 @@ import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 
 import autograd_tape
 import torchcompat
@@ -32,3 +33,11 @@ def trees(folders: list[Path] = FOLDERS, having: str = "") -> Iterator[tuple[Pat
             text = path.read_text(encoding="utf-8")
             if re.search(having, text):
                 yield folder, path, tree(text)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import zip_longest
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import attrs
@@ -22,6 +22,7 @@ import numpy as np
 
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS, Sample
+from tests.sources import codes
 
 MODES = ("forward", "backward", "double backward", "forward mode", "vmap", "out", "in-place", "meta")
 FLOATS = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128")
@@ -292,14 +293,6 @@ def rebound(function: Any, torch: Any) -> Any:
     again = FunctionType(function.__code__, used, function.__name__, function.__defaults__, closure)
     again.__kwdefaults__ = function.__kwdefaults__
     return again
-
-
-def codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of the functions in it."""
-    yield code
-    for c in code.co_consts:
-        if isinstance(c, CodeType):
-            yield from codes(c)
 
 
 # -- how they are changed -------------------------------------------------------------------------------------------

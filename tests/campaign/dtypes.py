@@ -23,23 +23,13 @@ import numpy as np
 
 from tests.core.dtype_cases import NUMBERS
 
-from .cases import whole
+from . import sides
+from .cases import tree, whole
 from .sides import UNSPECIFIED, UP_TO_PHASE, Side
 
-TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "complex64": 2e-4, "bfloat16": 1.6e-2, "float16": 2e-3,
-             "complex32": 4e-3, "float8_e4m3fn": 0.13, "float8_e4m3fnuz": 0.13, "float8_e5m2": 0.26, "float8_e5m2fnuz": 0.26}
+TOLERANCE = sides.TOLERANCE | {"complex32": 4e-3, "float8_e4m3fn": 0.13, "float8_e4m3fnuz": 0.13, "float8_e5m2": 0.26,
+                               "float8_e5m2fnuz": 0.26}
 SAME_TEXT, SAME_TYPE = "both refuse", "both refuse, in other words"
-
-
-def tree(function: Any, value: Any, kind: type) -> Any:
-    """Nested arguments with a function applied to what is of a kind."""
-    if isinstance(value, kind):
-        return function(value)
-    if isinstance(value, dict):
-        return {k: tree(function, v, kind) for k, v in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)([tree(function, v, kind) for v in value])
-    return value
 
 
 def samples(torch: Any, name: str, dtype: str, number: int) -> Iterator[tuple[list[Any], dict[str, Any]]]:

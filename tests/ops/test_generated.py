@@ -10,7 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import sources
+from tests.sources import codes
 
 import autograd_tape
 import torchcompat
@@ -60,14 +61,6 @@ def callers(*names: str) -> set[tuple[str, str]]:
     for folder, path, tree in sources.trees(having="|".join(names)):
         visit(tree, str(path.relative_to(folder)), "<module>")
     return found
-
-
-def codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all within it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from codes(constant)
 
 
 def unresolved(function: Callable[..., Any]) -> set[str]:
