@@ -302,7 +302,7 @@ def vecdot(x1: TensorRef, x2: TensorRef, /, *, axis: int = -1) -> TensorRef:
     """Products of vectors along an axis, the first conjugated."""
     if axis >= 0:
         raise ValueError("vecdot: the standard takes axes from -1 down, which broadcasting does not move")
-    return F.linalg_vecdot(*F.broadcast_tensors([*_alike(x1, x2)]), dim=axis)
+    return F.linalg_vecdot(*F.broadcast_tensors(*_alike(x1, x2)), dim=axis)
 
 
 def _alike(*xs: TensorRef) -> list[TensorRef]:
@@ -380,7 +380,7 @@ def _svdvals(x: TensorRef, /) -> TensorRef:
 def _cross(x1: TensorRef, x2: TensorRef, /, *, axis: int = -1) -> TensorRef:
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError("cross products are of vectors of three elements")
-    return F.linalg_cross(*F.broadcast_tensors(_alike(x1, x2)), dim=axis)
+    return F.linalg_cross(*F.broadcast_tensors(*_alike(x1, x2)), dim=axis)
 
 
 linalg = SimpleNamespace(

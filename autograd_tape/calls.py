@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from .annotations import Arguments, Fn, Keywords
 from . import modes
 from .codegen import execute
-from .errors import AutogradError
+from .errors import AutogradError, of_rank
 from .modes import recordings
 from .locks import fork_safe_lock
 from .tensor import TensorRef
@@ -45,6 +45,7 @@ ORDER = (
     "Autograd",
     "gradient",                                # gradient functions registered in the place of a record's
     "determinism",                             # what has no deterministic implementation in torch, what is left unset
+    "opaque",                                  # operations on tensors in oneDNN's layout
     "sparse",                                  # operations on sparse tensors
     "bits",                                    # conjugate and negative views get values
     "mutation",                                # copies of what is about to change
@@ -358,8 +359,16 @@ class Door:
             if below is not None and out is None and modes.watched and not recordings:
                 return below(*args)
             return self.carry_out(args, out, inplace)
-        except AutogradError as error:
-            raise self.frontend.error(error) from None
+        except (AutogradError, AttributeError) as error:
+            if self.frontend.joins(args):
+                return self(args, out, inplace)
+            if isinstance(error, AutogradError):
+                raise self.frontend.error(error) from None
+            raise
+        except (ValueError, IndexError) as error:
+            if (many := of_rank(error)) is None:
+                raise
+            raise self.frontend.error(many) from None
 
     def passed(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """A call that is not noted."""

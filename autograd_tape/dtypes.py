@@ -108,10 +108,14 @@ class DType:
             raise RuntimeError("isSignedType not supported for quantized types")
         return self.name != "float8_e8m0fnu" and (self.is_floating_point or self.is_complex or self.name.startswith("int"))
 
+    def missing(self, kernel: str) -> NotImplementedError:
+        """The error, in torch's words, where it has no such kernel for this dtype."""
+        return NotImplementedError(f"\"{kernel}\" not implemented for '{self.scalar}'")
+
     def numbers(self, array: Array) -> Array:
         """The elements of an array of this dtype in one that NumPy computes in; NotImplementedError where they are no numbers."""
         if self.category == OPAQUE:
-            raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{self.scalar}'")
+            raise self.missing("_local_scalar_dense_cpu")
         return self.code.read(array) if self.code is not None else array.astype(np.float32) if self is bfloat16 else array
 
     def to_complex(self) -> "DType":
@@ -175,7 +179,7 @@ def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
         if dtype.category == OPAQUE:
             if dtype.group == "quantized":
                 raise RuntimeError("empty_strided not supported on quantized tensors yet see https://github.com/pytorch/pytorch/issues/74540")
-            raise NotImplementedError(f"\"{'copy_kernel' if dtype.group == 'float4' else 'copy_'}\" not implemented for '{dtype.scalar}'")
+            raise dtype.missing("copy_kernel" if dtype.group == "float4" else "copy_")
     if of.code is not None:
         array = of.code.read(array)
     if of.is_complex and not into.is_complex and into is not bool_:

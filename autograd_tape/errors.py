@@ -10,6 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
+
+MAX_DIMS = 32 if np.lib.NumpyVersion(np.__version__) < "2.0.0" else 64
+"""The most dimensions of a NumPy array."""
+
 
 def type_name(value: object) -> str:
     """What messages call the type of an argument.
@@ -137,6 +143,35 @@ class UnsupportedDTypeError(DTypeError, NotImplementedError):
     """An operation exists, but not for this dtype."""
 
     builtin = NotImplementedError
+
+
+class RankError(AutogradError, RuntimeError):
+    """A tensor of more dimensions than a NumPy array has."""
+
+
+def check_rank(dimensions: int, plain: bool = False) -> None:
+    """Raises RankError, or the `plain` RuntimeError with torch's wording, for more dimensions than there can be.
+
+    >>> check_rank(MAX_DIMS + 1)
+    Traceback (most recent call last):
+        ...
+    autograd_tape.errors.RankError: only tensors with up to ... dims are supported. Expected what NumPy has arrays of, found ... dims.
+    """
+    if dimensions > MAX_DIMS:
+        error = RankError(f"only tensors with up to {MAX_DIMS} dims are supported", expected="what NumPy has arrays of",
+                          found=f"{dimensions} dims")
+        raise error.as_builtin() if plain else error
+
+
+_RANK_IS_TOO_HIGH = re.compile(r"maximum supported dimension|NPY_MAXDIMS|number of dimensions must be within|maximum number of dimension"
+                               r"|number of index arrays cannot be above|too many dimensions|maximum allowed dimension")
+
+
+def of_rank(error: Exception) -> RankError | None:
+    """What is to be raised in the place of an error of NumPy's about too many dimensions; None for any other."""
+    if not _RANK_IS_TOO_HIGH.search(str(error)):
+        return None
+    return RankError(f"only tensors with up to {MAX_DIMS} dims are supported")
 
 
 class ArgumentError(AutogradError, TypeError):

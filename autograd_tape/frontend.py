@@ -49,6 +49,8 @@ class Frontend:
     """Whether ranges in an index may go back, and numbers apart from arrays count as arrays, as in NumPy."""
     numpy_unsigned = True
     """Whether unsigned integers of more than 8 bits are computed with, as in NumPy and the array API."""
+    numbers_with_history = True
+    """Whether a tensor that requires grad is taken where an operation takes a number; a transform says that the gradient would be lost."""
     numpy_words = False
     """Whether functions take NumPy's words for parameters, `axis=` and `keepdims=`, beside their own."""
     numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}
@@ -162,12 +164,23 @@ class Frontend:
             self.methods[name] = found
         return found
 
+    @staticmethod
+    def by_name(rec: Record, kwargs: Keywords) -> Keywords:
+        """The keywords of a method that takes its list as several arguments and got none; TypeError where it is not among them."""
+        if rec.varargs not in kwargs:
+            raise TypeError(f'{rec.name}() missing 1 required positional arguments: "{rec.varargs}"')
+        return kwargs
+
     def operator(self, attribute: str, name: str) -> Fn:
         """The function as the operator `attribute`, `__add__`."""
         rec = get_record(name if name in RECORDS else name[:-1])
         if rec.field("function") or rec.field("make") or len(rec.tensor_params) < 2:
             return self.method(name)
         return compile_function(rec, self, inplace=name != rec.name, operator=attribute)
+
+    def joins(self, args: Sequence[object]) -> bool:
+        """Whether the class of an argument carries out operations itself, which nobody looked for until a call failed on it."""
+        return False
 
     def __dir__(self) -> list[str]:
         return sorted({*RECORDS, *ALIASES})
@@ -178,18 +191,21 @@ class Frontend:
         """The NumPy kernel that the quiet path calls."""
         return rec.field("numpy")
 
-    def return_type(self, rec: Record) -> Any:
-        """What several outputs are returned in."""
+    return_types = "autograd_tape.return_types"
+    """The module that named tuples of results say they are of."""
+
+    def return_type(self, rec: Record, out: bool = False) -> Any:
+        """What several outputs are returned in; by a call with `out=`, which has types of its own."""
         names = [n for _, n in rec.returns]
         if len(names) == 1:
             return None
         from collections import namedtuple
 
-        name = rec.name.removesuffix("_along")  # `max_along` carries out `max(dim)`, and so for others
+        name = rec.name.removesuffix("_along") + "_out" * out  # `max_along` carries out `max(dim)`, and so for others
         cached = _RETURN_TYPES.get((self.name, name))
         if cached is None:
             cached = _RETURN_TYPES[self.name, name] = namedtuple(name, names)
-            cached.__module__ = "autograd_tape.return_types"
+            cached.__module__ = self.return_types
             if self.result_repr is not None:
                 cached.__repr__ = self.result_repr  # type: ignore[method-assign]  # a front end's own text
         return cached
@@ -383,7 +399,7 @@ class Frontend:
                 found = r._data if r._k.special is None else self.values_of(r)
                 write_numbers(o._data, found if o._k.special is None else self.stored(o, found))
             self.bump(o)
-        return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec)(*outs)
+        return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec, True)(*outs)
 
     def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
         """Raises where an `out` of another shape than the result cannot be given that."""
@@ -432,13 +448,11 @@ def _called(kernel: Fn, *operands: object) -> Any:
 
 def _spread(function: Fn, rec: Record) -> Fn:
     """A method that takes its list parameter as one argument or as several."""
-    name = rec.varargs
-
     def method(self: TensorRef, *sizes: object, **kwargs: object) -> TensorRef:
         if len(sizes) == 1 and sizes[0].__class__ is not int:
             return function(self, *sizes, **kwargs)
-        if not sizes and name in kwargs:
-            return function(self, **kwargs)
+        if not sizes:
+            return function(self, **Frontend.by_name(rec, kwargs))
         return function(self, sizes, **kwargs)
 
     method.__name__ = method.__qualname__ = rec.name

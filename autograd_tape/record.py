@@ -189,6 +189,7 @@ class Record:
                           any" where there are elements, of a regular one a function of its `input`
     `no_derivative_`      whether torch has no derivative for the in-place variant, which it refuses in forward mode, and backward
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
+    `words`               other words for parameters that torch's function takes, {"sections": "indices_or_sections"}
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in
@@ -205,7 +206,8 @@ class Record:
     `out_dtype`           the dtypes that `out=` may have (see `_out`), where it is not all that the result can be cast to; a tuple with
                           one rule for each output
     `computed_in_out`     whether the dtype of `out=` counts as `dtype` where none is given
-    `out_apart`           "whole" where `out=` may not be one of the operands; that of element-wise operations may, but not share a part
+    `out_apart`           "whole" where `out=` may not be one of the operands; that of element-wise operations may, but not share a part.
+                          "single" where its elements, too, have to lie apart before it is given another shape, as for element-wise ones
     `no_out(...)`         whether torch's signature for these arguments has no `out=`
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which

@@ -111,8 +111,10 @@ def refuses_out(rec: Record, args: list[Any], kwargs: Keywords) -> bool:
     return refuses is not None and bool(refuses(**{**rec.defaults, **dict(zip([p.name for p in rec.params], args)), **kwargs}))
 
 
-def float_outputs(result: object) -> list[TensorRef]:
-    """The outputs gradients flow from."""
+def float_outputs(result: Any, rec: Record | None = None) -> list[TensorRef]:
+    """The outputs gradients flow from; not those that the record says are constants."""
+    if rec is not None and any([kind == "Constant" for kind, _ in rec.returns]):
+        result = [r for r, (kind, _) in zip(result, rec.returns) if kind != "Constant"]
     return [t for t in tensors(result) if t.dtype.is_floating_point or t.dtype.is_complex]
 
 
@@ -136,7 +138,7 @@ class Problem:
         self._collect((self.args, self.kwargs))
         rng = rng_of(rec.name + "/cotangents")
         with no_grad():
-            outputs = float_outputs(self.call(self.inputs)[1])
+            outputs = float_outputs(self.call(self.inputs)[1], rec)
         self.weights = [rng.uniform(0.5, 1.5, t.shape) + (1j * rng.uniform(0.5, 1.5, t.shape) if t.dtype.is_complex else 0)
                         for t in outputs]
 
@@ -183,14 +185,14 @@ class Problem:
     def value(self, values: list[np.ndarray]) -> float:
         """The scalar."""
         with no_grad():
-            outputs = float_outputs(self.call(values)[1])
+            outputs = float_outputs(self.call(values)[1], self.rec)
         return float(sum(np.sum(w.real * t.numpy().real) + np.sum(w.imag * t.numpy().imag) for w, t in zip(self.weights, outputs)))
 
     def gradients(self, values: list[np.ndarray], *, create_graph: bool = False) -> tuple[list[TensorRef], list[Any]]:
         """(input tensors, gradient of the scalar with respect to each, None where it does not depend on it)."""
         inputs, result = self.call(values, requires_grad=True)
         loss = None
-        for w, t in zip(self.weights, float_outputs(result)):
+        for w, t in zip(self.weights, float_outputs(result, self.rec)):
             if t.requires_grad:
                 term = weighted(t, w)
                 loss = term if loss is None else F.add(loss, term)

@@ -7,10 +7,13 @@ buffer costs a fraction of that, keeps `.base` an array, and is checked against 
 from __future__ import annotations
 
 from copy import deepcopy
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
+
+from .errors import AutogradError
 
 _ndarray = np.ndarray
 _new = np.ndarray.__new__
@@ -68,6 +71,19 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
     return view
 
 
+def too_large(shape: Sequence[int], itemsize: int) -> AutogradError:
+    """What torch says of a tensor that NumPy has no memory for.
+
+    >>> too_large((2**62,), 8)
+    AutogradError('Storage size calculation overflowed with sizes=[4611686018427387904]')
+    """
+    size = prod(shape) * itemsize
+    if size >= 2 ** 63:
+        return AutogradError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return AutogradError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate "
+                         "memory)")
+
+
 def contiguous_strides(shape: Sequence[int], step: int = 1) -> tuple[int, ...]:
     """Row-major strides in units of `step`.
 
@@ -88,7 +104,20 @@ def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, 
     >>> dense_strides((2, 3), (1, 2)), dense_strides((2, 3), (0, 1))
     ((1, 2), (3, 1))
     """
-    n = len(shape)
+    found, step = [0] * len(shape), 1
+    for d in memory_order(shape, *operands)[0]:
+        found[d] = step
+        step *= max(shape[d], 1)
+    return tuple(found)
+
+
+def memory_order(shape: Sequence[int], *operands: Sequence[int]) -> tuple[list[int], bool]:
+    """(the dimensions in the order of the operands' strides, the innermost first; whether there were two that no operand tells apart).
+
+    >>> memory_order((2, 3), (1, 2)), memory_order((2, 3), (0, 1))
+    (([0, 1], True), ([1, 0], False))
+    """
+    n, told = len(shape), True
     order = list(range(n - 1, -1, -1))
 
     def before(a: int, b: int) -> int:
@@ -110,11 +139,9 @@ def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, 
                 at = j
             elif c < 0:
                 break
-    found, step = [0] * n, 1
-    for d in order:
-        found[d] = step
-        step *= max(shape[d], 1)
-    return tuple(found)
+            else:
+                told = False
+    return order, told
 
 
 def by_memory(a: np.ndarray) -> tuple[int, ...]:
@@ -153,9 +180,10 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     steps = []
     for a in operands:
         if a.ndim:
-            steps.append([0] * (ndim - a.ndim) + [0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)])
+            lead = ndim - a.ndim
+            steps.append([0] * lead + [0 if n == 1 != m else s // a.itemsize for n, m, s in zip(a.shape, shape[lead:], a.strides)])
     strides = dense_strides(shape, *steps)
-    if all([n < 2 or s * step == have for n, s, have in zip(shape, strides, result.strides)]):
+    if all([s * step == have for s, have in zip(strides, result.strides)]):
         return result
     copy = empty_strided(shape, strides, result.dtype)
     np.copyto(copy, result)
@@ -201,11 +229,45 @@ def suggests_channels_last(a: np.ndarray) -> bool:
     shape, strides, low = a.shape, a.strides, 0
     if not strides[1]:
         return False
+    told = not a.flags.c_contiguous  # by dimensions of several elements; the step of a column of pixels is what NumPy chose
     for d in (1, *range(a.ndim - 1, 1, -1), 0):
+        if told and d > 1 and shape[d] == 1:
+            continue
         if not shape[d] or strides[d] < low or not d and low == strides[1]:
             return False
         low = strides[d] * max(shape[d], 1)
     return True
+
+
+def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides in elements of (N, C, ...) with the channels innermost.
+
+    >>> channels_last_strides((2, 3, 4, 5))
+    (60, 1, 15, 3)
+    """
+    n, c, *space = shape
+    inner = contiguous_strides((n, *space, c))
+    return (inner[0], 1, *inner[1:-1])
+
+
+def in_format(space: int, result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
+    """The result of an operation on (N, C, ...), with `space` more dimensions: with the channels innermost in memory where those of an
+    operand are. (torch's rule for convolution, pooling, resampling and normalization: that of `suggest_memory_format`.)
+
+    >>> images = np.ones((2, 4, 5, 3)).transpose(0, 3, 1, 2)
+    >>> in_format(2, np.ones((2, 6, 2, 2)), images).strides
+    (192, 8, 96, 48)
+    """
+    for a in operands:
+        if a.flags.c_contiguous and a.strides[1] > a.strides[-1]:
+            continue
+        if a.ndim == space + 2 and suggests_channels_last(a):
+            strides = channels_last_strides(result.shape)
+            if result.strides != tuple([n * result.itemsize for n in strides]):
+                given, result = result, empty_strided(result.shape, strides, result.dtype)
+                np.copyto(result, given)
+            break
+    return result
 
 
 def positions(shape: Sequence[int], strides: Sequence[int], offset: int) -> np.ndarray:

@@ -345,7 +345,8 @@ def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) ->
 def check_apart(target: TensorRef, others: Sequence[TensorRef], whole: bool) -> None:
     """Raises where `target` lies in the memory of one of `others` in part; where `whole`, also where it is that."""
     for other in others:
-        if whole and other is target or overlap(target._data, other._data, whole):
+        arrays = (target._data, other._data)
+        if whole and other is target or all([isinstance(x, np.ndarray) for x in arrays]) and overlap(*arrays, whole):
             raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                 "memory location. Please clone() the tensor before performing the operation.",
                                 expected="memory that the inputs do not lie in", found="memory that they share in part",

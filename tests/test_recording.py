@@ -15,7 +15,7 @@ CALLS = [table for table in TABLES.values() if isinstance(table, Table)]
 
 def test_every_file_is_recorded_by_one_table() -> None:
     found = sorted(path for path in FIXTURES.rglob("*") if path.is_file())
-    by_table = [path for table in TABLES.values() for path in FIXTURES.glob(table.files)]
+    by_table = [path for table in TABLES.values() for path in FIXTURES.glob(table.files) if not table.files.startswith("..")]
     differ = [table.differ_path for table in CALLS if table.differ]
     assert sorted([*by_table, *differ]) == found
     assert all(list(FIXTURES.glob(table.files)) for table in TABLES.values())
@@ -90,4 +90,5 @@ def test_what_is_recorded_is_what_is_replayed(tmp_path: Any, monkeypatch: pytest
 
 
 def test_recordings_that_are_no_tables_name_their_files() -> None:
-    assert {table.name for table in TABLES.values() if isinstance(table, Recording)} == {"oracle", "complex", "extremes", "files"}
+    found = {table.name for table in TABLES.values() if isinstance(table, Recording)}
+    assert found == {"oracle", "complex", "extremes", "files", "torch_names"}

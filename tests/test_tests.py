@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from tests import sources
 
@@ -183,14 +184,45 @@ def test_a_case_of_the_campaign_that_was_skipped_leaves_no_alarm(monkeypatch: py
 
     ran = []
 
-    def skip(case: object) -> None:
+    def skip(real: object, own: object, case: object) -> None:
         ran.append(case)
         raise KeyError
 
     # What has these needs torch.
     case = SimpleNamespace(name="records/add/0")
     monkeypatch.setitem(sys.modules, "tests.campaign.cases", SimpleNamespace(cases=lambda *_: [case]))
-    monkeypatch.setitem(sys.modules, "tests.campaign.sides", SimpleNamespace(Skip=KeyError, differences=lambda *_: []))
-    monkeypatch.setattr(campaign, "sides", lambda: (SimpleNamespace(run=skip), SimpleNamespace(run=skip)))
+    monkeypatch.setitem(sys.modules, "tests.campaign.sides", SimpleNamespace(Skip=KeyError, compared=skip))
+    monkeypatch.setattr(campaign, "sides", lambda: (None, None))
     campaign.child(["records/add"], range(1), str(tmp_path / "report"), set())
     assert ran == [case] and signal.alarm(0) == 0
+
+
+def test_rounding_is_told_from_a_wrong_gradient() -> None:
+    """Half precision agrees if it is as near to the truth as torch's: not if it is another number."""
+    from ml_dtypes import bfloat16
+
+    from tests.campaign.sides import as_near
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, 200).astype(bfloat16)
+
+    def gradient(x: np.ndarray, factor: float = 2.0) -> np.ndarray:  # of x exp(-x*x), each step rounded to the dtype of x
+        return np.exp(-x * x) - np.asarray(factor, x.dtype) * x * x * np.exp(-x * x)
+
+    truth = gradient(x.astype(np.float64))
+    nudged = [gradient(x.astype(np.float64) * (1 + 2.0**-8 * rng.choice((-1, 1), x.shape))) for _ in range(8)]
+    stepwise, once = gradient(x), gradient(x.astype(np.float32)).astype(bfloat16)
+    assert not np.array_equal(stepwise, once)
+
+    def near(expected: np.ndarray, found: np.ndarray) -> bool:
+        return as_near([truth, *nudged], expected, found, "bfloat16")
+
+    assert near(stepwise, once) and near(once, stepwise)
+    for factor in (1.8, 2.2, -2.0):
+        assert not near(stepwise, gradient(x.astype(np.float32), factor).astype(bfloat16))
+    for value in (-1.03 * float(once[7]), np.inf, np.nan):
+        wrong = once.copy()
+        wrong[7] = value
+        assert not near(stepwise, wrong)
+    random = rng.uniform(-1, 1, (2, 200)).astype(bfloat16)
+    assert not near(*random) and near(random[0], once)  # errors that are none of rounding excuse none

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import enum
+import math
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from autograd_tape.dtypes import float32
+from autograd_tape.executors.kernels.sharing import get_num_threads
+from autograd_tape.dims import broadcast_shape
+from autograd_tape.errors import AutogradError
 from autograd_tape.modes import current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.node import AccumulateGrad, TapeEntry
 
+from ._calls.above import above
 from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
 from ._calls.autocast import is_autocast_available as _is_autocast_available  # noqa: F401
 from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey, DispatchKeySet as DispatchKeySet
 from .dispatch import get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
-from ._tensor import Tensor
+from ._memory.size import Size
+from ._tensor import Tensor, frontend
+from .backends import mkldnn
 from .autograd._functions import UndefinedGrad
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as _is_anomaly_enabled
@@ -32,15 +40,57 @@ if TYPE_CHECKING:
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
            "is_inference_mode_enabled"]
 
-has_lapack = True  # NumPy brings one
-has_mkl = has_mkldnn = has_cuda = has_mps = has_openmp = has_spectral = False
-TensorBase = _TensorBase = Tensor
+has_lapack = has_spectral = True  # NumPy brings both
+has_mkldnn = _has_mkldnn = True  # its layout, that is
+has_mkl = has_cuda = has_mps = has_openmp = False
+
+
+class _AnyTensor(type(Tensor)):  # type: ignore[misc]  # which is a class
+    """Of `TensorBase`, which every tensor is one of."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, Tensor)
+
+
+class TensorBase(Tensor, metaclass=_AnyTensor):
+    """What tensors derive from in torch; nobody's class here.
+
+    Raises:
+        RuntimeError: it is called.
+    """
+
+    def __new__(cls, *args: object, **kwargs: object) -> Tensor:  # type: ignore[misc]
+        if cls is TensorBase:
+            raise RuntimeError("Cannot directly construct TensorBase; subclass it and then construct that")
+        return super().__new__(cls, *args, **kwargs)
+
+
+_TensorBase = TensorBase
 _after_autograd_keyset, _after_ADInplaceOrView_keyset = AFTER_AUTOGRAD, AFTER_VIEWS
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 
 _disabled_torch_function_impl = _disabled
 _LinAlgError = LinAlgError
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
+
+
+def _infer_size(a: Size, b: Size) -> Size:
+    """The shape that two shapes broadcast to.
+
+    Raises:
+        TypeError: they are not shapes.
+        RuntimeError: they do not broadcast.
+    """
+    for i, size in enumerate((a, b)):
+        if not isinstance(size, Size):
+            raise TypeError(f"expected a torch.Size as argument {i}")
+    try:
+        return Size(broadcast_shape(a, b))
+    except AutogradError as error:
+        raise frontend.error(error) from None
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:
@@ -65,6 +115,46 @@ def _AutoDispatchBelowAutograd() -> _Keys:
     from .dispatch import DispatchKey as Layer, exclude_keys
 
     return exclude_keys(Layer.Autograd)
+
+
+class _DisableFuncTorch:
+    """While it is there, or until its block ends, operations on this thread are carried out as if no transform were under way.
+
+    >>> import torchcompat as torch
+    >>> def shuffled(x):
+    ...     with torch._C._DisableFuncTorch():
+    ...         order = torch.randperm(2)  # which vmap refuses
+    ...     return x[order].sum()
+    >>> torch.func.vmap(shuffled)(torch.ones(3, 2))
+    tensor([2., 2., 2.])
+    """
+
+    def __init__(self) -> None:
+        self._levels = None if (change := above.change_levels) is None else change(())
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        self.__del__()
+
+    def __del__(self) -> None:
+        levels, self._levels = self._levels, None
+        if levels is not None and above.change_levels is not None:
+            above.change_levels(levels)
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Whether the old vmap warns where it goes through examples one by one."""
+    return _fallback_warnings[0]
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Switches these warnings, which nothing here gives: every operation is carried out on whole batches, or refused."""
+    _fallback_warnings[0] = enabled
+
+
+_fallback_warnings = [False]
 
 
 def _current_graph_task_id() -> int:
@@ -114,18 +204,33 @@ class _WeakTensorRef:
 
 
 class _ConvBackend(enum.IntEnum):
-    """What torch carries a convolution out by; here only those are ever chosen that torch has without libraries of others."""
+    """What torch carries a convolution out by."""
 
     CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise, MiopenTranspose, Mkldnn = range(9)
-    MkldnnEmpty, NnpackSpatial, Overrideable, Slow2d, Slow3d, SlowDilated2d, SlowDilated3d, SlowTranspose2d, SlowTranspose3d = range(10, 19)
+    MkldnnTranspose, MkldnnEmpty, NnpackSpatial, Overrideable, Slow2d, Slow3d, SlowDilated2d, SlowDilated3d = range(9, 17)
+    SlowTranspose2d, SlowTranspose3d = 17, 18
     Winograd3x3Depthwise, Xnnpack2d, Mps, MpsTranspose = range(19, 23)
+
+
+def _of_onednn(input: Tensor, weight: Tensor, stride: Sequence[int], dilation: Sequence[int], far: bool, groups: int) -> bool:
+    """Whether torch gives a convolution to oneDNN: where that is quicker than its own loops, unless it is switched off."""
+    if not getattr(mkldnn, "enabled") or far:  # noqa: B009  # an attribute of its class
+        return False
+    if input.is_mkldnn:
+        return True
+    shape, kernel = ((1,) * (4 - t.ndim) + tuple(t.shape[2:]) for t in (input, weight))
+    worth = any([s != 1 for s in (*stride, *dilation)]) or input.shape[0] >= 16 or kernel[-2:] != (1, 1) or get_num_threads() > 1
+    large = groups > 1 or min(kernel[-2:]) > 3 or input.shape[0] > 1 or math.prod((*input.shape[:2], *shape[:2])) > 20480
+    return input.dtype is float32 and worth and large
 
 
 def _select_conv_backend(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
                          dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
                          bias_sizes: Sequence[int] | None = None) -> _ConvBackend:
-    """By what torch, built without libraries of others, would carry out a convolution: it is told by sizes alone."""
+    """By what torch would carry out a convolution on a CPU that has no arithmetic of 16 bits, without NNPACK."""
     if 0 in (*input.shape[:2], *weight.shape):
-        return _ConvBackend.Empty
+        return _ConvBackend.MkldnnEmpty if input.is_mkldnn else _ConvBackend.Empty
+    if _of_onednn(input, weight, stride, dilation, transposed and any([o >= s for o, s in zip(output_padding, stride)]), groups):
+        return _ConvBackend.MkldnnTranspose if transposed else _ConvBackend.Mkldnn
     kind = "Transpose" if transposed else "Dilated" if any([d != 1 for d in dilation]) else ""
     return _ConvBackend[f"Slow{kind}{max(input.ndim - 2, 2)}d"]

@@ -44,6 +44,8 @@ def _rrelu(name: str) -> Fn:
             raise RuntimeError("Lower bound should be less than or equal to the upper bound")
         slopes = None
         if training:
+            if input._k.dtype.group or input.is_complex():
+                raise input._k.dtype.missing("rrelu_with_noise_out_cpu")
             slopes = frontend.ones_like(input, requires_grad=False)
             negative = input.detach() <= 0
             # One number for each element that needs it, in double precision: the numbers that torch draws.

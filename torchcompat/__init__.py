@@ -27,12 +27,13 @@ from autograd_tape.executors import set_executor
 from autograd_tape.tensor import above as _of_the_tape
 
 from ._calls.above import above as _above
+from ._calls.absent import AbsentModules as _AbsentModules, absent as _absent, submodules as _submodules
 from ._tensor import Tensor, frontend as _frontend
 from . import autograd
 from ._tensor_str import set_printoptions
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ._making.conversion import checked_dtype as _checked_dtype
-from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
+from ._making.conversion import checked_dtype as _checked_dtype, result_type
+from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor, to_dlpack
 from ._making.mindspore import from_mindspore, set_interop_warning
 from ._memory.layout import (
     _mkldnn, channels_last, channels_last_3d, contiguous_format, jagged, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr,
@@ -58,6 +59,9 @@ double, half, cfloat, cdouble, chalf, bit = float64, float16, complex64, complex
 int, long, short = int32, int64, int16
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
+legacy_contiguous_format = contiguous_format
+has_lapack = has_spectral = True
+has_mkl = has_openmp = False
 
 globals().update({_cls.__name__: _cls for _cls in _CLASSES.values()})
 Storage = TypedStorage
@@ -72,7 +76,7 @@ _LAZY = {
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
-    "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
+    "DisableTorchFunctionSubclass": "overrides", "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "svd_lowrank": "_lowrank", "pca_lowrank": "_lowrank",
     "broadcast_shapes": "functional", "unravel_index": "functional", **dict.fromkeys(
@@ -92,7 +96,7 @@ _LAZY = {
 def __getattr__(name: str) -> _Any:
     """Operations by name, compiled at first use; submodules, imported at first use."""
     if name.startswith("__") and name != "__config__":
-        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+        raise _absent(__name__, name)
     from importlib import import_module
 
     from autograd_tape.ops import ALIASES, RECORDS
@@ -104,18 +108,12 @@ def __getattr__(name: str) -> _Any:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     elif name.startswith("_foreach_"):
         value = getattr(import_module("._calls.foreach", __name__), name)
-    elif name.isidentifier() and _is_submodule(name):
+    elif name in _submodules(__name__):
         value = import_module(f".{name}", __name__)
     else:
-        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+        raise _absent(__name__, name)
     globals()[name] = value
     return value
-
-
-def _is_submodule(name: str) -> _Any:
-    from importlib.util import find_spec
-
-    return find_spec(f"{__name__}.{name}") is not None
 
 
 def __dir__() -> list[str]:
@@ -155,6 +153,16 @@ def is_storage(obj: _Any) -> _Any:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
+def is_vulkan_available() -> object:
+    """Whether Vulkan can compute: False."""
+    return False
+
+
+def compiled_with_cxx11_abi() -> object:
+    """Whether C++ sees the names of 2011: as in all builds of torch's since 2.7."""
+    return True
+
+
 def numel(input: Tensor) -> _Any:
     """The number of elements."""
     return input.numel()
@@ -192,6 +200,7 @@ def _of_method(name: str) -> _Any:
 resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
 resize_as_, resize_as_sparse_, zero_ = map(_of_method, ("resize_as_", "resize_as_sparse_", "zero_"))
 is_nonzero, is_same_size, is_signed = map(_of_method, ("is_nonzero", "is_same_size", "is_signed"))
+get_device, is_distributed = map(_of_method, ("get_device", "is_distributed"))
 _conj, _conj_physical, _neg_view = map(_of_method, ("_conj", "_conj_physical", "_neg_view"))
 
 
@@ -242,12 +251,6 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return _dtypes.promote(_checked_dtype(type1, "promote_types"), _checked_dtype(type2, "promote_types"))
 
 
-def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
-    """The dtype of an operation on two operands."""
-    pairs = [(x._k.dtype, x.ndim) for x in (tensor1, tensor2) if isinstance(x, Tensor)]
-    return _dtypes.result_dtype(pairs, [x for x in (tensor1, tensor2) if not isinstance(x, Tensor)])
-
-
 def can_cast(from_: dtype, to: dtype) -> _Any:
     """Whether a conversion stays within the category or goes up."""
     return _dtypes.can_cast(_checked_dtype(from_, "can_cast"), _checked_dtype(to, "can_cast"))
@@ -271,9 +274,9 @@ def get_num_threads() -> _Any:
     return sharing.get_num_threads()
 
 
-def set_default_device(d: _Any) -> None:
+def set_default_device(device: _Any) -> None:
     """Where factories make tensors."""
-    _frontend.default_device = None if d is None else device(d)
+    _frontend.default_device = None if device is None else _dtypes.Device(device)
 
 
 _devices_before: list[_Any] = []
@@ -313,3 +316,5 @@ from ._memory.bits import RESOLVE as _RESOLVE
 from .overrides import FUNCTIONS as _FUNCTIONS
 
 _FUNCTIONS.frontend = _RESOLVE.frontend = _frontend
+if _AbsentModules not in _sys.meta_path:
+    _sys.meta_path.append(_AbsentModules)

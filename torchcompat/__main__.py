@@ -9,6 +9,7 @@ import sys
 USAGE = """usage: python -m torchcompat SCRIPT [ARGUMENTS ...]   run a script that says `import torch`
        python -m torchcompat -m MODULE [ARGUMENTS ...]  the same for a module
        python -m torchcompat ops [NAME ...]            the status of operations on each executor
+       python -m torchcompat status [NAME]             what of torch's names is here, and why the rest is not
        python -m torchcompat stubs                     write the type stubs of the installed version"""
 
 
@@ -25,6 +26,10 @@ def main(arguments: list[str]) -> int:
         from autograd_tape.functions.stubs import main as stubs
 
         return stubs(arguments[1:])
+    if arguments[0] == "status":
+        from ._status.report import main as status
+
+        return status(arguments[1:])
     from .dropin import install
 
     install()
@@ -38,7 +43,8 @@ def main(arguments: list[str]) -> int:
         return 0
     script = arguments[0]
     if not os.path.exists(script):
-        print(f"python -m torchcompat: cannot find {script!r}; it is neither a script nor one of: ops, stubs\n{USAGE}", file=sys.stderr)
+        print(f"python -m torchcompat: cannot find {script!r}; it is neither a script nor one of: ops, status, stubs\n{USAGE}",
+              file=sys.stderr)
         return 2
     sys.argv = arguments
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))

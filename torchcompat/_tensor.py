@@ -7,35 +7,42 @@ what a tensor *is*: its metadata, its memory, its gradient, conversion to and fr
 from __future__ import annotations
 
 import operator
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike, Fn
-from autograd_tape.strided import contiguous_strides
+from autograd_tape.strided import contiguous_strides, strided, suggests_channels_last
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bool_, default_dtype, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
+from autograd_tape.functions.overloads import no_match
 from autograd_tape.version import Version, sever
+from autograd_tape.warned import warn_once
 from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.ops.views.shape import _format_strides
 from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
 from ._calls.above import above
+from ._calls.absent import AbsentAttribute
 from ._calls.frontend import TorchFrontend
 from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
-from ._memory.layout import layout
+from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, preserve_format
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
-from .storage import resize, view_of
+from .storage import TypedStorage, UntypedStorage, resize, view_of
 
 if TYPE_CHECKING:
+    import enum
+
     from autograd_tape.node import RemovableHandle
     from torchcompat._memory.layout import memory_format
     from torchcompat._memory.size import Size
@@ -49,6 +56,10 @@ class _TensorMeta(type):
     """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
 
 
+_PLACE = "int storage_offset, tuple of ints size, tuple of ints stride = None"
+_SET = ("", "torch.Storage source", f"torch.Storage source, {_PLACE}", "Tensor source", f"Tensor source, {_PLACE}")
+_OF_NUMBERS, _CONJUGATE, _IDENTITY = ("{} is deprecated on 0-D tensors. {}", "Consider using x.conj().",
+                                      "This function is the identity in these cases.")
 REFUSED = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
            "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
            "transformed instead.")
@@ -71,6 +82,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     # torch's tensors know `__array__` and `__array_wrap__` alone: NumPy's functions compute with their values.
     __array_ufunc__ = __array_function__ = __array_namespace__ = Absent()
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
+    dequantize, int_repr, q_scale, q_zero_point, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, qscheme = [
+        AbsentAttribute() for _ in range(8)]
+    ipu, mtia, xpu, record_stream, slice_inverse, to_padded_tensor, index, name, grad_dtype = [
+        AbsentAttribute() for _ in range(9)]
+    eig, lstsq, solve, symeig, reinforce, resize, resize_as = [AbsentAttribute() for _ in range(7)]
     argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
     def __new__(cls, *args: object, **kwargs: object) -> "Tensor":
@@ -108,27 +124,40 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     @property
     def T(self) -> "Tensor":
         """All dimensions reversed."""
-        return self.permute(tuple(range(self._data.ndim - 1, -1, -1)))
+        rank = self._data.ndim
+        if rank != 2:
+            warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+                      "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+                      if rank else _OF_NUMBERS.format("Tensor.T", _IDENTITY),
+                      "Tensor.T" if rank else "Tensor.T of numbers")
+        return self.permute(tuple(range(rank - 1, -1, -1)))
 
     @property
     def mT(self) -> "Tensor":
         """The last two dimensions exchanged."""
-        if self._data.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self._data.ndim}-D tensor.")
-        return self.transpose(-2, -1)
+        return self.transpose(-2, -1) if self._data.ndim > 1 else self._of_numbers("mT", _IDENTITY)
 
     @property
     def H(self) -> "Tensor":
         """The conjugate transpose of a matrix."""
-        if self._data.ndim not in (0, 2):
-            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._data.ndim}-D tensor. For batches of "
-                               "matrices, consider using tensor.mH")
-        return self.mH if self._data.ndim else self
+        if self._data.ndim in (0, 2):
+            return self.mH if self._data.ndim else self._of_numbers("H").conj()
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._data.ndim}-D tensor."
+                           + " For batches of matrices, consider using tensor.mH" * (self._data.ndim > 2))
 
     @property
     def mH(self) -> "Tensor":
         """The conjugate transpose of the last two dimensions."""
-        return self.mT.conj() if self._k.dtype.is_complex else self.mT
+        swapped = self.transpose(-2, -1) if self._data.ndim > 1 else self._of_numbers("mH")
+        return swapped.conj() if self._k.dtype.is_complex else swapped
+
+    def _of_numbers(self, name: str, instead: str = _CONJUGATE) -> "Tensor":
+        """The tensor, which has no dimensions to exchange, with torch's warning; RuntimeError where it has one."""
+        if self._data.ndim:
+            raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        warn_once(_OF_NUMBERS.format(f"Tensor.{name}", instead), stacklevel=3)
+        return self
 
     @property
     def real(self) -> "Tensor":
@@ -197,7 +226,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                           "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
                           "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-                          "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning,
+                          "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning,
                           stacklevel=2)
         return grad
 
@@ -375,15 +404,44 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __array_wrap__(self, array: np.ndarray, context: object = None, return_scalar: bool = False) -> "Tensor":
         return frontend.wrap(np.asarray(array).astype(np.uint8) if array.dtype == bool else np.asarray(array))
 
-    def __dlpack__(self, stream: object = None, **kwargs: object) -> Any:
+    def __delitem__(self, index: object) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
+    def __dlpack__(self, *, stream: int | None = -1, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None,
+                   copy: bool | None = None) -> Any:
+        """A DLPack capsule of the memory, or of a copy.
+
+        Raises:
+            BufferError: a gradient, a conjugation or another layout would be lost, or there is no memory.
+            TypeError: `stream` is no number.
+            AssertionError: `stream` is one: nothing is ordered by streams here.
+        """
+        if TO_ALL and (found := passed(Tensor.__dlpack__, (self, stream, max_version, dl_device, copy))) is not HERE: return found
+        from ._memory.capsules import DLDeviceType, packed
+
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():
             raise BufferError("Can't export tensors with the conjugate bit set")
-        return self._data.__dlpack__() if self.is_neg() else self.numpy().__dlpack__()
+        if self.layout.name != "strided":
+            raise BufferError("Can't export tensors with layout other than torch.strided")
+        if stream is not None and type(stream) is not int:
+            raise TypeError("stream must be ``int`` or ``none``")
+        if stream not in (None, -1):
+            raise AssertionError("stream should be None on cpu.")
+        if self._k.device.type == "meta" or dl_device is not None and dl_device[0] != DLDeviceType.kDLCPU:
+            raise BufferError(f"Cannot pack tensors on {self._k.device.type if dl_device is None else DLDeviceType(dl_device[0]).name}")
+        array = self._data if self._k.device is CPU else self._fetched("numpy")
+        return packed(array.copy() if copy else array, self._k.dtype)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    def __dlpack_device__(self) -> tuple[enum.IntEnum, int]:
+        """DLPack's number of the device, and the device's index; ValueError where it has none."""
+        if TO_ALL and (found := passed(Tensor.__dlpack_device__, (self,))) is not HERE: return found
+        from ._memory.capsules import DLDeviceType
+
+        if self._k.device.type == "meta":
+            raise ValueError("Unknown device type meta for Dlpack")
+        return DLDeviceType.kDLCPU, 0
 
     def __bool__(self) -> bool:
         if TO_ALL and (found := passed(Tensor.__bool__, (self,))) is not HERE: return found
@@ -492,8 +550,12 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if found is None or place not in ([], ["cuda"], ["npu"]):
                 raise ValueError(f"invalid type: '{dtype}'")
             return above.convert(self, DType.by_name[found], Device(place[0]) if place else CPU, False, None)
+        if dtype is Tensor:
+            dtype = default_dtype()
         elif not isinstance(dtype, DType):
             dtype = getattr(dtype, "dtype", dtype)
+            if not isinstance(dtype, DType) and dtype not in (bool, int, float, complex):
+                raise TypeError("dtype must be a type, str, or dtype object")
         return above.convert(self, dtype, None, False, None)
 
     def type_as(self, other: "Tensor") -> "Tensor":
@@ -512,11 +574,19 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """On an NPU."""
         return above.convert(self, None, Device("npu") if device is None else Device(device), False, None)
 
-    def set_(self, source: Any = None, storage_offset: int = 0, size: Size | tuple[int, ...] | None = None,
+    def set_(self, source: Any = NOTHING, storage_offset: int = 0, size: Size | tuple[int, ...] | None = None,
              stride: Sequence[int] | None = None) -> "Tensor":
         """Makes this tensor look at other memory."""
         if self._k.special.__class__ is layout:
             raise above.sparse_methods().refused(self, "set_.source_Tensor")
+        given = [source, storage_offset, size, stride]
+        while given and given[-1] is None:
+            given.pop()
+        kinds: tuple[Any, ...] = ((Tensor, TypedStorage, UntypedStorage), int, (tuple, list), (tuple, list))
+        if source is NOTHING:
+            source = None
+        elif (len(given) == 2 and storage_offset or not all([isinstance(x, kind) for x, kind in zip(given, kinds)])):
+            raise frontend.error(no_match("set_", _SET, given[:1] if given[1:] == [0] else given))
         if isinstance(source, Tensor) and source._k.dtype is not self._k.dtype:
             raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
                                f"{_C_NAMES[self._k.dtype.name]}")
@@ -563,26 +633,54 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __reversed__(self) -> "Tensor":
         return self if self.ndim == 0 else self.flip(0)
 
-    def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> "Tensor":
-        """Changes the shape in place; new elements are uninitialised."""
+    def resize_(self, *sizes: Any, size: Sequence[int] | None = None, memory_format: memory_format | None = None) -> "Tensor":
+        """Changes the shape in place, and the order of dimensions to that of `memory_format`; new elements are uninitialised.
+
+        Raises:
+            RuntimeError: the tensor requires grad, `size` is more than there are addresses, or of another rank than `memory_format` has.
+        """
         if self._k.special.__class__ is layout:
             raise above.sparse_methods().refused(self, "resize_")
-        size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+        sizes = sizes if size is None else (size,)
+        if not sizes:
+            raise TypeError('resize_() missing 1 required positional arguments: "size"')
+        sizes = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
             raise RuntimeError("cannot resize variables that require grad")
         if above.has_tangents is not None and above.has_tangents(self):
             raise RuntimeError("cannot resize variables that has a forward grad")
+        if memory_format is preserve_format:
+            raise RuntimeError("Unsupported memory formatPreserve")
+        ranks = {channels_last: 4, channels_last_3d: 5}
+        if memory_format in ranks and len(sizes) != ranks[memory_format]:
+            raise RuntimeError(f"required rank {ranks[memory_format]} tensor to use {memory_format.name} format")
+        steps = None if memory_format not in ranks else _format_strides(np.broadcast_to(np.float32(0), sizes), memory_format)
         before = self.numel()
-        resize(self, size)
+        resize(self, sizes)
+        if steps is not None:
+            self._data = strided(self._data, sizes, [n * self._data.itemsize for n in steps])
         if above.fill is not None and self.numel() > before:
             above.fill(self, before)
         return self
 
-    def resize_as_(self, other: "Tensor", memory_format: memory_format | None = None) -> "Tensor":
-        """Changes the shape in place to that of `other`."""
+    def resize_as_(self, the_template: "Tensor", memory_format: memory_format | None = None) -> "Tensor":
+        """Changes the shape in place to that of `the_template`, and the order of dimensions to that of `memory_format`, or of the template
+        where that is to be preserved."""
         if self._k.special.__class__ is layout:
-            return above.sparse_methods().resize_as_sparse_(self, other)
-        return self.resize_(other.shape)
+            return above.sparse_methods().resize_as_sparse_(self, the_template)
+        if memory_format is preserve_format:
+            orders = {4: channels_last, 5: channels_last_3d}
+            like = the_template.dim() in orders and suggests_channels_last(the_template._data)
+            memory_format = orders[the_template.dim()] if like else contiguous_format
+        return self.resize_(the_template.shape, memory_format=memory_format)
+
+    def module_load(self, other: "Tensor", assign: bool = False) -> "Tensor":
+        """What a module takes for this parameter or buffer when `other` is loaded: its values, or with `assign` itself; without history."""
+        return other.detach() if assign else self.copy_(other).detach()
+
+    def to_sparse_coo(self) -> "Tensor":
+        """A sparse tensor of its elements."""
+        return above.sparse_methods().to_sparse(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         if not self.is_leaf:
@@ -591,6 +689,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                                "see https://github.com/pytorch/pytorch/pull/103001")
         if self._k.special.__class__ is layout:
             twin = memo[id(self)] = above.sparse_methods().deep_copy(self)
+            if self.grad is not None:
+                twin.grad = deepcopy(self.grad, memo)
             return twin
         if bits_of(self) is None:
             return super().__deepcopy__(memo)
@@ -645,24 +745,25 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise RuntimeError(f"cannot pin '{place}{SCALAR_TYPE_NAMES[self._k.dtype.name]}Type' only dense CPU tensors can be pinned")
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
-    def is_set_to(self, other: "Tensor") -> bool:
+    def is_set_to(self, tensor: "Tensor") -> bool:
         """Whether both look at the same memory in the same way."""
         if self._k.special.__class__ is layout:
             raise above.sparse_methods().refused(self, "is_set_to")
-        same = self.data_ptr() == other.data_ptr() and self._data.shape == other._data.shape and self._data.strides == other._data.strides
-        return same and (self._data.size > 0 or self.untyped_storage() is other.untyped_storage())
+        mine, its = self._data, tensor._data
+        same = self.data_ptr() == tensor.data_ptr() and mine.shape == its.shape and mine.strides == its.strides
+        return same and (self._data.size > 0 or self.untyped_storage() is tensor.untyped_storage())
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
         """Replaces each element by `function(element)`."""
         return self._mapped("apply_", function)
 
-    def map_(self, other: "Tensor", function: Callable[[Any, Any], Any]) -> "Tensor":
-        """Replaces each element a by `function(a, b)` with b from `other`."""
-        return self._mapped("map_", function, other=other)
+    def map_(self, other: "Tensor", callable: Callable[[Any, Any], Any]) -> "Tensor":
+        """Replaces each element a by `callable(a, b)` with b from `other`."""
+        return self._mapped("map_", callable, other=other)
 
-    def map2_(self, x: "Tensor", y: "Tensor", function: Callable[[Any, Any, Any], Any]) -> "Tensor":
-        """Replaces each element a by `function(a, b, c)` with b from `x` and c from `y`."""
-        return self._mapped("map2_", function, x=x, y=y)
+    def map2_(self, x: "Tensor", y: "Tensor", callable: Callable[[Any, Any, Any], Any]) -> "Tensor":
+        """Replaces each element a by `callable(a, b, c)` with b from `x` and c from `y`."""
+        return self._mapped("map2_", callable, x=x, y=y)
 
     def _mapped(self, name: str, function: Fn, **others: "Tensor") -> "Tensor":
         tensors = (self, *others.values())
@@ -791,6 +892,8 @@ def _history(t: Tensor) -> Any:
 def _type_string(t: Tensor) -> str:
     device = "" if t._k.device.type == "cpu" else t._k.device.type + "."
     dtype = t._k.dtype
+    if t.is_mkldnn:
+        raise RuntimeError("Unimplemented backend MkldnnCPU")
     if t._k.special.__class__ is layout:
         device += t._k.special.name.replace("_coo", "") + "."
     return f"torch.{'quantized.' * (dtype.group == 'quantized')}{device}{dtype.scalar}Tensor"
@@ -808,10 +911,10 @@ def _of_sparse(name: str) -> Fn:
 
 for _name in ("_coalesced_", "_dimI", "_dimV", "_indices", "_nnz", "_values", "ccol_indices", "coalesce", "col_indices", "crow_indices",
               "dense_dim", "indices", "is_coalesced", "resize_as_sparse_", "row_indices", "smm", "sparse_dim", "sparse_mask",
-              "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_dense", "to_sparse", "to_sparse_bsc", "to_sparse_bsr",
-              "to_sparse_csc", "to_sparse_csr", "values"):
+              "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_dense", "to_mkldnn", "to_sparse", "to_sparse_bsc",
+              "to_sparse_bsr", "to_sparse_csc", "to_sparse_csr", "values"):
     setattr(Tensor, _name, _of_sparse(_name))
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
-for _name in ("detach", "item", "__bool__", "__int__", "__float__"):
+for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__dlpack__", "__dlpack_device__"):
     frontend.passing(getattr(Tensor, _name))

@@ -9,6 +9,7 @@ from typing import Any
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
+from ._calls.absent import absences as _absences
 from ._calls.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
@@ -124,3 +125,6 @@ def custom_bwd(bwd: Fn | None = None, *, device_type: str) -> Fn:
             return backward(*args, **kwargs)
 
     return decorate
+
+
+__getattr__ = _absences(__name__)

@@ -6,6 +6,8 @@ from typing import Any
 
 from autograd_tape.annotations import DeviceLike
 
+from ._calls.absent import absences as _absences
+
 
 def is_available() -> bool:
     """False."""
@@ -59,3 +61,6 @@ def memory_allocated(device: DeviceLike | None = None) -> int:
 def max_memory_allocated(device: DeviceLike | None = None) -> int:
     """0."""
     return 0
+
+
+__getattr__ = _absences(__name__)

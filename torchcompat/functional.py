@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES
+
+from ._calls.absent import absent
 from ._making.creation import tensor
 from ._memory.size import Size
 from ._tensor import Tensor, frontend as F
 
 __all__ = ["broadcast_shapes", "unravel_index"]
+_OPERATIONS = frozenset([
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum",
+    "istft", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive"])
+"""What torch writes in Python, and is an operation, or a module's function, here."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _OPERATIONS:
+        return getattr(sys.modules[__package__], name)
+    raise absent(__name__, name)
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -37,7 +51,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 continue
             if result[i] != 1:
                 raise RuntimeError(f"Attempting to broadcast a dimension of length {sizes[i]} at {i}! Mismatching argument at index "
-                                   f"{index} had {shape}; but expected shape should be broadcastable to {result}")
+                                   f"{index} had {sizes}; but expected shape should be broadcastable to {result}")
             result[i] = sizes[i]
     for i, n in enumerate(result):
         if not isinstance(n, int):
@@ -58,6 +72,9 @@ def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Tensor, ...
     """
     if indices.is_complex() or indices.is_floating_point() or indices.dtype.name == "bool":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if indices.dtype.group:
+        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                           f"{SCALAR_TYPE_NAMES[indices.dtype.name]} and Long")
     if not isinstance(shape, (int, Sequence)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)

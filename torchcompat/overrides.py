@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -13,13 +14,14 @@ from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
+from ._calls.absent import absences as _absences
 from ._memory.bits import Bits
 from ._memory.layout import layout
 
 
 class _State(threading.local):
     disabled = 0
-    modes: Arguments = ()
+    modes: tuple[TorchFunctionMode, ...] = ()
 
 
 _state = _State()
@@ -72,6 +74,8 @@ class _Functions(Interceptor):
     """Calls modes, and what classes of arguments override."""
 
     place = "function"
+    found = False
+    """Whether there are classes that override torch functions."""
 
     def meet(self, door: Door, args: Arguments, out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         state = _state.__dict__  # this thread's, quicker than attribute after attribute
@@ -114,8 +118,18 @@ FUNCTIONS = _Functions()
 
 
 def look_for_classes() -> None:
-    """Called when an instance of a class that may override torch functions is made: from now on calls show their arguments."""
+    """Called when an instance of a class that may override torch functions is met: from now on calls show their arguments."""
+    FUNCTIONS.found = True
     listen_for_good(FUNCTIONS)
+
+
+def joins(args: Sequence[object]) -> bool:
+    """Whether the class of an argument that is no tensor overrides torch functions and nobody has listened to calls for such classes yet:
+    from now on somebody does."""
+    if FUNCTIONS.found or not _overriding(tuple(args)):
+        return False
+    look_for_classes()
+    return True
 
 
 WITHOUT = {NoneType, bool, int, float, complex, str, slice, dict, DType, Device}
@@ -152,16 +166,66 @@ def convert_results(result: Any, cls: type, func: Fn) -> Any:
 
 
 def has_torch_function(relevant: Any) -> bool:
-    """Whether any of these arguments overrides torch functions."""
-    if _state.modes:
-        return True
-    return not _state.disabled and any(getattr(getattr(x, "_k", None), "special", None) is not None or
-                                       getattr(x, "_k", None) is None and hasattr(type(x), "__torch_function__") for x in relevant)
+    """Whether a mode, or any of these arguments, overrides torch functions."""
+    return bool(_state.modes) or any([_overrides(x) for x in relevant])
+
+
+def _overrides(x: Any) -> bool:
+    """Whether the class of an argument overrides torch functions."""
+    k = getattr(x, "_k", None)
+    return not _state.disabled and (hasattr(type(x), "__torch_function__") if k is None else getattr(k, "special", None) is not None)
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode of this thread."""
+    return _state.modes[-1] if _state.modes else None
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """The modes of this thread, the innermost last."""
+    return list(_state.modes)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Fn], Fn]:
+    """A decorator for functions that modes and arguments may override; `dispatcher` takes the same arguments, and gives those that may.
+
+    >>> class Twice:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func(*[2 for _ in args])
+    >>> @wrap_torch_function(lambda x: (x,))
+    ... def plus_one(x):
+    ...     return x + 1
+    >>> plus_one(1), plus_one(Twice())
+    (2, 3)
+    """
+    def inner(function: Fn) -> Fn:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            return handle_torch_function(wrapped, relevant, *args, **kwargs) if has_torch_function(relevant) else function(*args, **kwargs)
+
+        return wrapped
+
+    return inner
 
 
 def handle_torch_function(public_api: Fn, relevant: Any, *args: object, **kwargs: object) -> Any:
-    """Calls the overrides of `relevant` for a function written in Python."""
-    types = tuple(dict.fromkeys(type(x) for x in relevant if has_torch_function((x,))))
+    """What the innermost mode, or else a class of `relevant`, makes of a call of a function written in Python.
+
+    Raises:
+        TypeError: all of them return NotImplemented.
+    """
+    types = tuple(dict.fromkeys([type(x) for x in relevant if _overrides(x)]))
+    modes = _state.modes
+    if modes:
+        _state.modes = modes[:-1]
+        try:
+            result = modes[-1].__torch_function__(public_api, types, args, kwargs)
+        finally:
+            _state.modes = modes
+        if result is not NotImplemented:
+            return result
     for cls in types:
         result = cls.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
@@ -171,6 +235,9 @@ def handle_torch_function(public_api: Fn, relevant: Any, *args: object, **kwargs
                     f"__torch_function__: {list(types)}")
 
 
-def is_tensor_like(x: object) -> bool:
-    """Whether `x` is a tensor or overrides torch functions."""
-    return hasattr(x, "__torch_function__")
+def is_tensor_like(inp: object) -> bool:
+    """Whether `inp` is a tensor or overrides torch functions."""
+    return hasattr(inp, "__torch_function__")
+
+
+__getattr__ = _absences(__name__)

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from autograd_tape.annotations import Fn
+from ._calls.absent import absences as _absences
 from .autograd.profiler import profile as _profile
 from .autograd.profiler import record_function
 
@@ -127,3 +128,6 @@ class profile:
     def export_chrome_trace(self, path: str) -> None:
         """Writes a file for chrome://tracing."""
         self._finished().export_chrome_trace(path)
+
+
+__getattr__ = _absences(__name__)

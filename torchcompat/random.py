@@ -6,20 +6,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dims import broadcast_shape
-from autograd_tape.dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind
-from autograd_tape.errors import AutogradError
+from autograd_tape.dtypes import (
+    BOOL, CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind,
+)
+from autograd_tape.errors import MAX_DIMS, AutogradError
 from autograd_tape.strided import by_memory
+from autograd_tape.ops._samples import check_number
 from autograd_tape.ops.data.create import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
+from autograd_tape.random.arguments import check_numbers
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
+from ._calls.absent import absences as _absences
 from ._calls.above import above
 from ._making.conversion import checked_dtype
+from ._memory.bits import values
 from ._tensor import Tensor, frontend
 
 if TYPE_CHECKING:
@@ -117,9 +124,9 @@ def get_rng_state() -> Tensor:
     return frontend.wrap(_default_stream.get_state())
 
 
-def set_rng_state(state: Tensor) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Restores the default generator's state."""
-    _default_stream.set_state(state._data)
+    _default_stream.set_state(new_state._data)
 
 
 class fork_rng:
@@ -156,6 +163,7 @@ def _finish(array: np.ndarray, dtype: DType, device: DeviceLike | None, requires
         except AutogradError as error:
             raise frontend.error(error) from None
     device = frontend.default_device if device is None else Device(device)
+    warned.made(dtype.group)
     t = frontend.wrap(array, CPU_KINDS[dtype.np])
     if device is not None and device.type != "cpu":
         t = frontend.to_device(t, device)
@@ -205,9 +213,9 @@ def _sampled(numbers: object, by: str, *parameters: Tensor) -> Any:
 
 def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
     """The sizes, which may also be given as `size=`; torch, which has several signatures of these, says that none fits."""
-    if not named:
+    if not named and size:
         return size
-    if size or "size" in named and len(named) > 1:
+    if size or not named or "size" in named and len(named) > 1:
         got = ", ".join([*[type(n).__name__ for n in size], *[f"{key}={type(value).__name__}" for key, value in named.items()]])
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
     if "size" not in named:
@@ -270,11 +278,56 @@ def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = No
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     dtype, size = _wanted(dtype, "randint", out) or int64, tuple(size)
-    if size and min(size) < 0:
+    if dtype.is_complex:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if size and (min(size) < 0 or len(size) > MAX_DIMS):
         _size("randint", size)
     if _fills(out, size, dtype):
         return out.random_(low, high, generator=generator)
     return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
+
+
+_LARGEST = {"float16": (2 ** 11 + 1, "2049"), "float32": (2 ** 24 + 1, "2^24+1"), "float64": (2 ** 53 + 1, "2^53+1")}
+"""How many integers from 0 on floating-point numbers tell apart, and how torch writes that."""
+
+
+def _check_range(n: int, dtype: DType) -> None:
+    """Raises torch's error where a dtype cannot hold the numbers of a permutation of n."""
+    if dtype.category == BOOL or dtype.is_complex or dtype.group:
+        raise dtype.missing("randperm")
+    if dtype.category < FLOATING:
+        try:
+            check_number(n - 1, dtype)
+        except AutogradError as error:
+            raise frontend.error(error) from None
+    limit, text = _LARGEST.get(dtype.name, (n, ""))
+    if n > limit:
+        raise RuntimeError(f"n cannot be greater than {text} for {dtype.scalar} type.")
+
+
+def _check_deviation(std: float | Tensor) -> None:
+    """Raises torch's error for standard deviations, a number or a tensor, that are complex or below 0."""
+    if not isinstance(std, Tensor):
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    elif std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif std._k.dtype.group:  # so that there is no least one
+        raise std._k.dtype.missing("min_all")
+    elif _whole(std) is std:  # those of an example of a vmap are looked at where the numbers are drawn: the vmap may refuse that
+        _check_deviations(std)
+
+
+def _check_deviations(std: Tensor) -> None:
+    if std._k.device.type == "cpu" and std._data.size and np.min(values(std)) < 0:
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+def _whole(x: Tensor) -> Tensor:
+    """The tensor with all examples, of one inside vmap; any other itself."""
+    while isinstance(found := getattr(x, "_value", None), Tensor):
+        x = found
+    return x
 
 
 @frontend.passing
@@ -284,6 +337,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: object = None, 
     if TO_ALL and (found := passed(randperm, (n, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:
         return found
     dtype = _wanted(dtype, "randperm", out) or int64
+    if n >= 0:
+        _check_range(n, dtype)
     def draw(shape: tuple[int, ...], _: Any) -> Tensor:
         rows = [_stream(generator).randperm(n, dtype.np) for _ in range(shape[0] if len(shape) > 1 else 1)]
         return _finish(np.stack(rows) if len(shape) > 1 else rows[0], dtype, device, requires_grad, out)
@@ -293,8 +348,10 @@ def randperm(n: int, *, generator: Generator | None = None, out: object = None, 
 
 def _like(function: Fn, fill: str) -> Fn:
     def like(input: Tensor, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
-             requires_grad: bool = False, memory_format: memory_format | None = None, generator: Generator | None = None) -> Tensor:
-        if TO_ALL and (found := passed(like, (input, dtype, layout, device, requires_grad, memory_format, generator))) is not HERE:
+             requires_grad: bool = False, memory_format: memory_format | None = None, generator: Generator | None = None,
+             pin_memory: bool = False) -> Tensor:
+        if TO_ALL and (found := passed(
+                like, (input, dtype, layout, device, requires_grad, memory_format, generator, pin_memory))) is not HERE:
             return found
         if not input._data.flags.c_contiguous or memory_format is not None:
             t = _empty_like(input, dtype, device, memory_format)
@@ -321,9 +378,10 @@ def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | 
 @frontend.passing
 def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None,
                  layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
-                 memory_format: memory_format | None = None) -> Tensor:
+                 memory_format: memory_format | None = None, generator: Generator | None = None, pin_memory: bool = False) -> Tensor:
     """`randint` with the shape, dtype and device of `input`."""
-    if TO_ALL and (found := passed(randint_like, (input, low, high, dtype, layout, device, requires_grad, memory_format))) is not HERE:
+    if TO_ALL and (found := passed(randint_like, (
+            input, low, high, dtype, layout, device, requires_grad, memory_format, generator, pin_memory))) is not HERE:
         return found
     if high is None:
         low, high = None, low
@@ -332,16 +390,17 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
     low = 0 if low is None else low
     if not input._data.flags.c_contiguous or memory_format is not None:
         t: Any = _empty_like(input, dtype, device, memory_format)
-        return t.random_(low, high).requires_grad_(requires_grad)
-    return randint(low, high, input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device,
+        return t.random_(low, high, generator=generator).requires_grad_(requires_grad)
+    return randint(low, high, input._data.shape, generator=generator, dtype=dtype or input._k.dtype, device=device or input._k.device,
                    requires_grad=requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
     dtype = input._k.dtype if out is None else out._k.dtype
-    if out is not None and dtype.is_complex:
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'")
+    check_numbers(dtype.np, "bernoulli_tensor_cpu_self_" if p is None else "bernoulli_scalar_cpu_")
+    if p is None and not input._k.dtype.is_floating_point:
+        raise input._k.dtype.missing("bernoulli_tensor_cpu_p_")
 
     if p is None and _fills(out, input._data.shape, dtype):
         return out.bernoulli_(input, generator=generator)
@@ -366,18 +425,25 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
             return out.normal_(mean, std, generator=generator)
         return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
                                                        out))
+    _check_deviation(std)
     try:
         shape = broadcast_shape(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     except AutogradError as error:
         raise frontend.error(error) from None
     k = out._k if out is not None else mean._k if isinstance(mean, Tensor) else std._k
     if k.dtype.category < FLOATING:
-        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_TYPE_NAMES[k.dtype.name]}'")
+        raise k.dtype.missing("normal_kernel_cpu")
     parameters = {name: x for name, x in (("mean", mean), ("std", std)) if isinstance(x, Tensor)}
+
+    def draw(shape: tuple[int, ...], _: object) -> Tensor:
+        if _whole(std) is not std:
+            _check_deviations(_whole(std))
+        return frontend.wrap(_stream(generator).normal(shape, k.np), k)
+
     if _fills(out, shape, k.dtype):
         noise = out.normal_(generator=generator)
     else:
-        noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), list(parameters.values()))
+        noise = _draw(shape, draw, list(parameters.values()))
     numbers = (noise * _constant(std) + _constant(mean)).to(k.dtype)
     result = _sampled(numbers, f"normal({', '.join(parameters)})", *parameters.values())
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
@@ -464,9 +530,7 @@ _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.
 _inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t.shape, t.np, mean, std, t.rows),
          "Filled with normal numbers of mean `mean` and standard deviation `std`.", "mean", "std")
 def _bernoulli_(g: Any, t: _Target, p: Any = 0.5) -> np.ndarray:
-    if t.np.kind == "c":
-        kernel = "bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[t.np.name]}'")
+    check_numbers(t.np, "bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_")
     return g.bernoulli(p._data if isinstance(p, Tensor) else p, t.shape, t.np)
 
 
@@ -504,3 +568,5 @@ _method(multinomial, "multinomial")
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
            "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+
+__getattr__ = _absences(__name__)

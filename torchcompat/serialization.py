@@ -33,6 +33,7 @@ import torchcompat as torch
 from autograd_tape.strided import address as address_of
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Device, DType, bool_
 
+from ._calls.absent import absences as _absences
 from ._files.archive import Archive
 from ._files.rebuild import (
     STORAGE_TYPES,
@@ -538,3 +539,6 @@ def _explain(message: str) -> str:
         "\n\nCheck the documentation of torch.load to learn more about types accepted by default with "
         "weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
     )
+
+
+__getattr__ = _absences(__name__)

@@ -6,15 +6,17 @@ import math
 import sys
 import weakref
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, converted, default_dtype
+from autograd_tape.errors import check_rank
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
-from autograd_tape.strided import address, owner_of
+from autograd_tape.strided import address, owner_of, too_large
 
 from ._memory import shared
 
@@ -181,10 +183,11 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "UntypedStorage":
-        found = memo.get(id(self))
-        if found is None:
-            memo[id(self)] = found = self.clone()
-        return found
+        # By the array that owns the memory: tensors in it are copied to the same place.
+        return UntypedStorage.of(deepcopy(self._owner, memo), self.device) if self.device == CPU else self.clone()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def is_shared(self) -> bool:
         """Whether the memory is shared between processes."""
@@ -313,10 +316,13 @@ def fits(t: Any, size: tuple[int, ...]) -> bool:
 
 def resize(t: Any, size: tuple[int, ...]) -> None:
     """Gives `t` another size, in its memory where that suffices."""
+    check_rank(len(size), plain=True)
     n = math.prod(size)
     data = t._data
     if data.shape == tuple(size):
         return
+    if n > LONGEST:
+        raise RuntimeError("numel: integer multiplication overflow")
     if t._k.device.type == "meta":
         t._data = meta_array(tuple(size), data.dtype)
         return
@@ -326,7 +332,10 @@ def resize(t: Any, size: tuple[int, ...]) -> None:
         flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
         t._data = flat[offset: offset + n].reshape(size)
     else:
-        fresh = np.empty(size, data.dtype)
+        try:
+            fresh = np.empty(size, data.dtype)
+        except (ValueError, MemoryError):
+            raise RuntimeError(str(too_large(size, data.itemsize))) from None
         old = data.ravel()[:n]
         fresh.reshape(-1)[: old.size] = old
         t._data = fresh
@@ -427,6 +436,8 @@ class TypedStorage:
         if len(args) > 1:
             raise RuntimeError(wrong + "Too many positional arguments")
         size = args[0] if args else 0
+        if isinstance(size, str):
+            raise TypeError("new(): invalid data type 'str'")
         if isinstance(size, int) and not isinstance(size, bool):
             self._untyped_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
         elif isinstance(size, Sequence):
@@ -565,6 +576,9 @@ class TypedStorage:
         """A copy, on the same device."""
         return TypedStorage.of(self._untyped_storage.clone(), self.dtype)
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def __copy__(self) -> "TypedStorage":
         return self.clone()
 
@@ -681,6 +695,8 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
         for name in ("device", "dtype"):
             if name in kwargs:
                 raise RuntimeError(wrong + f"Keyword argument '{name}' cannot be specified")
+        if kwargs:
+            raise TypeError(f"TypedStorage.__new__() got an unexpected keyword argument '{next(iter(kwargs))}'")
         if wrap_storage is not None:
             if args:
                 raise RuntimeError(wrong + "No positional arguments should be given when using 'wrap_storage'")

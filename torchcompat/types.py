@@ -10,6 +10,7 @@ import numpy as np
 
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
+from ._calls.absent import absences as _absences
 from ._making.conversion import checked_dtype
 from ._making.legacy import legacy_tensor
 from ._memory.layout import layout
@@ -55,7 +56,7 @@ class iinfo:
     def __init__(self, type: DType) -> None:
         type = checked_dtype(type, "iinfo")
         if type.group == "quantized":
-            raise NotImplementedError(f'"dtype" not implemented for \'{type.scalar}\'')
+            raise type.missing("dtype")
         if type.category != 1:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
                             if type.category else "torch.bool is not supported by torch.iinfo")
@@ -73,6 +74,11 @@ class iinfo:
 
 class _TypedMeta(type):
     dtype: DType
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "_TypedMeta":
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, namespace)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return (isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
@@ -93,3 +99,5 @@ globals().update(_made)
 FloatTensor = _made["FloatTensor"]
 
 __all__ = ["finfo", "iinfo"] + list(_made)
+
+__getattr__ = _absences(__name__)

@@ -38,7 +38,7 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
     half: np.dtype | None = None
     wide: list[object] = []
     for v in values:
-        if isinstance(v, np.ndarray):
+        if isinstance(v, (np.ndarray, np.generic)):  # NumPy's operators make scalars of arrays without dimensions
             dtype = v.dtype
             if dtype.itemsize == 2 and is_half(dtype):
                 half = dtype

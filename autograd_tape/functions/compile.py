@@ -28,7 +28,7 @@ from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
-from .words import spelled_too, takes_words
+from .words import spelled_too, words_of
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -221,8 +221,10 @@ def _layout(rec: Record, scalar: str | None) -> list[str]:
         return []
     if f"(_a := {arrays[0]})" in _call(rec, scalar):
         arrays[0] = "_a"
-    # Of two, the first decides where it has an order at all.
-    rows = " and ".join([f"{a}.flags.c_contiguous" for a in (arrays[:1] if len(arrays) == 2 else arrays)])
+    # Of two, the first decides where it has an order at all; where neither says everything, as of rows and columns that broadcast, NumPy
+    # goes by torch's rule.
+    rows = " and ".join([f"{a}.flags.c_contiguous" for a in (
+        arrays[:1] if len(arrays) == 2 and isinstance(rec.field("numpy"), np.ufunc) else arrays)])
     return [f"if not ({rows}): _r0 = laid_out(_r0, {', '.join(arrays)})"]
 
 
@@ -310,13 +312,20 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     if spread:
         v = rec.varargs
         signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
+        first = rec.params[0].name
+        # What has no derivative gets the values alone.
+        other = [f"    if '{key}' in _kw: return door.frontend.function('{name}')({first}"
+                 f"{'' if RECORDS[name].has_gradient else '.detach()'}, *{v}, **_kw)"
+                 for key, name in (rec.field("keywords") or {}).items()]
         lines = [f"def {rec.name}({signature}):",
-                 f"    if len({v}) == 1 and {v}[0].__class__ is not int: {v} = {v}[0]",
-                 # What has no derivative gets the values alone.
-                 *[f"    elif '{key}' in _kw: return door.frontend.function('{name}')({rec.params[0].name}"
-                   f"{'' if RECORDS[name].has_gradient else '.detach()'}, *{v}, **_kw)"
-                   for key, name in (rec.field("keywords") or {}).items()],
-                 f"    elif _kw: return function({rec.params[0].name}, *{v}, **_kw)"]
+                 "    try:",
+                 f"        if {v}[0].__class__ is not int and len({v}) == 1: {v} = {v}[0]",
+                 "    except IndexError:",
+                 *["    " + line for line in other],
+                 f"        return function({first}, **door.frontend.by_name(door.rec, _kw))",
+                 "    if _kw:",
+                 *["    " + line for line in other],
+                 f"        return function({first}, *{v}, **_kw)"]
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
     guard += ["not _more"] if more else []
@@ -358,7 +367,7 @@ def _ending(rec: Record, operator: str, more: str) -> list[str]:
     if not operator:
         return ["    " + call]
     first, other = rec.params[:2]
-    lines = [f"    if not isinstance({first.name}, TensorRef): raise no_operand({operator!r}, {first.name})"]
+    lines = [f"    if not isinstance({first.name}, TensorRef): return no_operand({operator!r}, {first.name}, door.frontend)"]
     if operator == "__eq__":  # the one operator that torch gives arrays to
         lines.append(f"    if isinstance({other.name}, ndarray): {other.name} = door.frontend.wrap({other.name})")
     return [*lines, f"    try: {call}", "    except TypeError: return NotImplemented"]
@@ -393,7 +402,8 @@ def _gather_lines(rec: Record) -> list[str]:
     p = next((p for p in rec.params if p.type == "Tensor[]"), None)
     if p is None:
         return []
-    return ["        _d = []; _g = False", f"        for _x in {p.name}:", "            if _x._k is not _k: raise TypeError",
+    return [f"        if {p.name}.__class__ is not list and {p.name}.__class__ is not tuple: raise TypeError",
+            "        _d = []; _g = False", f"        for _x in {p.name}:", "            if _x._k is not _k: raise TypeError",
             "            _d.append(_x._data)", "            if _x._node is not None: _g = True"]
 
 
@@ -576,10 +586,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         start, _, rest = body.partition("):\n")
         body = (f"{start}, **_kw):\n    if _kw: return _above.numpys({numpys!r}, {rec.params[0].name}, (), _kw, {{{given}}}, _defaults)\n"
                 + rest)
-    if frontend.numpy_words and not (operator or below or half or spread) and takes_words(rec, [p.name for p in rec.params]):
+    words = words_of(rec, [p.name for p in rec.params]) if frontend.numpy_words and not (operator or below or half or spread) else None
+    if words:
         first, *lines = body.splitlines()
         head = first[first.index("(") + 1:-2].split(", ")
-        head, lines, more = spelled_too(name, head, [line.removeprefix("    ") for line in lines])
+        head, lines, more = spelled_too(name, head, [line.removeprefix("    ") for line in lines], words)
         cells |= more | {"_defaults": rec.defaults | {"out": None}}
         body = f"def {name}({', '.join(head)}):\n" + "".join([f"    {line}\n" for line in lines])
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..annotations import Arguments, Fn, Keywords
-from .. import modes
+from .. import modes, warned
 from ..calls import HERE, TO_REGULAR, Door, Parameter
 from ..codegen import execute
 from ..dims import broadcast_shape
@@ -30,14 +30,14 @@ from ..record import Param, Record
 from ..strided import copy_like, laid_out
 from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version
-from ..views import check_apart
+from ..views import check_apart, check_single
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
 from .nodes import coded_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
-from .refusals import grad_refusal, on_meta, wants_grad
+from .refusals import check_elements, grad_refusal, on_meta, wants_grad
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
@@ -71,7 +71,7 @@ def _is_int(value: object) -> bool:
     return False
 
 
-def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
+def _check(frontend: Frontend, rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
     """`value` as parameter `p` of the operation called `name` takes it; ArgumentError in PyTorch's words where it does not fit."""
     want = p.type
     if value is None:
@@ -80,10 +80,7 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
     elif p.is_tensor:
         if want == "Tensor[]":
             if isinstance(value, (tuple, list)):
-                for i, x in enumerate(value):
-                    if not isinstance(x, TensorRef):
-                        raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {type_name(x)}",
-                                            expected="Tensor", found=type_name(x), remedy="convert it with tensor(...)")
+                check_elements(value, position)
                 return value
         elif isinstance(value, TensorRef) or want == "Operand" and isinstance(value, (int, float, complex, np.generic)):
             return value.item() if isinstance(value, np.generic) else value
@@ -95,7 +92,8 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
             return float(value)  # type: ignore[arg-type]  # complex NumPy numbers are excluded
         if base in ("Scalar", "float") and isinstance(value, (int, float, complex, np.generic)):
             return value.item() if isinstance(value, np.generic) else value
-        if base in ("Scalar", "float") and isinstance(value, TensorRef) and value.ndim == 0:
+        if base in ("Scalar", "float") and isinstance(value, TensorRef) and value.ndim == 0 and (
+                value._node is None or frontend.numbers_with_history):
             return value.item()
         if base.startswith("int["):
             if _is_int(value):
@@ -141,9 +139,11 @@ def fits(p: Param, value: object) -> bool:
     if p.name in _UNTYPED:
         return True
     if value is None:
-        return p.type.endswith("?") or p.default == "None" or base not in ("bool", "int", "float", "Scalar", "Tensor", "str")
+        return p.type.endswith("?") or p.default == "None" or base not in ("bool", "int", "float", "Scalar", "Tensor", "Tensor[]", "str")
     if base == "Tensor":
         return isinstance(value, TensorRef) or hasattr(value, "__torch_function__")
+    if base == "Tensor[]":
+        return isinstance(value, (tuple, list))
     if base == "bool":
         return isinstance(value, (bool, np.bool_))
     if base == "int":
@@ -160,6 +160,9 @@ def check_fit(rec: Record, values: Keywords, optional: frozenset[str]) -> None:
     may be None."""
     free = rec.field("several_types") or ()
     for i, p in enumerate(rec.params):
+        if p.type == "Tensor[]" and isinstance(tensors := values.get(p.name), (tuple, list)):
+            single = p.name in free and len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+            check_elements(tensors[0] if single else tensors, i + 1)
         if p.name not in values or p.name in free or values[p.name] is None and p.name in optional:
             continue
         if not fits(p, values[p.name]):
@@ -167,7 +170,8 @@ def check_fit(rec: Record, values: Keywords, optional: frozenset[str]) -> None:
 
 
 QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
-             "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float"}
+             "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float",
+             "Tensor[]": "({0}.__class__ is list or {0}.__class__ is tuple)"}
 """Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 
@@ -409,6 +413,8 @@ class General(Door):
         results, kinds = self._finish(results, compute, device, values)
         if inplace:
             return self._store(values, tensors, results[0], kinds, arrays)
+        if out is None and kinds and (group := kinds[0].dtype.group) and rec.family not in ("view", "view?"):
+            warned.made(group)
         outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
         self._record(values, tensors, outputs, results)
         return self._given(outputs) if out is None else frontend.write_out(rec, out, outputs)
@@ -471,7 +477,7 @@ class General(Door):
             return read
         rec, name = self.rec, self.rec.name + "_" * inplace
         try:
-            values = {p.name: _check(rec, p, max(i + (not self.method), 1), self.frontend.coerce(p, v), name)
+            values = {p.name: _check(self.frontend, rec, p, max(i + (not self.method), 1), self.frontend.coerce(p, v), name)
                       for i, (p, v) in enumerate(zip(rec.params, args))}
         except ArgumentError:
             if self._overloads is None:
@@ -513,10 +519,12 @@ class General(Door):
             raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         check_outs(self.rec.name, outs, grad_mode() is _ENABLED and any([t._node is not None for t in tensors]))
-        apart = self.rec.field("out_apart")
-        if apart or self.rec.elementwise:
+        apart = self.rec.field("out_apart") or "single" * self.rec.elementwise
+        if apart:
             for o in outs:
-                check_apart(o, tensors, apart == "whole")
+                if "single" in apart:
+                    check_single(o)
+                check_apart(o, tensors, "whole" in apart)
         if self.rec.field("computed_in_out") and values["dtype"] is None:
             values["dtype"] = outs[0]._k.dtype
 
@@ -623,7 +631,8 @@ class General(Door):
             if device.type == "mesh" and array.__class__ is np.ndarray:
                 array = above.sharded.whole_on(device, array)
             if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
-                array = converted(array, compute.np)
+                if rec.result == "same" or not (compute.is_complex and array.dtype.kind == "f"):  # else it is a norm of complex numbers
+                    array = converted(array, compute.np)
             arrays.append(array)
             kinds.append(kind(dtype_of(array), device))
         return arrays, kinds

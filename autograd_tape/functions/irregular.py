@@ -16,7 +16,7 @@ from .. import calls, modes
 from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES, DType
-from ..errors import AutogradError, ShapeMismatchError
+from ..errors import AutogradError, ShapeMismatchError, of_rank
 from ..held import HOLDING, as_it_is, held_in, note_write, within
 from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
 from ..node import TapeEntry
@@ -25,7 +25,7 @@ from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
-from .words import spelled_too, takes_words
+from .words import spelled_too, words_of
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
@@ -147,25 +147,28 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     writes = rec.out and "out" not in signature and not rec.returns_list and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
     cells: Keywords = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
-                             "LISTENING": LISTENING}
+                             "LISTENING": LISTENING, "_of_rank": of_rank}
     head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
     cells |= defaults
     if writes:
         head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
-    words = frontend.numpy_words and takes_words(rec, list(signature)) and make is None and not any([h.startswith("**") for h in head])
+    spelled = frontend.numpy_words and make is None and not any([h.startswith("**") for h in head])
+    words = words_of(rec, list(signature)) if spelled else None
     plain = f"_inner({', '.join(['_F', *call])})"
+    names = [p.name for p in params]
+    every = "".join([f"{n}, " for n in names])
+    out, inplace = "out" if writes or "out" in signature else "None", rec.field("function_") is inner
     body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, signature, cells)],
             *([f"    _r = {plain}", "    return _r if out is None else _F.give(_name, out, _r)"] if writes else [f"    return {plain}"]),
             "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:",
+            f"    if _F.joins(({every})): return _door(({every}), {out}, {inplace})",
             f"    try: _check_fit(_rec, {_own_values(rec, signature)}, _optional)",
             "    except _Error as _misfit: raise _F.error(_misfit) from None",
             "    if isinstance(_e, _Error): raise _F.error(_e) from None",
+            "    if (_many := _of_rank(_e)) is not None: raise _F.error(_many) from None",
             "    raise"]
-    names = [p.name for p in params]
-    out = writes or "out" in signature
-    every = "".join(f"{n}, " for n in names)
-    passes = f"if LISTENING: return _door(({every}), {'out' if out else 'None'}, {rec.field('function_') is inner})"
-    flat = ", ".join(names + ["out=None"] * out)
+    passes = f"if LISTENING: return _door(({every}), {out}, {inplace})"
+    flat = ", ".join(names + ["out=None"] * (out == "out"))
 
     def defined(head: str, body: list[str], variant: str) -> Fn:
         text = (f"def make({', '.join(cells)}):\n    def {rec.name}({head}):\n" + "".join(f"        {line}\n" for line in body)
@@ -180,7 +183,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     front = body if leads else [passes, *body]
     if words:
-        head, first, more = spelled_too(rec.name, head, [""])
+        head, first, more = spelled_too(rec.name, head, [""], words)
         front = first[:-1] + front
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
     door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
@@ -218,9 +221,10 @@ def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> 
 
 
 def _own(rec: Record, signature: Keywords) -> list[str]:
-    """The parameters that the schema knows, too."""
-    known = {p.name for p in rec.params}
-    return [n for n, q in signature.items() if n in known and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
+    """The parameters that the schema knows, too; a list of tensors may be spread over arguments."""
+    known = {p.name: p.type for p in rec.params}
+    return [n for n, q in signature.items() if n in known and q.kind is not q.VAR_KEYWORD
+            and (q.kind is not q.VAR_POSITIONAL or known[n] == "Tensor[]")]
 
 
 def _own_values(rec: Record, signature: Keywords) -> str:
@@ -235,7 +239,7 @@ def _checks(rec: Record, signature: Keywords, cells: Keywords) -> list[str]:
     cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit}
     tests = []
     for n in own:
-        test = QUICK_FIT.get(parameters[n].type.removesuffix("?"))
+        test = QUICK_FIT.get(parameters[n].type.removesuffix("?")) if signature[n].kind is not signature[n].VAR_POSITIONAL else None
         # What takes anything has no type.
         if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
             tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))

@@ -6,7 +6,6 @@ its field `deprecated`, and are carried out: `torch.add(x, 2, y)`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from ..annotations import Keywords
 from ..errors import ArgumentError, type_name
 from ..record import Param, Record
 from ..tensor import TensorRef
+from ..warned import warn_once
 
 _OUT = "Tensor out = None"
 TENSOR_OR_NUMBER = (f"Tensor input, Tensor other, *, {_OUT}", f"Tensor input, Number other, *, {_OUT}")
@@ -82,9 +82,6 @@ def no_match_of(rec: Record, args: Sequence[Any]) -> ArgumentError:
 
 # -- deprecated signatures ------------------------------------------------------------------------------------------
 
-_warned = False
-
-
 def _signature(rec: Record, names: Sequence[str], method: bool) -> str:
     """What torch writes for parameters in an order of their own: those left out are none of them, the others' defaults are not shown."""
     params = {p.name: p for p in rec.params}
@@ -145,9 +142,6 @@ def _fits(kind: str, value: object) -> bool:
 
 def warn_deprecated(rec: Record, name: str, signature: Sequence[str], method: bool) -> None:
     """torch's warning, which comes once in a process, whatever the operation."""
-    global _warned
-    if not _warned:
-        _warned = True
-        present = "".join([f"\n\t{name}({s})" for s in _present(rec, method)])
-        warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({_signature(rec, signature, method)})\n"
-                      f"Consider using one of the following signatures instead:{present}", UserWarning, stacklevel=4)
+    present = "".join([f"\n\t{name}({s})" for s in _present(rec, method)])
+    warn_once(f"This overload of {name} is deprecated:\n\t{name}({_signature(rec, signature, method)})\n"
+              f"Consider using one of the following signatures instead:{present}", "deprecated overloads", 4)

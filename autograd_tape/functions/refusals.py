@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
-from ..errors import AutogradError, UnsupportedDTypeError, type_name
+from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError, type_name
 from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
 
 
-def no_operand(operator: str, value: Any) -> TypeError:
-    """The error for a method that is an operator of tensors, called on something else."""
-    return TypeError(f"descriptor '{operator}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(value)}' object")
+_WRITTEN_IN_PYTHON = ("__rsub__", "__pow__", "__ipow__")
+"""torch's operators that leave to the other operand what they do not know, whatever it is."""
+
+
+def no_operand(operator: str, value: Any, frontend: Any) -> Any:
+    """NotImplemented, or the error, for a method that is an operator of tensors, called on something else."""
+    if operator in _WRITTEN_IN_PYTHON:
+        return NotImplemented
+    raise frontend.error(ArgumentError(
+        f"descriptor '{operator}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(value)}' object"))
+
+
+def check_elements(tensors: Sequence[Any], position: int) -> None:
+    """Raises torch's error for the first element of a list of tensors that is none."""
+    for i, x in enumerate(tensors):
+        if not (isinstance(x, TensorRef) or hasattr(x, "__torch_function__")):
+            raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {type_name(x)}",
+                                expected="Tensor", found=type_name(x), remedy="convert it with tensor(...)")
 
 
 def wants_grad(value: Any) -> bool:

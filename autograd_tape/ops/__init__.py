@@ -34,8 +34,8 @@ from ..record import ALIASES, RECORDS, Record, Sample, get_record, op
 ROOMS = {
     "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
         "comparison"),
-    "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "convolution", "pooling", "resampling",
-        "embedding", "dropout", "attention"),
+    "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "statistics", "convolution", "pooling",
+        "resampling", "embedding", "dropout", "attention"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "norms"),
     "views": ("shape", "parts", "in_place", "copies"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write"),

@@ -51,3 +51,9 @@ def values_of(tensor: TensorRef) -> np.ndarray:
     """The elements of a tensor for those who look at them: its buffer, or a copy in one place of one that lies on several devices."""
     data = data_of(tensor)
     return data.whole() if foreign(data) else data
+
+
+def on_one_device(x: TensorRef, y: TensorRef) -> bool:
+    """Whether operations take two tensors together: what lies on the CPU lies in full on each device of a mesh."""
+    device, other = x._k.device, y._k.device
+    return device == other or {device.type, other.type} == {"cpu", "mesh"}

@@ -40,7 +40,7 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
         fits, value = value.imag == 0, value.real
     if dtype.category == INTEGER:
         limits = np.iinfo(dtype.np)
-        low = limits.min if dtype.is_signed else -int(limits.max)
+        low = limits.min if dtype.is_signed or not isinstance(value, int) else -int(limits.max)  # integers wrap
         fits = fits and value == value and low <= value <= limits.max
     elif dtype.category == FLOATING and not math.isinf(value):
         fits = fits and not abs(value) > float(ml_dtypes.finfo(dtype.np).max)

@@ -21,6 +21,7 @@ C_NAMES = {
     "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+    "complex32": "c10::complex<c10::Half>",
 }  # fmt: skip
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
 _LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0,
@@ -72,12 +73,37 @@ def number(value: float) -> str:
 
 def check_floating(dtype: np.dtype, name: str, kernel: str) -> None:
     if not digits_of(dtype):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_name(dtype)}\'')
+        raise DType.by_np[dtype].missing(kernel)
+
+
+def check_continuous(dtype: np.dtype, name: str, kernel: str, shown: str) -> None:
+    """Refuses dtypes without digits: integers in words of their own, and what has a floating point, but no kernel."""
+    if DType.by_np[dtype].group == "float8":
+        check_floating(dtype, name, kernel)
+    if not digits_of(dtype):
+        raise RuntimeError(f"{name} distribution is a continuous probability distribution. "
+                           f"dtype must be a floating point but you specified {shown}")
+
+
+def check_numbers(dtype: np.dtype, kernel: str, *, bools: bool = True) -> None:
+    """Refuses complex dtypes and those that torch has no kernel of random numbers for."""
+    known = DType.by_np[dtype]
+    if known.group or known.is_complex or known.name == "bool" and not bools:
+        raise known.missing(kernel)
+
+
+def check_bounded(dtype: np.dtype) -> None:
+    """Refuses dtypes that have no integers between bounds."""
+    known = DType.by_np[dtype]
+    if known.is_complex:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if known.group == "float8":
+        raise known.missing("random_update_from_to")
 
 
 def check_wide(dtype: np.dtype, kernel: str) -> None:
     if dtype not in (F32, F64):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_name(dtype)}\'')
+        raise DType.by_np[dtype].missing(kernel)
 
 
 def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
@@ -166,6 +192,8 @@ def _round_down(high: int, dtype: np.dtype) -> int:
 def check_weights(weights: Array, count: int, replacement: bool) -> None:
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if DType.by_np[weights.dtype].group == "float8":
+        check_floating(weights.dtype, "multinomial", "aminmax_cpu")
     if not digits_of(weights.dtype):
         kind = scalar_name(weights.dtype)
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind}")
@@ -176,10 +204,10 @@ def check_weights(weights: Array, count: int, replacement: bool) -> None:
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
     if replacement and count > 1:
-        if (weights < 0).any():
-            raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
-        if not np.isfinite(weights.astype(F64)).all():
-            raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
+        wrong = ~((weights >= 0) & (weights.astype(F64) < np.inf))
+        if wrong.any():
+            what = "= infinity or NaN" if weights[wrong][0] > 0 else "< 0"  # which NaN counts as, too
+            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
         return
     if not ((weights >= 0) & (weights.astype(F64) < np.inf)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

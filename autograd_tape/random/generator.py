@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..dtypes import DType
 from ..encodings import COMPLEX32
 from ..locks import fork_safe_lock
 from ..strided import by_memory
@@ -31,7 +32,10 @@ from .arguments import (
     Array,
     Shape,
     as_uint64,
+    check_bounded,
+    check_continuous,
     check_floating,
+    check_numbers,
     check_uniform_bounds,
     check_weights,
     check_wide,
@@ -335,11 +339,7 @@ class Generator:
         if not rate > 0.0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={number(rate)}")
         shape, dtype = shape_of(shape), np.dtype(dtype)
-        if not digits_of(dtype):
-            raise RuntimeError(
-                "Exponential distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {scalar_name(dtype)}"
-            )
+        check_continuous(dtype, "Exponential", "exponential_cpu", scalar_name(dtype))
         with self._lock:
             u = self._uniform64(math.prod(shape))
         return _narrow(-1.0 / rate * _libm("log1p", -u), dtype).reshape(shape)
@@ -349,11 +349,7 @@ class Generator:
         if not sigma > 0.0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={number(sigma)}")
         shape, dtype = shape_of(shape), np.dtype(dtype)
-        if not digits_of(dtype):
-            raise RuntimeError(
-                "Cauchy distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {C_NAMES.get(dtype.name, dtype.name)}"
-            )
+        check_continuous(dtype, "Cauchy", "cauchy_cpu", C_NAMES.get(DType.by_np[dtype].name, dtype.name))
         with self._lock:
             u = self._uniform64(math.prod(shape))
         return _narrow(_fma(_libm("tan", math.pi * (u - 0.5)), float(sigma), float(median)), dtype).reshape(shape)
@@ -364,6 +360,7 @@ class Generator:
         """Trials up to the first success, of chance `p` each: ``Tensor.geometric_`` (any real dtype)."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={number(p)}")
+        check_numbers(np.dtype(dtype), "geometric_cpu", bools=False)
         shape = shape_of(shape)
         with self._lock:
             u = self._uniform64(math.prod(shape))
@@ -409,7 +406,10 @@ class Generator:
         """
         shape, dtype = shape_of(shape), np.dtype(dtype)
         count = math.prod(shape)
-        if low is None and high is None:
+        if high is not None:
+            check_bounded(dtype)
+        elif low is None:
+            check_numbers(dtype, "random_kernel_cpu")
             return self._whole_range(count, dtype).reshape(shape)
         low = 0 if low is None else int(low)
         if high is None and low == INT64_MIN:

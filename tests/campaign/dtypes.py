@@ -116,8 +116,8 @@ def run(names: list[str], dtypes: list[str], number: int, write: Any) -> None:
     import torchcompat
 
     torch.set_num_threads(1), torchcompat.set_num_threads(1)
-    for module in list(sys.modules.values()):  # the generator is seeded before each call, and need not be as it was after it
-        if module.__name__.startswith("torch.testing") and hasattr(module, "freeze_rng_state"):
+    for path, module in list(sys.modules.items()):  # the generator is seeded before each call, and need not be as it was after it
+        if path.startswith("torch.testing") and hasattr(module, "freeze_rng_state"):
             vars(module)["freeze_rng_state"] = contextlib.nullcontext
     theirs, own = Side(torch), Side(torchcompat)
     for name in names:

@@ -95,6 +95,23 @@ b.miopen.immediate = 3
 (t.version.cuda, t.version.hip, t.version.debug)
 t.backends.flags_frozen()
 b.disable_global_flags(); b.cudnn.enabled = False
+b.disable_global_flags(); b.fp32_precision = "tf32"
+b.disable_global_flags(); b.cudnn.fp32_precision = "tf32"
+b.disable_global_flags(); b.cudnn.allow_tf32 = False
+b.disable_global_flags(); b.mkldnn.fp32_precision = "tf32"
+b.disable_global_flags(); b.miopen.immediate = True
+b.disable_global_flags(); b.cudnn.conv.fp32_precision = "tf32" | b.cudnn.conv.fp32_precision
+b.disable_global_flags(); b.mkldnn.conv.fp32_precision = "bf16" | b.mkldnn.conv.fp32_precision
+b.disable_global_flags(); b.cuda.matmul.allow_tf32 = True | b.cuda.matmul.allow_tf32
+b.disable_global_flags(); b.cuda.matmul.fp32_precision = "tf32" | b.cuda.matmul.fp32_precision
+b.disable_global_flags(); b.cuda.matmul.allow_fp16_accumulation = True | b.cuda.matmul.allow_fp16_accumulation
+b.disable_global_flags(); t.set_float32_matmul_precision("high") | t.get_float32_matmul_precision()
+b.disable_global_flags(); b.cuda.enable_flash_sdp(False) | b.cuda.flash_sdp_enabled()
+b.disable_global_flags(); b.mha.set_fastpath_enabled(False) | b.mha.get_fastpath_enabled()
+b.disable_global_flags(); b.cudnn.set_flags(_benchmark=True) | b.cudnn.benchmark
+b.disable_global_flags(); found = b.nnpack.set_flags(True) | found
+b.disable_global_flags(); b.cudnn.set_flags(True, True) | (b.cudnn.benchmark, b.cudnn.enabled)
+b.disable_global_flags(); f = b.cudnn.flags(benchmark=True); f.__enter__(); b.cudnn.benchmark = False
 """
 CASES = {line.strip(): line for line in STATES.strip().splitlines()}
 

@@ -29,7 +29,7 @@ def test_a_module_stands_at_the_top_only_where_torch_has_that_name() -> None:
 
 
 def test_rooms_are_private_few_and_say_what_they_are_for() -> None:
-    assert ROOMS == ["_calls", "_files", "_making", "_memory"]
+    assert ROOMS == ["_calls", "_files", "_making", "_memory", "_status"]
     described = (ROOT.parent / "specs" / "torchcompat.md").read_text().split("| module |")[0]
     for room in ROOMS:
         source = (ROOT / room / "__init__.py").read_text()

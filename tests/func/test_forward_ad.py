@@ -252,3 +252,36 @@ def test_numbers_drawn_are_for_all_operations_that_draw() -> None:
     assert {*conditions} - compared - {"bernoulli(p)"} == {*DRAWN} - {"a view's"}
     with fwad.dual_level(), pytest.raises(NotImplementedError, match="forward AD with aten::bernoulli that does not support it"):
         torch.bernoulli(fwad.make_dual(torch.ones(2), torch.ones(2)), 0.5)
+
+
+W = torch.tensor(np.random.default_rng(3).standard_normal((3, 3)) + 1j * np.random.default_rng(4).standard_normal((3, 3)))
+OF_COMPLEX = {
+    "linear": lambda x, y: torch.nn.functional.linear(x, y, W[0]), "addmm": lambda x, y: torch.addmm(W, x, y), "mm": torch.mm,
+    "vdot": lambda x, y: torch.vdot(x[0], y[0]), "conv1d": lambda x, y: torch.nn.functional.conv1d(x[None], y[:, :, None]),
+    "solve": torch.linalg.solve, "inv": lambda x, y: torch.linalg.inv(x) @ y, "det": lambda x, y: torch.linalg.det(x) * y.sum(),
+    "baddbmm": lambda x, y: torch.baddbmm(W[None], x[None], y[None]), "prod": lambda x, y: x.prod(0) * y,
+    "cumprod": lambda x, y: x.cumprod(0) * y,
+    "matrix_exp": lambda x, y: torch.linalg.matrix_exp(x) + y, "norm": lambda x, y: torch.linalg.norm(x) * y,
+    "addr": lambda x, y: torch.addr(W, x[0], y[0]),
+    "conv_transpose1d": lambda x, y: torch.nn.functional.conv_transpose1d(x[None], y[:, :, None]),
+    "pinv": lambda x, y: torch.linalg.pinv(x) @ y,
+    "mul": torch.mul, "pow": lambda x, y: x ** y, "imag": lambda x, y: x.imag * y.real, "fft": lambda x, y: torch.fft.fft(x) * y,
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_transforms_of_conjugate_views_are_those_of_their_elements(name: str) -> None:
+    """Inputs that begin anew under a transform are read as their memory is to be read."""
+    function = OF_COMPLEX[name]
+    rng = np.random.default_rng(0)
+    a, b, s, t = [torch.tensor(rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3))) for _ in range(4)]
+
+    def found(x: Any, y: Any) -> list[np.ndarray]:
+        value, derivative = torch.func.jvp(function, (x, y), (s, t))
+        again, pull = torch.func.vjp(function, x, y)
+        gradients = torch.func.grad(lambda x, y: function(x, y).abs().sum(), (0, 1))(x, y)
+        return [z.resolve_conj().numpy() for z in (value, derivative, again, *pull(torch.ones_like(value)), *gradients)]
+
+    for x, y in ((a.conj(), b), (a, b.conj()), (a.mH, b.conj())):
+        for mine, expected in zip(found(x, y), found(x.resolve_conj().clone(), y.resolve_conj().clone())):
+            np.testing.assert_allclose(mine, expected, rtol=1e-9, atol=1e-9)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tests.ops.op_cases import bind, samples
 
+from autograd_tape.dtypes import DType
 from autograd_tape.ops import RECORDS
 from tests.recording import FIXTURES, Recording
 
@@ -68,7 +69,7 @@ def tree_map(function: Any, value: Any) -> Any:
         return {k: tree_map(function, v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)([tree_map(function, v) for v in value])
-    return function(value) if isinstance(value, (np.ndarray, np.generic)) else value
+    return function(value) if isinstance(value, (np.ndarray, np.generic, DType)) else value
 
 
 def run(torch: Any, function: Any, args: Any, kwargs: Any, fill: str, chosen: tuple[int, ...]) -> list[np.ndarray]:
@@ -76,6 +77,8 @@ def run(torch: Any, function: Any, args: Any, kwargs: Any, fill: str, chosen: tu
     leaves: list[Any] = []
 
     def tensor(value: Any) -> Any:
+        if isinstance(value, DType):
+            return getattr(torch, value.name)
         if not is_float(value):
             return torch.tensor(np.asarray(value).tolist(), dtype=getattr(torch, str(np.asarray(value).dtype)))
         nr = len(leaves)

@@ -98,8 +98,85 @@ F.interpolate(torch.ones(1, 2), size=2, mode=m).shape
 F.interpolate(torch.ones(1, 1, 0, 2), size=2, mode=m)
 """.strip().splitlines()
 
+DTYPES = ("bool", "int32", "float16", "complex64", "uint16", "float8_e5m2", "complex32")
+IN_DTYPES = """
+torch.flip(x, (0,))
+torch.flip(x, (0, 1))
+torch.flip(x[:, :1], (0, 1))
+torch.flip(x[:0], (1,))
+torch.fliplr(x)
+torch.fliplr(x[None])
+torch.flipud(x)
+torch.rot90(x)
+torch.count_nonzero(x)
+torch.count_nonzero(x, 1)
+torch.std(x)
+torch.diff(x)
+torch.diff(x, 0)
+torch.searchsorted(x[0], x[0])
+torch.searchsorted(x[0, :0], x[0, :0]) if x.dtype != torch.complex32 else 0
+torch.linalg.svd(x[:0, :0])
+torch.linalg.svdvals(x[:0, :0])
+torch.svd(x[:0, :0])
+torch.linalg.eigh(x[:, :3])
+torch.linalg.eigh(x[:0, :0])
+torch.linalg.eigvalsh(x[:0, :0])
+torch.mm(x, x.T)
+torch.mm(x[:0], x.T)
+F.linear(x[:0], x)
+torch.median(x)
+torch.div(x, x, rounding_mode='trunc')
+F.conv3d(x[None, None, None], x[None, None, None])
+torch.polygamma(2, x)
+torch.linalg.matrix_power(x[:, :3], 0) if 'float8' not in str(x.dtype) else 0
+torch.index_select(x, 0, torch.tensor([0]))
+torch.index_select(x[0], 0, torch.tensor([0]))
+torch.index_select(x[0, 0], 0, torch.tensor([0]))
+torch.isin(x[0], x[0])
+torch.isin(x[0], x[0].repeat(10))
+torch.isin(x[0], 1)
+torch.unravel_index(x, (5, 6))
+torch.trapezoid(x)
+torch.trapezoid(x, x)
+torch.pdist(x)
+torch.pdist(x[:1]) if 'float8' not in str(x.dtype) else 0
+torch.histogram(x, x[0, :1].repeat(2))
+torch.hash_tensor(x)
+torch._unsafe_masked_index(x, torch.ones(2, dtype=torch.bool), [torch.tensor([0, 1]), torch.tensor([0, 1])], 0)
+torch.bitwise_left_shift(x, x)
+x << 1
+x >> x
+torch.full_like(x, -8.5) if 'float' not in str(x.dtype) else 0
+torch.full_like(x, -8)
+x.new_full((2,), -1.5) if 'float' not in str(x.dtype) else 0
+torch.bernoulli(x)
+x.clone().bernoulli_(0.5)
+x.clone().geometric_(0.5)
+x.clone().exponential_()
+x.clone().cauchy_()
+x.clone().log_normal_()
+x.clone().normal_()
+x.clone().uniform_()
+x.clone().random_()
+torch.normal(x, x)
+torch.normal(x, 1.0)
+torch.normal(0.0, x)
+torch.multinomial(x, 1)
+torch.randint_like(x, 2)
+torch.rrelu(x, 0, 1, True)
+torch.rrelu(x, 0, 1, False)
+torch.dropout(x, 0.5, True)
+torch.feature_dropout(x, 0.5, True)
+torch.alpha_dropout(x, 0.5, True)
+torch.feature_alpha_dropout(x, 0.5, True)
+F.fractional_max_pool2d(x[None, None], 2, output_size=1)
+F.adaptive_avg_pool1d(x[None], 2)
+F.hardtanh(x)
+""".strip().splitlines()
+"""Of `x`, three rows of four ones in one of the dtypes."""
+
 CASES = CALLS + [call.replace("mode=m", f"mode={mode!r}").replace("m ==", f"{mode!r} ==").replace("m in", f"{mode!r} in")
-                 for call in INTERPOLATIONS for mode in MODES]
+                 for call in INTERPOLATIONS for mode in MODES] + [f"{dtype}: {call}" for call in IN_DTYPES for dtype in DTYPES]
 
 
 def outcome(torch: Any, call: str) -> str:
@@ -107,6 +184,9 @@ def outcome(torch: Any, call: str) -> str:
     z = torch.tensor([[1 + 2j, 3 - 1j], [2.5, -3j]])
     names = {"torch": torch, "F": torch.nn.functional, "z": z, "z3": z[None], "z4": z[None, None], "C64": torch.complex64,
              "w": torch.ones(3, 2, 2, dtype=torch.complex64)}
+    dtype, _, rest = call.partition(": ")
+    if dtype in DTYPES:
+        names["x"], call = torch.ones(3, 4).to(getattr(torch, dtype)), rest
     try:
         eval(call, names)
     except Exception as error:  # noqa: BLE001

@@ -9,7 +9,7 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS
-from autograd_tape.functions import overloads as _overloads
+from autograd_tape import warned as _warned
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -25,14 +25,14 @@ def test_all_records_are_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("case", WARNING_TABLE.recorded)
-def test_warning(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_overloads, "_warned", False)
+def test_warning(case: str) -> None:
+    _warned.forget()
     WARNING_TABLE.assert_as_torch(torch, case)
     assert warned(torch, case) == [], "once in a process"
 
 
-def test_warning_names_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_overloads, "_warned", False)
+def test_warning_names_the_caller() -> None:
+    _warned.forget()
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         torch.ones(2).add_(2, torch.ones(2))

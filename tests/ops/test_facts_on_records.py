@@ -16,6 +16,7 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",
+    ("torchcompat/functional.py", "_OPERATIONS"): "what torch has in torch.functional, which has no operations of its own",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
     ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
     ("torchcompat/_calls/aten.py", "_REDUCTIONS"): "what `reduction` may be",

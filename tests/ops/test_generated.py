@@ -35,6 +35,7 @@ from autograd_tape.straight import straight_back
 from autograd_tape.tensor import TensorRef
 from torchcompat._calls.frontend import TorchFrontend
 from torchcompat._calls import aten as _aten
+from torchcompat.sparse import _compressed
 from torchcompat.utils import _python_dispatch as _shown
 
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
@@ -144,6 +145,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
                 _shown._compiled(plan, inplace)
             if rec.name == "neg":
                 plan.form({"input": None})
+    _compressed._factory("made", None, "compressed_indices", "plain_indices")  # whose functions are there since the module is
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))
     traced.refresh_graph_values()
     assert straight_back([edge_of(o) for o in traced.outputs], traced.inputs) is not None

@@ -62,7 +62,12 @@ HAVE_NO_DERIVATIVE: dict[str, Callable[[Any], Any]] = {
                               ("nn_functional_instance_norm", torch.nn.functional.instance_norm))},
     **{f"{name} {which}": lambda w, name=name, which=which: getattr(torch, name)(
         torch.rand(2, 3, 4), None, None, *{**RUNNING, which: w}.values(), False, 0.1, 1e-5, False)
-       for which in ("running_mean", "running_var") for name in ("batch_norm", "instance_norm")}}
+       for which in ("running_mean", "running_var") for name in ("batch_norm", "instance_norm")},
+    **{f"{name} {which}": lambda w, name=name, which=which, training=training: getattr(torch, name)(
+        torch.rand(2, 3, 4), None, None, *{**RUNNING, which: w}.values(), *training, 0.1, 1e-5)[0]
+       for which in ("running_mean", "running_var")
+       for name, training in (("native_batch_norm", [True]), ("_native_batch_norm_legit", [True]),
+                              ("_native_batch_norm_legit_no_training", []))}}
 
 
 def test_all_arguments_without_a_derivative_are_there() -> None:

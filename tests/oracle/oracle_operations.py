@@ -168,7 +168,7 @@ def public_name(operation: str) -> str:
     ('nn.functional.pad', 'special.i1', 'max')
     """
     steps = operation.split(".")
-    depth = {"nn": 3, "special": 2, "linalg": 2, "fft": 2, "signal": 3}.get(steps[0], 1)
+    depth = {"nn": 3, "special": 2, "linalg": 2, "fft": 2, "masked": 2, "signal": 3}.get(steps[0], 1)
     return ".".join(steps[:depth])
 
 
@@ -179,7 +179,8 @@ def resolve(torch: Any, operation: str) -> Callable[..., Any]:
         attribute(torch, ADAPTED_NAMES.get(operation, name))
         adapter = ADAPTERS[operation]
         return lambda *args, **kwargs: adapter(torch, *args, **kwargs)
-    methods_first = name in ("bool", "double", "float", "half", "int", "long", "to")  # torch.float is a dtype
+    # torch.float is a dtype
+    methods_first = name in ("bfloat16", "bool", "cdouble", "cfloat", "chalf", "double", "float", "half", "int", "long", "short", "to")
     if not methods_first:
         try:
             return attribute(torch, name)  # type: ignore[no-any-return]  # whatever torch has

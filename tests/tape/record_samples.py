@@ -57,7 +57,7 @@ def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
         tensors, arguments = [], {}
         for p in rec.params:
             value = named[p.name]
-            if requires_grad and p.name in (rec.field("refuses_grad") or ()) and value is not None:
+            if requires_grad and p.name in (rec.field("refuses_grad") or ()) and isinstance(value, TensorRef):
                 value.requires_grad = False
             if p.is_tensor and isinstance(value, TensorRef):
                 tensors.append(value)

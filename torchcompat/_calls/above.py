@@ -54,6 +54,8 @@ class Above:
     drawn: Callable[..., Any] | None = None
     """`func`, None until it is imported: whether tensors have tangents, whether a function is being transformed on this thread, and what
     `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented, of `grad` None, leaves it to those who ask."""
+    change_levels: Fn | None = None
+    """`func._levels`, None until it is imported: puts other transforms in the place of this thread's, and gives those it had."""
 
     def later(self, module: str, *names: str) -> None:
         """Announces functions of a module that is imported when one of them is first called."""

@@ -21,9 +21,10 @@ import torchcompat as torch
 
 from autograd_tape.calls import spelling
 from autograd_tape.codegen import execute
-from autograd_tape.dtypes import CPU_KINDS, float32, float64
+from autograd_tape.dtypes import uint8
 from autograd_tape.functions.general import General
-from autograd_tape.ops import get_record
+from autograd_tape.ops.networks.resampling import interpolated
+from autograd_tape.tensor import TensorRef
 
 from .._tensor import Tensor, frontend
 from ..dispatch import DispatchKey, exclude_keys
@@ -177,36 +178,71 @@ def alias(input: Tensor) -> Tensor:
     return F.basic_alias(input, (Ellipsis,))
 
 
-_SINGLE_OR_DOUBLE = frozenset([CPU_KINDS[float32.np], CPU_KINDS[float64.np]])
-
-
 def _first_of(value: Any, like: Tensor, n: int) -> tuple[Tensor, Tensor]:
     """An output, and empty tensors in the place of what ATen keeps for its own backward."""
     return (value, *[F.new_empty(like, (0,)) for _ in range(n)])
 
 
-def _native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
-                       eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    size, n = tuple(normalized_shape), len(normalized_shape)
-    result = F.layer_norm(input, size, weight, bias, eps)
-    if input._k in _SINGLE_OR_DOUBLE:  # the kernel's own, which nobody sees
-        found = get_record("layer_norm").field("numpy")(input._data, size, None, None, eps)
-        return result, *[F.wrap(x.reshape(*input._data.shape[:-n], *(1,) * n)) for x in found[1:]]
-    dims = tuple(range(input.dim() - n, input.dim()))
-    return result, F.mean(input, dims, True), F.rsqrt(F.var(input, dims, correction=0, keepdim=True) + eps)
+def _running(name: str, training: bool) -> Fn:
+    """`native_batch_norm` under a name of its own, with the memory that cuDNN would keep for the way back: none."""
+    def function(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: float,
+                 eps: float) -> tuple[Tensor, ...]:
+        found = F.channel_norm_statistics(input, weight, bias, running_mean, running_var, training, momentum, eps, name)
+        return (*found, F.empty((0,), dtype=uint8))
+
+    return function
 
 
-def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, c: int, spatial: int, groups: int,
-                       eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    parts = F.reshape(input, (n, groups, c // groups * spatial))
-    return F.group_norm(input, groups, weight, bias, eps), F.mean(parts, 2), F.rsqrt(F.var(parts, 2, correction=0) + eps)
+def _eps_of(rstd: Tensor, var: Tensor) -> Tensor:
+    """What was added to a variance before its root was taken."""
+    return (1 / (rstd * rstd) - var).detach()
 
 
-def _native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: object, running_var: object,
-                       training: bool, momentum: float, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    dims = tuple([d for d in range(input.dim()) if d != 1])
-    saved = (F.mean(input, dims), F.rsqrt(F.var(input, dims, correction=0) + eps)) if training else _first_of(None, input, 2)[1:]
-    return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps), *saved
+def _native_layer_norm_backward(grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
+                                weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
+    n = len(normalized_shape)
+    eps = _eps_of(rstd, F.var(input, tuple(range(-n, 0)), correction=0, keepdim=True))
+    return tuple(F.layer_norm_backward(grad_out, input, mean, rstd, weight, n, eps, tuple(output_mask)))
+
+
+def _native_group_norm_backward(grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int,
+                                HxW: int, group: int, output_mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
+    eps = F.unsqueeze(_eps_of(rstd, F.var(F.reshape(input, (N, group, -1)), 2, correction=0)), 2)
+    rows = [F.reshape(t, (N, C, HxW)) for t in (grad_out, input)]
+    found = F.group_norm_backward(*rows, mean, rstd, weight, group, eps, tuple(output_mask))
+    return (None if found[0] is None else F.reshape(found[0], input.shape), *found[1:])
+
+
+def _native_batch_norm_backward(grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None,
+                                running_var: Tensor | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float,
+                                output_mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
+    mean, rstd = save_mean, save_invstd
+    if not train:
+        assert running_mean is not None and running_var is not None, "evaluation needs the running statistics"
+        mean, rstd = running_mean, F.rsqrt(running_var + eps)
+    return tuple(F.channel_norm_backward(grad_out, input, mean, rstd, weight, None, None, train, eps, tuple(output_mask)))
+
+
+def _pool_backward(n: int) -> Fn:
+    def backward(grad_output: Tensor, input: Tensor, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int],
+                 dilation: Sequence[int], ceil_mode: bool, indices: Tensor) -> Tensor:
+        return F.max_pool_backward(grad_output, input, indices, n)
+
+    return backward
+
+
+def _upsample(mode: str, n: int, corners: bool, antialias: bool) -> Fn:
+    """ATen's interpolation along `n` dimensions: to a size, with or without the scales that led to it, or, as its overload `vec`, to a size
+    or by scales. Where `corners`, it says whether these are aligned."""
+    def resized(input: Tensor, output_size: Sequence[int] | None, *rest: object, **named: object) -> TensorRef:
+        given = [*rest, *named.values()]
+        align = bool(given.pop(0)) if corners else False
+        several = given[0] if given and isinstance(given[0], (list, tuple)) else given
+        scales = tuple([x if isinstance(x, (int, float)) else None for x in [*several, *[None] * n][:n]])
+        size = tuple(output_size) if output_size is not None else tuple([int(m * s) for m, s in zip(input.shape[2:], scales) if s])
+        return interpolated(F, input, size, scales, mode, align, antialias)
+
+    return resized
 
 
 def _nll_loss_forward(input: Tensor, target: Tensor, weight: object, reduction: int, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -284,18 +320,25 @@ def _named_reduction(name: str, place: int) -> Fn:
 FUNCTIONS: dict[str, Fn] = {
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
-    "_softmax": lambda input, dim, half_to_float: F.softmax(input, dim),
-    "_log_softmax": lambda input, dim, half_to_float: F.log_softmax(input, dim),
-    "_softmax_backward_data": lambda grad, output, dim, input_dtype: F.softmax_backward(grad, output, dim),
     "threshold_backward": lambda grad, input, threshold: F.where(F.gt(input, threshold), grad, 0.0),
     "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta, "convolution": _convolution,
-    "convolution_backward": _convolution_backward, "native_layer_norm": _native_layer_norm, "native_group_norm": _native_group_norm,
-    "native_batch_norm": _native_batch_norm, "nll_loss_forward": _nll_loss_forward,
+    "convolution_backward": _convolution_backward, "native_layer_norm_backward": _native_layer_norm_backward,
+    "native_group_norm_backward": _native_group_norm_backward, "native_batch_norm_backward": _native_batch_norm_backward,
+    "_batch_norm_with_update": _running("_batch_norm_with_update", True), "_batch_norm_no_update": _running("_batch_norm_no_update", False),
+    "native_dropout_backward": lambda grad_output, mask, scale: F.masked_scale(grad_output, mask, scale),
+    "slice": lambda input, dim=0, start=None, end=None, step=1: F.slice(input, dim, start, end, step),
+    "nll_loss_forward": _nll_loss_forward,
     "log_sigmoid_forward": lambda input: _first_of(F.logsigmoid(input), input, 1),
     "_scaled_dot_product_flash_attention_for_cpu": lambda query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None:
         _first_of(F.attention(query, key, value, *((attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else
                                                    (None, attn_mask)), is_causal, scale), query, 1),
     **{f"max_pool{n}d_with_indices": _pool(n) for n in (1, 2, 3)},
+    **{f"max_pool{n}d_with_indices_backward": _pool_backward(n) for n in (2, 3)},
+    **{f"upsample_nearest{n}d": _upsample("nearest", n, False, False) for n in (1, 2, 3)},
+    **{f"_upsample_nearest_exact{n}d": _upsample("nearest-exact", n, False, False) for n in (1, 2, 3)},
+    **{f"upsample_{mode}{n}d": _upsample(mode, n, True, False) for mode, n in (("linear", 1), ("bilinear", 2), ("bicubic", 2),
+                                                                               ("trilinear", 3))},
+    **{f"_upsample_{mode}2d_aa": _upsample(mode, 2, True, True) for mode in ("bilinear", "bicubic", "lanczos")},
     "mse_loss": _named_reduction("mse_loss", 2), "binary_cross_entropy": _named_reduction("binary_cross_entropy", 3),
     "binary_cross_entropy_with_logits": lambda input, target, weight=None, pos_weight=None, reduction=1: _named_reduction(
         "binary_cross_entropy_with_logits", 3)(input, target, weight, reduction),

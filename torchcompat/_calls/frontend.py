@@ -23,6 +23,7 @@ from autograd_tape.version import Version
 from .above import above
 from .._memory.bits import bits_of, flipped, restored, values
 from .._memory.layout import layout as Layout
+from ..overrides import joins
 from ..storage import fits, resize
 
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ def _result_repr(self: Any) -> str:
 class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
-    module = "torch"
+    module, return_types = "torch", "torchcompat.return_types"
     result_repr = staticmethod(_result_repr)
+    joins = staticmethod(joins)
     numpy_indexing = False
     numpy_unsigned = False
+    numbers_with_history = False
     numpy_words = True
     numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None

@@ -9,6 +9,7 @@ from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 
 from .._tensor import frontend
+from .absent import absent
 
 
 def operations(module: str) -> tuple[Fn, Fn]:
@@ -30,7 +31,7 @@ def operations(module: str) -> tuple[Fn, Fn]:
     def get(name: str) -> Any:
         found = named(name)
         if found is None:
-            raise AttributeError(f"module 'torch.{namespace}' has no attribute '{name}'")
+            raise absent(module, name)
         value = frontend.function(found)
         if module in sys.modules:
             setattr(sys.modules[module], name, value)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, FLOATING, OPAQUE, SCALAR_TYPE_NAMES, converted, default_dtype, dtype_of, float32, inference_kind,
-    number_array,
+    CPU, CPU_KINDS, DType, Device, FLOATING, INTEGER, OPAQUE, SCALAR_TYPE_NAMES, converted, default_dtype, dtype_of, float32,
+    inference_kind, number_array, promote, scalar_dtype,
 )
+from autograd_tape.errors import AutogradError, check_rank
 from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.ops._samples import check_number
 from autograd_tape.tensor import LEAF
+from autograd_tape.warned import made, warn_once
 
 from .conversion import checked_dtype, convert
 from .._tensor import Tensor, frontend
@@ -40,8 +46,11 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
             RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and not hasattr(data, "__array__"):
-        data = _plain(data)
+        typed: list[object] = []
+        nested, data = data, _plain(data, typed)
         _check_nesting(data)
+        if typed and dtype is None:
+            dtype = _inferred(nested)
     elif not isinstance(data, (bool, int, float, complex)):
         if hasattr(data, "__array__"):
             return to_array(np.asarray(data), dtype)
@@ -49,44 +58,107 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     if dtype is not None:
         if dtype.category == OPAQUE:
             raise RuntimeError("store_scalar: invalid type")
+        if dtype.category == INTEGER:
+            return _integers(data, dtype)
         try:
             return number_array(data, dtype)
-        except OverflowError:
-            raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow") from None
+        except TypeError:
+            if any([isinstance(x, complex) for x in _leaves(data)]):
+                raise TypeError("must be real number, not complex") from None
+            raise
     try:
         array = np.array(data)
     except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
+        raise ValueError("Overflow when unpacking long long") from None
+    if array.dtype.kind in "US":
+        raise _text_inside(data)
     if array.dtype == object:
         raise RuntimeError(f"Could not infer dtype of {_first_leaf_type(data)}") if _has_foreign(data) else \
-            RuntimeError("Overflow when unpacking long long")
-    if array.dtype.kind in "US":
-        raise ValueError("too many dimensions 'str'")
-    if array.dtype.kind == "f" and array.size == 0 or array.dtype == np.float64 and not _has_numpy_double(data):
+            ValueError("Overflow when unpacking long long")
+    if array.dtype == np.float64:
         return array.astype(default_dtype().np)
     if array.dtype == np.complex128:
         return array.astype(default_dtype().to_complex().np)
-    if array.dtype.kind == "u" and not _has_numpy_double(data):
-        raise RuntimeError("Overflow when unpacking long long")
+    if array.dtype.kind == "u":
+        raise ValueError("Overflow when unpacking long long")
     return array
 
 
-def _plain(data: object) -> Any:
-    """Nested lists with tensors and arrays inside replaced by numbers."""
+def _integers(data: object, dtype: DType) -> np.ndarray:
+    """Nested lists of numbers as integers of a dtype, where they fit."""
+    limits, array = np.iinfo(dtype.np), np.array(data)
+    if array.dtype.kind not in "iufbc" and _has_foreign(data):
+        return number_array(data, dtype)
+    if array.size:
+        fits = array.dtype.kind in "iufb" and limits.min <= array.min() and array.max() <= limits.max
+        if not fits or limits.max > 1 << 62 and array.dtype.kind != "i":  # which float64 does not tell exactly
+            for x in _leaves(data):
+                _check_integer(x, dtype, int(limits.min), int(limits.max))
+    if array.dtype.kind == "O":  # numbers that have no common dtype
+        return np.array([int(x) for x in _leaves(data)], dtype.np).reshape(array.shape)
+    return array.astype(dtype.np)
+
+
+def _check_integer(x: float | complex, dtype: DType, low: int, high: int) -> None:
+    """Raises torch's error for a number that cannot be an integer of a dtype; negative ones wrap where it is unsigned, but for 64 bits."""
+    whole = isinstance(x, (int, np.integer, np.bool_))
+    if dtype.name == "uint64":
+        if isinstance(x, complex) or not whole:
+            raise TypeError("an integer is required")
+        if x < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        if x > high:
+            raise OverflowError("int too big to convert")
+        return
+    if isinstance(x, complex):
+        raise TypeError("'complex' object cannot be interpreted as an integer")
+    if whole and not -1 << 63 <= x < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
+    if not (-high if whole and low == 0 else low) <= x <= high:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def _plain(data: object, typed: list[object]) -> Any:
+    """Nested lists with tensors and arrays inside replaced by numbers; of what has a dtype of its own there is something in `typed`."""
     if isinstance(data, (list, tuple)):
         for x in data:
             if x.__class__ not in _PLAIN:
-                return [_plain(y) for y in data]
+                if any([y is data for y in data]):
+                    raise TypeError("new(): self-referential lists are incompatible")
+                return [_plain(y, typed) for y in data]
         return data
-    if isinstance(data, Tensor):
+    if isinstance(data, (Tensor, np.ndarray, np.generic)):
+        typed.append(data)
         return data.tolist()
-    if isinstance(data, np.ndarray):
-        return data.tolist()
-    if isinstance(data, np.generic):
-        return data
     if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes)):
-        return [_plain(data[i]) for i in range(len(data))]
+        try:
+            return [_plain(data[i], typed) for i in range(len(data))]
+        except Exception as error:  # whatever it raises, this is no sequence
+            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
     return data
+
+
+def _inferred(data: object) -> DType:
+    """The dtype of nested lists: that of numbers, tensors and arrays in them together, all of which count alike.
+
+    >>> _inferred([1, np.float16(2)]).name, _inferred([[1.5, np.int8(2)], [np.float64(1), True]]).name
+    ('float16', 'float64')
+    """
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (np.ndarray, np.generic)):
+        return dtype_of(np.asarray(data))
+    if isinstance(data, (bool, int, float, complex)):
+        return scalar_dtype(data)
+    assert isinstance(data, Sized) and isinstance(data, Iterable)
+    return functools.reduce(promote, [_inferred(x) for x in data]) if len(data) else default_dtype()
+
+
+def _text_inside(data: object) -> Exception:
+    """torch's error for text in nested lists, which depends on whether it comes first."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return ValueError("too many dimensions 'str'") if isinstance(data, str) else TypeError("new(): invalid data type 'str'")
 
 
 _PLAIN = frozenset([int, float, bool, complex])
@@ -101,6 +173,7 @@ def _check_nesting(data: Any) -> None:
         if not level:
             break
         level = level[0]
+    check_rank(len(shape), plain=True)
     if len(shape) > 1:
         _check_level(data, shape, 0)
     elif any(isinstance(x, (list, tuple)) for x in data):
@@ -129,10 +202,6 @@ def _leaves(data: Any) -> Any:
             yield from _leaves(x)
     else:
         yield data
-
-
-def _has_numpy_double(data: Any) -> bool:
-    return isinstance(next(_leaves(data), None), np.generic)
 
 
 def _has_foreign(data: Any) -> bool:
@@ -201,6 +270,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
         if isinstance(data, (TypedStorage, UntypedStorage)):
             data = of_storage(data, dtype)
         array = to_array(data, dtype)
+        if dtype is not None and dtype.group:
+            made(dtype.group)
     t._data = array
     t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
     t._node = t._v = t._base = None
@@ -234,12 +305,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
                          "memory.")
     dtype = dtype_of(array).np
     if not array.flags.writeable:
-        import warnings
-
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-                      "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-                      "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
-                      UserWarning, stacklevel=2)
+        warn_once("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+                  "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+                  "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
     if array.__class__ is not np.ndarray:
         array = array.view(np.ndarray)
     # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
@@ -267,25 +335,39 @@ def asarray(obj: object, *, dtype: DType | None = None, device: DeviceLike | Non
         result = from_numpy(obj)
     elif isinstance(obj, (TypedStorage, UntypedStorage)):
         result = frontend.wrap(of_storage(obj, dtype))
-    elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic):
+    elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic) or type(obj).__name__ == "PyCapsule":
         result = from_dlpack(obj)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
         result = frombuffer(obj, dtype=dtype or default_dtype())
     else:
         if copy is False:
-            raise ValueError("can't alias arbitrary sequence into a tensor.")
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ") if isinstance(
+                obj, np.generic) else ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     target = convert(result, dtype, None if device is None else Device(device), False, None)
     if copy and target._data is result._data:
         target = target.clone()
     elif copy is False and target._data is not result._data:
-        raise ValueError("can't alias tensor with dtype or device change.")
+        own = result._k
+        raise ValueError(f"can't alias tensor from device '{own.device}' to '{target._k.device}'." if target._k.device != own.device else
+                         f"can't alias tensor with dtype '{own.dtype.scalar}' into dtype '{target._k.dtype.scalar}'.")
     return target.requires_grad_() if requires_grad else target
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor over the memory of a buffer."""
-    size = memoryview(buffer).nbytes
+    """A one-dimensional tensor over the memory of a buffer.
+
+    Raises:
+        ValueError: it is none, is empty, or too short.
+
+    >>> frombuffer(bytearray(b"ab"), dtype=dtype_of(np.zeros(1, np.uint8)))
+    tensor([97, 98], dtype=torch.uint8)
+    """
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    size = memory.nbytes
     dtype = checked_dtype(dtype, "frombuffer") or float32
     item = dtype.itemsize
     if size == 0 or count == 0:
@@ -297,54 +379,83 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     if count > 0 and offset + count * item > size:
         raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than actual "
                          f"buffer length ({size} bytes)")
+    if memory.readonly:
+        warned.warn_once("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to "
+                         "the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its "
+                         "data or make it writable before converting it to a tensor. This type of warning will be suppressed for the rest "
+                         "of this program.")
     array = np.frombuffer(buffer, dtype.np, count, offset)
     t = frontend.wrap(array)
     return t.requires_grad_() if requires_grad else t
 
 
-def from_dlpack(ext: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of a DLPack exporter."""
-    if isinstance(ext, Tensor):
-        return ext.detach()
-    array = np.from_dlpack(ext if hasattr(ext, "__dlpack__") else _Capsule(ext))
-    if not array.flags.writeable:
-        array = np.asarray(_Writable(array))
-    return frontend.wrap(array)
+def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of a DLPack exporter, or of a capsule, which is used up by this.
 
+    >>> import numpy as np, torchcompat as torch
+    >>> array = np.zeros(2)
+    >>> torch.from_dlpack(array)[0] = 1
+    >>> array
+    array([1., 0.])
 
-class _Writable:
-    """An imported array with leave to write: NumPy 1.x marks all imports read-only, torch none, and exporters refuse what really is."""
+    Args:
+        device: where the tensor is to be; the exporter's device where left out.
+        copy: whether to copy the memory always, or (False) never.
 
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-        interface = array.__array_interface__
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+    Raises:
+        RuntimeError: `ext_tensor` is no exporter, and no capsule or one that is used up.
+        BufferError: the exporter does not give its memory.
+    """
+    from .._memory.capsules import DLDeviceType, unpacked
 
-
-class _Capsule:
-    """A bare DLPack capsule as an exporter."""
-
-    def __init__(self, capsule: object) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **kwargs: object) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if device is not None or copy is not None:
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+        return frontend.wrap(unpacked(ext_tensor))
+    if device is not None and not isinstance(device, (str, Device)):
+        raise AssertionError(f"from_dlpack: unsupported device type: {type(device)}")
+    source = ext_tensor.__dlpack_device__()
+    wanted = Device(device or "cpu")
+    if wanted.type == "meta":
+        raise BufferError("Cannot pack tensors on meta")
+    if source[0] != DLDeviceType.kDLCPU:
+        raise BufferError(f"Unsupported device_type: {source[0]}")
+    moves = wanted.type != "cpu"
+    if moves and copy is False:
+        raise ValueError(f"cannot move DLPack tensor from device {source} to {wanted} without copying. Set copy=None or copy=True.")
+    try:
+        capsule = ext_tensor.__dlpack__(**{} if copy is None else {"copy": copy})
+        copied = copy is True
+    except TypeError:  # of before there was `copy`
+        capsule, copied = ext_tensor.__dlpack__(), False
+    t: Tensor = frontend.wrap(unpacked(capsule))
+    return t.to(wanted) if moves else t.clone() if copy and not copied else t
 
 
 def to_dlpack(t: Tensor) -> Any:
     """A DLPack capsule of a tensor's memory."""
-    return t.__dlpack__()
+    if not isinstance(t, Tensor):
+        raise TypeError(f"_to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(t).__name__}")
+    return t.detach().__dlpack__()
 
 
 @frontend.passing
-def scalar_tensor(value: float, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
+def scalar_tensor(s: float, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
-    if TO_ALL and (found := passed(scalar_tensor, (value, dtype, layout, device, pin_memory, requires_grad))) is not HERE: return found
-    made: Tensor = below(tensor)(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
+    if TO_ALL and (found := passed(scalar_tensor, (s, dtype, layout, device, pin_memory, requires_grad))) is not HERE: return found
+    dtype = checked_dtype(dtype or default_dtype(), "scalar_tensor")
+    if isinstance(s, int) and abs(s) >> 64:
+        raise OverflowError("int too big to convert")
+    try:
+        check_number(s, dtype)
+    except AutogradError as error:
+        raise frontend.error(error) from None
+    if dtype.category == INTEGER and isinstance(s, int) and s < 0 <= np.iinfo(dtype.np).min:
+        s += np.iinfo(dtype.np).max + 1
+    if dtype.name == "uint64" and isinstance(s, float):
+        s = int(s)  # it fills, where `tensor` reads whole numbers
+    made: Tensor = below(tensor)(s, dtype=dtype, device=device, requires_grad=requires_grad)
     return made
 
 

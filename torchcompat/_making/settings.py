@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.dtypes import CPU, DType, set_default_dtype
 from autograd_tape.errors import type_name
 
@@ -11,25 +12,23 @@ from ..backends._flags import matmul_precision as get_float32_matmul_precision
 from ..backends._flags import set_matmul_precision as set_float32_matmul_precision
 
 __all__ = ["get_float32_matmul_precision", "set_float32_matmul_precision"]
-_warn_always = False
 _interop = 1
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether warnings that torch gives once are to be given each time; here Python's own filters decide on that.
+    """Whether warnings that torch gives once are to be given each time.
 
     Raises:
         RuntimeError: `b` is no bool.
     """
-    global _warn_always
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type_name(b)}")
-    _warn_always = b
+    warned.always = b
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was given last."""
-    return _warn_always
+    return warned.always
 
 
 def set_flush_denormal(mode: bool) -> bool:

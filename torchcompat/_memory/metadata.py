@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograd_tape.annotations import Fn
-from autograd_tape.strided import address as address_of, contiguous_strides, storage_offset
+from autograd_tape.strided import address as address_of, contiguous_strides, memory_order, storage_offset
 from autograd_tape.tensor import TensorRef
 from autograd_tape.version import changes, number_of
 
 from .bits import bits_of
-from .layout import layout, sparse_coo, sparse_csr, strided
+from .layout import _mkldnn, channels_last, channels_last_3d, layout, memory_format, sparse_coo, sparse_csr, strided
 from .size import Size
 from ..storage import CLASSES, TypedStorage, UntypedStorage
 
+_IMPLS = {sparse_coo: "Sparse", _mkldnn: "Opaque"}
 _size = functools.partial(tuple.__new__, Size)
 
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .._ops import TensorMethods
-    from torchcompat._memory.layout import layout, memory_format
 
     class _Base(TensorMethods, TensorRef):
         """What the operation records, and sparse tensors, add to TensorRef, for type checkers."""
 
+        type: Fn
         bernoulli_: Fn  # and what `random` adds
         cauchy_: Fn
         exponential_: Fn
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         random_: Fn
         uniform_: Fn
 
+        to_mkldnn: Fn
         coalesce: Callable[[], Any]
         to_dense: Callable[..., Any]
         sparse_mask: Callable[..., Any]
@@ -76,7 +78,7 @@ class Metadata(_Base):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        if self._k.special.__class__ is layout:
+        if self._k.special.__class__ is layout and not self.is_mkldnn:
             raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the "
                                "nbytes of "
                                "the indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by "
@@ -103,6 +105,8 @@ class Metadata(_Base):
         """The steps between elements, in elements."""
         special = self._k.special
         if special.__class__ is layout:
+            if special is _mkldnn:  # what torch leaves there
+                return tuple([int(not i) for i in range(self._data.ndim)])[slice(None) if dim is None else dim]
             if special is not sparse_coo:
                 raise RuntimeError(f"Sparse {special.name[-3:].upper()} tensors do not have strides")
             return (0,) * self._data.ndim if dim is None else 0
@@ -137,10 +141,18 @@ class Metadata(_Base):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return 0 if self._data.size == 0 or self._k.device.type == "meta" else address_of(self._data)
 
+    def const_data_ptr(self) -> int:
+        """The same; it is not for writing."""
+        return self.data_ptr()
+
+    def is_distributed(self) -> bool:
+        """False."""
+        return False
+
     def untyped_storage(self) -> UntypedStorage:
         """The memory."""
         if self._k.special.__class__ is layout:
-            raise NotImplementedError(f"Cannot access storage of Sparse{'' if self.is_sparse else 'Csr'}TensorImpl")
+            raise NotImplementedError(f"Cannot access storage of {_IMPLS.get(self._k.special, 'SparseCsr')}TensorImpl")
         return UntypedStorage.of(self._data, self._k.device)
 
     def storage(self) -> TypedStorage:
@@ -156,13 +168,47 @@ class Metadata(_Base):
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether elements lie in row-major order, or in that of `memory_format`."""
         special = self._k.special
-        if special.__class__ is layout and special is not sparse_coo:
+        if special.__class__ is layout and special is not sparse_coo and special is not _mkldnn:
             raise RuntimeError(f"Sparse {special.name[-3:].upper()} tensors do not have is_contiguous")
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._data.flags.c_contiguous
         data = self._data
         rank = {"channels_last": 4, "channels_last_3d": 5}[memory_format.name]
         return data.ndim == rank and np.moveaxis(data, 1, -1).flags.c_contiguous
+
+    def dim_order(self, *, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
+        """The dimensions as they lie in memory, that with the longest steps first.
+
+        >>> import torchcompat as torch
+        >>> torch.empty(2, 3, 5, 7, memory_format=torch.channels_last).dim_order()
+        (0, 2, 3, 1)
+
+        Args:
+            ambiguity_check: whether to refuse a tensor that lies as several orders would have it; of memory formats one decides then.
+
+        Raises:
+            AttributeError: the tensor is sparse.
+            TypeError: `ambiguity_check` is neither a bool nor a list of memory formats.
+            RuntimeError: several orders are possible.
+        """
+        if self.is_sparse:
+            raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor "
+                                 "first.")
+        formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+        if not isinstance(formats, list) or not all([isinstance(f, memory_format) for f in formats]):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        shape, strides = self._data.shape, self.stride()
+        checks = bool(ambiguity_check) or ambiguity_check is not False
+        if checks and (1 in shape or any([a == b for a, b in zip(strides, strides[1:])])) and (
+                sum([self.is_contiguous(memory_format=f) for f in formats]) != 1):
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+        rows = self.is_contiguous()
+        if rows != any([self.is_contiguous(memory_format=f) for f in (channels_last, channels_last_3d)]):
+            return tuple(range(len(shape))) if rows else (0, *range(2, len(shape)), 1)
+        order, told = memory_order(shape, strides)
+        if checks and not told:
+            raise RuntimeError("The tensor does not have unique dim order.")
+        return tuple(order[::-1])
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating one."""
@@ -180,6 +226,9 @@ class Metadata(_Base):
         """Whether the tensor was made in inference mode."""
         return self._k.inference
 
+    def _fix_weakref(self) -> None:
+        """Nothing: a weak reference to a tensor stays one here."""
+
     @property
     def is_sparse(self) -> bool:
         """Whether the tensor is one of coordinates, of layout torch.sparse_coo."""
@@ -190,7 +239,12 @@ class Metadata(_Base):
         """Whether the tensor is one of rows, of layout torch.sparse_csr."""
         return self._k.special is sparse_csr
 
-    is_quantized = is_nested = is_mkldnn = False
+    @property
+    def is_mkldnn(self) -> bool:
+        """Whether the tensor is of layout torch._mkldnn."""
+        return self._k.special is _mkldnn
+
+    is_quantized = is_nested = False
     is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
 
     @property

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from .._calls.absent import absent, submodules
 from .engine import backward, grad
 from .function import Function
 from .grad_mode import (
@@ -23,7 +24,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
-    from importlib.util import find_spec
 
     if name == "torch":
         return sys.modules["torchcompat"]
@@ -33,9 +33,9 @@ def __getattr__(name: str) -> Any:
         return SavedTensor
     if name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    elif not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
+    elif name in submodules(__name__):
         value = import_module(f".{name}", __name__)
     else:
-        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+        raise absent(__name__, name)
     globals()[name] = value
     return value

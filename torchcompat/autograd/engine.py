@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
@@ -20,11 +19,12 @@ from autograd_tape.tensor import BUFFERS, LEAF, NOTHING, TensorRef, buffer_of
 from autograd_tape.tensor import above as of_the_tape
 from autograd_tape.version import Version
 from autograd_tape.views import Poisoned, empty_strided, is_dense
+from autograd_tape.warned import warn_once
 
 from .._calls.above import above
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
-from .._memory.layout import contiguous_format
+from .._memory.layout import _mkldnn, contiguous_format
 from .edges import several, with_leaves
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _add = np.add
 
 def _plain(k: Kind) -> Kind:
     """The Kind of a gradient of a tensor of Kind `k`."""
-    return k if k.special is None else kind(k.dtype, k.device)
+    return k if k.special is None or k.special is _mkldnn else kind(k.dtype, k.device)
 
 
 def _is_sparse(*values: object) -> bool:
@@ -315,10 +315,10 @@ above.backward_of, above.add_grad = backward_of, add_grad
 
 
 def _warn_cycle() -> None:
-    warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-                  "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-                  "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
-                  "leak.", UserWarning, stacklevel=4)
+    warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+              "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+              "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+              "leak.", stacklevel=4)
 
 
 def capture_of(ref: Any, nr: int = 0) -> Any:

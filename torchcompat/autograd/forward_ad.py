@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from autograd_tape.modes import GradMode, grad_mode
 
+from .._calls.absent import absent
 from .._tensor import Tensor, frontend
 from ..func._forward import give_tangent
 from ..func._levels import DUAL, FORWARD, Level, below, state
@@ -114,7 +115,7 @@ def primal_of(tensor: Tensor, at: Level) -> Tensor:
 def __getattr__(name: str) -> int:
     if name == "_current_level":
         return len(_open()) - 1
-    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute '{name}'")
+    raise absent(__name__, name)
 
 
 class dual_level:

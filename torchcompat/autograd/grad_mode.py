@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, _mode, enter_inference, exit_inference, grad_mode
 
+from .._calls.absent import absences as _absences
+
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
@@ -74,14 +76,14 @@ class _Mode:
 
 
 class _NoParameters(_Mode):
-    def __new__(cls, function: Fn | None = None) -> Any:
+    def __new__(cls, orig_func: Fn | None = None) -> Any:
         self = object.__new__(cls)
-        if function is None:
+        if orig_func is None:
             return self
         self.__init__()  # type: ignore[misc]  # a context is used again
-        return self(function)
+        return self(orig_func)
 
-    def __init__(self, function: object = None) -> None:
+    def __init__(self, orig_func: object = None) -> None:
         super().__init__()
 
 
@@ -206,3 +208,6 @@ class set_multithreading_enabled(_Mode):
 
     def __exit__(self, *exc: object) -> None:
         _multithreading.enabled = self._previous
+
+
+__getattr__ = _absences(__name__)

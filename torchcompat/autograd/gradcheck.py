@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.dtypes import promote
 
+from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
 from ..random import Generator, rand, randn_like
 from .engine import grad
@@ -616,3 +617,5 @@ class _CallableModule(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+
+__getattr__ = _absences(__name__)

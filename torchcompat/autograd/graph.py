@@ -17,6 +17,7 @@ from autograd_tape.saved import pack_entry, state
 from autograd_tape.node import RemovableHandle, TapeEntry, accumulate_node, edge_of
 from autograd_tape.version import Version
 
+from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
 from .edges import GradientEdge
 
@@ -280,3 +281,6 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
         return hook
 
     return _MultiHandle(tuple(t.register_hook(collect(i)) for i, t in enumerate(tensors)))
+
+
+__getattr__ = _absences(__name__)

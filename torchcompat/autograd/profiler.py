@@ -30,6 +30,7 @@ from autograd_tape.ops import Record
 from autograd_tape.strided import address, owner_of
 from autograd_tape.node import TapeEntry
 
+from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
 from .._calls.factories import makes
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -356,3 +357,6 @@ class emit_itt(emit_nvtx):
         return self
 
 
+
+
+__getattr__ = _absences(__name__)

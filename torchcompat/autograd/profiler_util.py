@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._calls.absent import absences as _absences
+
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
 
@@ -238,3 +240,6 @@ class EventList(list):
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+__getattr__ = _absences(__name__)

@@ -5,9 +5,6 @@ What a program sets is kept and given back; nothing is computed otherwise for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from . import (
     _flags, cpu as cpu, cuda as cuda, cudnn as cudnn, cusparselt as cusparselt, kleidiai as kleidiai, mha as mha, miopen as miopen,
     mkl as mkl, mkldnn as mkldnn, mps as mps, nnpack as nnpack, openmp as openmp, opt_einsum as opt_einsum, quantized as quantized,
@@ -25,14 +22,7 @@ def flags_frozen() -> bool:
     return _flags.frozen
 
 
-@contextmanager
-def __allow_nonbracketed_mutation() -> Iterator[None]:
-    """A block in which flags can be changed even so."""
-    before, _flags.frozen = _flags.frozen, False
-    try:
-        yield
-    finally:
-        _flags.frozen = before
+__allow_nonbracketed_mutation = _flags.thawed
 
 
 class GenericModule(_flags.FlagModule):

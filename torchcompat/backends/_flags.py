@@ -11,20 +11,30 @@ from typing import Any
 from autograd_tape.annotations import Arguments, Fn
 
 frozen = False
-"""Whether assignments are refused outside of blocks, as `disable_global_flags` asks."""
-_within_blocks = 0
+"""Whether assignments to modules are refused, as `disable_global_flags` asks."""
 MIXED = ("PyTorch is checking {},Current status indicate that you have used mix of the legacy and new APIs to set the {}. We suggest only "
          "using one set of APIs to set the flag.")
 
 
-def thaw_check(module: str = "") -> None:
-    """Refuses a change to a module's flags while they are frozen.
+@contextmanager
+def thawed() -> Iterator[None]:
+    """A block in which flags can be assigned to even so."""
+    global frozen
+    before, frozen = frozen, False
+    try:
+        yield
+    finally:
+        frozen = before
+
+
+def check_thawed(module: object) -> None:
+    """Refuses to assign to a module's flag while they are frozen. Functions and objects within modules set them even so.
 
     Raises:
         RuntimeError: `disable_global_flags` has been called, and this is no block of flags.
     """
-    if frozen and not _within_blocks:
-        name = ".".join(filter(None, ("torch.backends", module)))
+    if frozen:
+        name = "torch.backends" + getattr(module, "__name__", "").partition("backends")[2]
         raise RuntimeError(f"not allowed to set {name} flags after disable_global_flags; please use flags() context manager instead")
 
 
@@ -43,7 +53,7 @@ class Flag:
         return self if module is None else self.value
 
     def __set__(self, module: Any, value: object) -> None:
-        thaw_check(module.__name__.partition("backends.")[2])
+        check_thawed(module)
         if self.setter is not None and not isinstance(value, bool):
             raise RuntimeError(f"{self.setter} expects a bool, but got {type(value).__name__}")
         self.value = value
@@ -71,9 +81,10 @@ def setter(module: str, *names: str) -> Callable[..., Arguments]:
                 raise TypeError(f"set_flags() got an unexpected keyword argument '{name}'")
             wanted[name] = value
         before = tuple([getattr(target, name) for name in names])
-        for name, value in wanted.items():
-            if value is not None and value != before[names.index(name)]:
-                setattr(target, name, value)
+        with thawed():
+            for name, value in wanted.items():
+                if value is not None and value != before[names.index(name)]:
+                    setattr(target, name, value)
         return before
 
     return set_flags
@@ -83,21 +94,12 @@ def block(set_flags: Callable[..., Arguments], **defaults: object) -> Fn:
     """`flags(...)` of a module: a block in which its flags are those given, or `defaults`."""
     @contextmanager
     def flags(*values: object, **given: object) -> Iterator[None]:
-        global _within_blocks
         wanted = {f"_{name}": value for name, value in {**defaults, **dict(zip(defaults, values)), **given}.items()}
-        _within_blocks += 1
-        try:
-            before = set_flags(**wanted)
-        finally:
-            _within_blocks -= 1
+        before = set_flags(**wanted)
         try:
             yield
         finally:
-            _within_blocks += 1
-            try:
-                set_flags(*before)
-            finally:
-                _within_blocks -= 1
+            set_flags(*before)
 
     return flags
 
@@ -127,7 +129,6 @@ def set_precision(backend: str, op: str, value: str) -> None:
     Raises:
         RuntimeError: the word is none, or not one for this backend.
     """
-    thaw_check()
     if value not in PRECISIONS["generic"]:
         raise RuntimeError(f"Unknown precision: {value}")
     if value not in PRECISIONS[backend]:
@@ -169,6 +170,7 @@ class OfBackend:
         return self if module is None else precision(self.backend, self.op)
 
     def __set__(self, module: object, value: str) -> None:
+        check_thawed(module)
         set_precision(self.backend, self.op, value)
 
 

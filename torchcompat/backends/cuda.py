@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from autograd_tape.annotations import DeviceLike, Keywords
+from .._calls.absent import absences as _absences
 from . import _flags
 
 
@@ -179,3 +180,6 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
         yield
     finally:
         _sdp.update(before)
+
+
+__getattr__ = _absences(__name__)

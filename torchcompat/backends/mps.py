@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .._calls.absent import absences as _absences
+
 
 def is_built() -> bool:
     """False."""
@@ -21,3 +23,6 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """Refuses: RuntimeError."""
     return is_macos_or_newer(13, minor)
+
+
+__getattr__ = _absences(__name__)

@@ -2,6 +2,7 @@
 
 from . import _batching, _checks as _checks, _custom, _pull, _whole  # _checks adds to `autograd_tape.check_operation`
 from .._calls.above import above as _above
+from .._calls.absent import absent as _absent
 from ._levels import transforming_functions as _transforming
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev
@@ -19,7 +20,7 @@ _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace
 def __getattr__(name: str) -> object:
     """What needs more than the others, which is imported then."""
     if name not in _LAZY:
-        raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
+        raise _absent(__name__, name)
     from importlib import import_module
 
     return getattr(import_module(f".{_LAZY[name]}", __name__), name)

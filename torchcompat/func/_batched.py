@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,8 +153,9 @@ class BatchedTensor(Tensor):
         count = self._value.size(self._bdim)
         return batched(self._level, self._value.new_empty_strided((count, *size), (reach, *stride), **options), 0)
 
-    def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> Tensor:
+    def resize_(self, *sizes: Any, size: Sequence[int] | None = None, memory_format: memory_format | None = None) -> Tensor:
         """Changes the shape of each example in place, the batch being laid out anew over its memory."""
+        sizes = sizes if size is None else (size,)
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._bdim:
             raise RuntimeError("NYI: resizing an example of a batch whose examples do not lie one behind the other")

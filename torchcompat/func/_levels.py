@@ -83,6 +83,15 @@ class _State(threading.local):
 state = _State()
 
 
+def change_levels(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Puts a stack in the place of this thread's, and gives what was there."""
+    before, state.stack = state.stack, levels
+    return before
+
+
+above.change_levels = change_levels
+
+
 class below:
     """A block in which tangents of `level`, and of those above it, are not looked at; of none where it is None."""
 

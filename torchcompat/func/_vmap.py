@@ -86,6 +86,16 @@ def _check_out_dims(out_dims: int, name: str) -> None:
                          "representing where in the outputs the vmapped dimension should appear.")
 
 
+def dimensions_of(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[list[Any], list[int | None], TreeSpec]:
+    """(the leaves of the arguments, the dimension of each, the structure); ValueError where the two structures differ."""
+    flat, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
+    if dims is None:
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
+                         f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+    return flat, dims, spec
+
+
 def _arguments(in_dims: int | tuple[int | None, ...], args: tuple[Tensor | int, ...], name: str) -> tuple[int, list[int | None],
                list[Tensor | int], TreeSpec]:
     """(number of examples, dimension per leaf of the arguments, the leaves, the structure)."""
@@ -96,11 +106,7 @@ def _arguments(in_dims: int | tuple[int | None, ...], args: tuple[Tensor | int, 
     if not args:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
                          "function with no inputs. The latter is unsupported.")
-    flat, spec = tree_flatten(args)
-    dims = _broadcast_to_and_flatten(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
-    if dims is None:
-        raise ValueError(f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-                         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+    flat, dims, spec = dimensions_of(in_dims, args, name)
     sizes: list[int] = []
     for i, (x, d) in enumerate(zip(flat, dims)):
         if d is None:

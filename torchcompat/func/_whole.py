@@ -6,9 +6,12 @@ import weakref
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
+from autograd_tape.dtypes import kind
 from autograd_tape.tensor import NOTHING, table_of
 from autograd_tape.version import Version
 
+from .._memory.bits import Bits
+from .._memory.layout import layout
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
@@ -169,6 +172,8 @@ def shadow(t: Tensor, node: TapeEntry | None = None) -> Tensor:
     if hasattr(t, "_shadow"):
         return t._shadow(node)
     s = frontend.wrap(t._data, t._k, node)
+    if t._k.special.__class__ in (Bits, layout):  # what its memory is to be read as
+        s._k = kind(t._k.dtype, t._k.device, t._k.special, s._k.inference)
     s._v = Version.of(t)
     for level, tangent in tangents_of(t).items():
         set_tangent(s, level, tangent)

@@ -13,6 +13,7 @@ from autograd_tape.dtypes import CPU, DType, kind
 from autograd_tape.strided import address
 from autograd_tape.tensor import LEAF, NOTHING
 
+from .._calls.absent import absences as _absences
 from .._memory.shared import Block, block_of, is_shared
 from .._tensor import Tensor, _kind_for
 from .._memory.bits import bits_of, marked, with_bits
@@ -104,3 +105,6 @@ def init_reductions() -> None:
     ForkingPickler.register(UntypedStorage, reduce_storage)
     ForkingPickler.register(TypedStorage, reduce_typed_storage)
     ForkingPickler.register(Block, reduce_block)
+
+
+__getattr__ = _absences(__name__)

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._calls.absent import absent, submodules
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .modules import *
 from . import functional, init, modules, utils
 
-_LATER = ("attention", "parallel")
+_LATER = ("attention", "grad", "parallel")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
+    if name in _LATER and name in submodules(__name__):
         from importlib import import_module
-        from importlib.util import find_spec
 
-        if find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
+        return import_module(f"{__name__}.{name}")
     if name == "DataParallel":
         from .parallel import DataParallel
 
         return DataParallel
-    raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+    raise absent(__name__, name)

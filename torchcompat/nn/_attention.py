@@ -62,6 +62,21 @@ def _check_shapes(query: Any, key: Tensor, value: Tensor, key_padding_mask: Any,
     return n == 3
 
 
+def _check_given(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None, heads: int,
+                 size: int) -> None:
+    """Refuses biases of keys without those of values, biases of given keys, and given ones that do not fit."""
+    if (bias_k is None) is not (bias_v is None):
+        there, missing = ("bias_v", "bias_k") if bias_k is None else ("bias_k", "bias_v")
+        raise AssertionError(f"{there} is set but {missing} is None")
+    for given, what in ((static_k, "key"), (static_v, "value")):
+        if given is not None and bias_k is not None:
+            raise AssertionError(f"bias cannot be added to static {what}.")
+    for given, name in ((static_k, "static_k"), (static_v, "static_v")):
+        for i, n in ((0, heads), (2, size)):
+            if given is not None and given.size(i) != n:
+                raise AssertionError(f"expecting {name}.size({i}) of {n}, but got {given.size(i)}")
+
+
 def _project(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
     """Queries, keys and values by one weight [3 E, E]; in one product where they are one tensor."""
     size = query.size(-1)
@@ -104,7 +119,8 @@ def multi_head_attention_forward(
     length, batch, size = query.shape
     sources = key.shape[0]
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                           "`generate_square_subsequent_mask` to create this mask.")
     key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype)
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None  # the mask is the causal one, which the product below applies by itself
@@ -116,6 +132,10 @@ def multi_head_attention_forward(
     head = size // num_heads
     if head * num_heads != size:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    needed = ((q_proj_weight, "q_proj_weight"), (k_proj_weight, "k_proj_weight"), (v_proj_weight, "v_proj_weight"))
+    for weight, name in needed if use_separate_proj_weight else ((in_proj_weight, "in_proj_weight"),):
+        if weight is None:
+            raise AssertionError(f"use_separate_proj_weight is {use_separate_proj_weight} but {name} is None")
     if use_separate_proj_weight:
         if key.shape[:2] != value.shape[:2]:
             raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
@@ -132,6 +152,7 @@ def multi_head_attention_forward(
         if tuple(attn_mask.shape) != expected:
             raise RuntimeError(f"The shape of the {attn_mask.dim()}D attn_mask is {attn_mask.shape}, but should be {expected}.")
         attn_mask = attn_mask.unsqueeze(0) if attn_mask.dim() == 2 else attn_mask
+    _check_given(bias_k, bias_v, static_k, static_v, batch * num_heads, head)
     if bias_k is not None and bias_v is not None:
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
         attn_mask, key_padding_mask = [None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
@@ -145,8 +166,9 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = [None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
     sources = k.size(1)
     if key_padding_mask is not None:
-        if tuple(key_padding_mask.shape) != (batch, sources):
-            raise AssertionError(f"expecting key_padding_mask shape of {(batch, sources)}, but got {key_padding_mask.shape}")
+        for i, n in enumerate((batch, sources)):
+            if key_padding_mask.shape[i] != n:
+                raise AssertionError(f"Expected key_padded_mask.shape[{i}] to be {n}, but got {key_padding_mask.shape[i]}")
         padding = key_padding_mask.reshape(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, sources)
         attn_mask = padding if attn_mask is None else attn_mask + padding
 

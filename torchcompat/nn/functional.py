@@ -15,12 +15,15 @@ import numpy as np
 from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import _VF
+from torchcompat._calls.absent import absent as _absent
 from torchcompat._tensor import frontend as _frontend
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
-_ATTENTION = frozenset(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"])
+_LATER = {**dict.fromkeys(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"], "_attention"),
+          "linear_cross_entropy": "_linear_cross_entropy"}
+"""The modules of what is imported at its first use."""
 
 
 def _operation(name: str) -> str | None:
@@ -34,16 +37,16 @@ def _operation(name: str) -> str | None:
 
 def __getattr__(name: str) -> Fn:
     found = _operation(name)
-    if name in _ATTENTION:
-        from . import _attention
+    if name in _LATER:
+        from importlib import import_module
 
-        value = getattr(_attention, name)
+        value = getattr(import_module(f".{_LATER[name]}", __package__), name)
     elif found is not None:
         value = _frontend.function(found)
     elif name.endswith("_") and not name.startswith("_") and _operation(name[:-1]) is not None:
         value = getattr(_frontend, name)
     else:
-        raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+        raise _absent(__name__, name)
     globals()[name] = value
     return value
 
@@ -51,7 +54,7 @@ def __getattr__(name: str) -> Fn:
 def __dir__() -> list[str]:
     operations = {alias.rpartition(".")[2] for alias in ALIASES if alias.startswith("nn.functional.")}
     operations |= {name for name, record in RECORDS.items() if record.namespace == "nn.functional"}
-    return sorted(operations | _ATTENTION | set(globals()))
+    return sorted(operations | set(_LATER) | set(globals()))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -116,24 +119,26 @@ def _fractional(n: int) -> tuple[Fn, Fn]:
         for side, size, out, window in zip(sides, sizes, outs, windows):
             if out + window - 1 > size:
                 raise RuntimeError(f"{name}{'_out' * (n == 3)}(): pool {side} {window} too large relative to input {side} {size}")
+        if input.is_complex():
+            raise input.dtype.missing(f"{name}_out_frame")
         planes = input.shape[:-n]
         if _random_samples is None:
             _random_samples = _frontend.empty((*((1,) * (n + 2 - input.dim())), *planes, n), dtype=input.dtype).uniform_()
         elif _random_samples.dtype != input.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
-        drawn = _random_samples._data.reshape(-1, n)
+        drawn = _random_samples._data.reshape(math.prod(planes), n)
         picks: Any = 0
         for d, (size, out, window) in enumerate(zip(sizes, outs, windows)):
             # The first number is for the last dimension in two, and for the first one in three.
             starts = _interval_starts(drawn[:, n - 1 - d if n == 2 else d], size, out, window)
-            rows = (starts[:, :, None] + np.arange(window)).reshape(-1, *[1] * d, out, *[1] * (n - 1), window, *[1] * (n - 1 - d))
+            rows = (starts[:, :, None] + np.arange(window)).reshape(len(drawn), *[1] * d, out, *[1] * (n - 1), window, *[1] * (n - 1 - d))
             picks = picks * size + rows
-        picks = np.broadcast_to(picks, (len(drawn), *outs, *windows)).reshape(len(drawn), -1, math.prod(windows))
+        picks = np.broadcast_to(picks, (len(drawn), *outs, *windows)).reshape(len(drawn), math.prod(outs), math.prod(windows))
         flat = input.flatten(-n)
-        elements = flat._data.reshape(len(drawn), -1)
-        inside = np.take_along_axis(elements, picks.reshape(len(drawn), -1), 1).reshape(picks.shape)
+        elements = flat._data.reshape(len(drawn), math.prod(sizes))
+        inside = np.take_along_axis(elements, picks.reshape(len(drawn), math.prod(picks.shape[1:])), 1).reshape(picks.shape)
         chosen = np.take_along_axis(picks, np.argmax(inside, -1)[..., None], -1)
-        index = _frontend.wrap(np.ascontiguousarray(chosen).reshape(*planes, -1))
+        index = _frontend.wrap(np.ascontiguousarray(chosen).reshape(*planes, math.prod(outs)))
         return flat.gather(-1, index).reshape(*planes, *outs), index.reshape(*planes, *outs)
 
     def function(input: Tensor, kernel_size: tuple[int, ...], output_size: tuple[int, ...] | None = None,

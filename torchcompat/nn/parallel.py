@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_tape.annotations import DeviceLike
+from .._calls.absent import absences as _absences
 from .modules.module import Module
 
 __all__ = ["DataParallel"]
@@ -33,3 +34,6 @@ class DataParallel(Module):
     def forward(self, *inputs: object, **kwargs: object) -> Any:
         """The module's result."""
         return self.module(*inputs, **kwargs)
+
+
+__getattr__ = _absences(__name__)

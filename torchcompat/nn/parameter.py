@@ -6,9 +6,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import Arguments, DeviceLike
+from autograd_tape.calls import Door, Interceptor, listen_for_good
+from autograd_tape.dtypes import Kind, kind
 import torchcompat as torch
 from torchcompat._calls.above import above
-from torchcompat._tensor import Tensor, _TensorMeta
+from torchcompat._tensor import Tensor, _TensorMeta, frontend
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
@@ -105,9 +107,18 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedTensorMixin:
-    """What parameters and buffers have in common whose shape is not known yet."""
+    """What parameters and buffers have in common whose shape is not known yet: no operation takes them, see `_Uninitialized`."""
 
     cls_to_become: type
+    _k: Kind
+
+    @classmethod
+    def _made(cls, requires_grad: bool, device: DeviceLike | None, dtype: DType | None) -> Any:
+        """One without elements, whose kind no quiet path takes."""
+        listen_for_good(_UNINITIALIZED)
+        t: Any = Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        t._k = kind(t._k.dtype, t._k.device, UninitializedTensorMixin)
+        return t
 
     def materialize(self, shape: tuple[int, ...], device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         """Gives it a shape (and memory), and makes it an ordinary parameter or tensor.
@@ -117,6 +128,7 @@ class UninitializedTensorMixin:
             device, dtype: those it was made with where None.
         """
         data = Tensor.data.__get__(self)
+        self._k = kind(data._k.dtype, data._k.device)
         self.data = torch.empty(shape, device=device or data.device, dtype=dtype or data.dtype)
         self.__class__ = self.cls_to_become
 
@@ -150,8 +162,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        return Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+    def __new__(cls, requires_grad: bool = True, device: DeviceLike | None = None, dtype: DType | None = None) -> Any:
+        return cls._made(requires_grad, device, dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         found = memo.get(id(self))
@@ -171,14 +183,39 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
     cls_to_become = Tensor
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
-        t: Any = Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+    def __new__(cls, requires_grad: bool = False, device: DeviceLike | None = None, dtype: DType | None = None,
+                persistent: bool = True) -> Any:
+        t = cls._made(requires_grad, device, dtype)
         t.persistent = persistent
         t._is_buffer = True
         return t
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
+
+
+class _Uninitialized(Interceptor):
+    """Refuses operations on parameters without a shape, but for casts, copies and moves.
+
+    Raises:
+        ValueError: it is another one.
+    """
+
+    place = "function"
+    all_functions = False
+    frontend = frontend
+
+    def meet(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> object:
+        parts = [part for a in args for part in (a if isinstance(a, (tuple, list)) else (a,))]
+        found = next((type(part) for part in parts if isinstance(part, UninitializedTensorMixin)), None)
+        if found is None or (function := door.public(inplace)) in (frontend.cast, frontend.copy_, frontend.transfer):
+            return NotImplemented
+        raise ValueError(f"Attempted to use an uninitialized parameter in {function}. This error happens when you are using a "
+                         f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{found.__name__}` objects. When using "
+                         "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions")
+
+
+_UNINITIALIZED = _Uninitialized()
 
 
 def is_lazy(param: Tensor | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._calls.absent import absences as _absences
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adagrad import Adagrad
@@ -22,3 +23,5 @@ __all__ = [
     "SparseAdam",
     "lr_scheduler", "swa_utils",
 ]
+
+__getattr__ = _absences(__name__)

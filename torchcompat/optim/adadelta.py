@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 
 from autograd_tape.annotations import Keywords
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -49,3 +50,6 @@ class Adadelta(RuleOptimizer):
         delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad
         steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         p.add_(delta, alpha=-group["lr"])
+
+
+__getattr__ = _absences(__name__)

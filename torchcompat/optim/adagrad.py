@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check_implementation, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -75,3 +76,6 @@ class Adagrad(RuleOptimizer):
         total.add_(torch.sparse_coo_tensor(indices, values.pow(2), grad.shape, is_coalesced=True))
         root = total.sparse_mask(grad)._values().sqrt().add_(group["eps"])
         p.add_(torch.sparse_coo_tensor(indices, values / root, grad.shape, is_coalesced=True), alpha=-lr)
+
+
+__getattr__ = _absences(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
 import torchcompat as torch
+from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from .optimizer import (
@@ -108,3 +109,6 @@ class AdamW(Adam):
                  foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
                          differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+
+
+__getattr__ = _absences(__name__)

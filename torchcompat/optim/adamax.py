@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -51,3 +52,6 @@ class Adamax(RuleOptimizer):
         norm = state["exp_inf"]
         norm.copy_(torch.maximum(norm * beta2, grad.abs() + group["eps"]))
         p.addcdiv_(mean, norm, value=-group["lr"] / (1 - beta1 ** state["step"].item()))
+
+
+__getattr__ = _absences(__name__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, _to_scalar, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -58,3 +59,6 @@ class ASGD(RuleOptimizer):
             average.add_(p.sub(average).mul_(mu))
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+__getattr__ = _absences(__name__)

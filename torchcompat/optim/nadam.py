@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -65,3 +66,6 @@ class NAdam(RuleOptimizer):
         root = square.div(1 - beta2**step).sqrt() + group["eps"]
         p.addcdiv_(grad, root, value=-lr * (1.0 - mu) / (1.0 - product))
         p.addcdiv_(mean, root, value=-lr * mu_next / (1.0 - product * mu_next))
+
+
+__getattr__ = _absences(__name__)

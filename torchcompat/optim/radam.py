@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 
 from autograd_tape.annotations import Keywords
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -58,3 +59,6 @@ class RAdam(RuleOptimizer):
             rectify = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
             update = update * (correction**0.5 / (square.sqrt() + group["eps"])) * rectify
         p.add_(update, alpha=-1.0)
+
+
+__getattr__ = _absences(__name__)

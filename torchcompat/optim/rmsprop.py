@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
@@ -59,3 +60,6 @@ class RMSprop(RuleOptimizer):
             p.add_(state["momentum_buffer"].mul_(momentum).addcdiv_(grad, root), alpha=-lr)
         else:
             p.addcdiv_(grad, root, value=-lr)
+
+
+__getattr__ = _absences(__name__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from .._calls.absent import absences as _absences
 from .optimizer import RuleOptimizer, _to_scalar, check, check_lr
 
 if TYPE_CHECKING:
@@ -53,3 +54,6 @@ class Rprop(RuleOptimizer):
         grad = torch.where(agreement < 0, torch.zeros_like(grad), grad)  # where the sign changed, wait a step
         p.addcmul_(grad.sign(), size, value=-1)
         before.copy_(grad)
+
+
+__getattr__ = _absences(__name__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
+from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, check_not_negative, fits, on_buffers
@@ -93,3 +94,6 @@ class SGD(RuleOptimizer):
                 buf.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buf, alpha=momentum) if group["nesterov"] else buf
         p.add_(grad, alpha=-group["lr"])
+
+
+__getattr__ = _absences(__name__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
+from .._calls.absent import absences as _absences
 from . import _arithmetic, _methods
 from ._checks import check_sparse_tensor_invariants
 from ._diagonals import spdiags
@@ -29,3 +30,5 @@ def sparse_methods() -> _Any:
 
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum"]
+
+__getattr__ = _absences(__name__)

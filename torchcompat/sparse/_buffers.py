@@ -19,10 +19,11 @@ from autograd_tape.engine import only_on_tensors
 
 from .._calls.above import above
 from ._door import SPARSE
-from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from .._memory.layout import _mkldnn, layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._tensor import Tensor, frontend
 
-NAMES = {sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr", sparse_bsc: "SparseBsc"}
+NAMES = {sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr", sparse_bsc: "SparseBsc",
+         _mkldnn: "Mkldnn"}
 """What torch's messages call layouts."""
 
 
@@ -219,7 +220,7 @@ def flat_index(indices: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
 def is_sparse(x: object) -> bool:
     """Whether something is a sparse tensor."""
-    return isinstance(x, Tensor) and x._k.special.__class__ is layout
+    return isinstance(x, Tensor) and x._k.special.__class__ is layout and x._k.special is not _mkldnn
 
 
 def sparse(buffer: Sparse, node: object = None) -> Tensor:

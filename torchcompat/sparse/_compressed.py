@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike, Dims, Fn, Number, Sizes
+from autograd_tape.codegen import execute
 from autograd_tape.dtypes import CPU, DType, Device, int32, int64, result_dtype
 
 from .._calls.above import above
@@ -40,30 +41,35 @@ def _estimated(lay: layout, compressed: Tensor, plain_: Tensor, values: Tensor) 
     return (*batch, rows * block[0], cols * block[1], *dense)
 
 
-def _factory(name: str, fixed: layout | None) -> Fn:
-    def function(compressed: Any, plain_: Any, values: Any, size: Sizes | None = None, *, dtype: DType | None = None,
-                 layout: layout | None = None, device: DeviceLike | None = None,
-                 pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
-        lay = fixed if fixed is not None else layout
-        if fixed is not None and layout is not None and layout is not fixed:
-            raise RuntimeError(f"{name}: layout must be {fixed} but got {layout}")
-        if lay not in LAYOUTS:
-            raise RuntimeError(f"expected sparse compressed tensor layout but got {'Strided' if lay in (None, strided) else NAMES[lay]}"
-                               if lay is not None else "sparse_compressed_tensor expected sparse compressed tensor layout but got none")
-        values = _as_tensor(values, checked_dtype(dtype, name))
-        indices = [plain(_as_tensor(x, None if isinstance(x, Tensor) and x._k.dtype in (int32, int64) else int64))
-                   for x in (compressed, plain_)]
-        sizes = _estimated(lay, indices[0], indices[1], values) if size is None else tuple([int(n) for n in size])
-        if size is None or wanted(check_invariants) or check_invariants is None:
-            compressed_parts(lay, indices[0], indices[1], values, sizes)
-        if indices[0]._k.dtype is not indices[1]._k.dtype:
-            raise RuntimeError(f"{WORDS[lay][0]} and {WORDS[lay][1]} must have the same dtype, bot got {indices[0].dtype} and "
-                               f"{indices[1].dtype}, respectively")
-        return leaf(made(lay, sizes, indices[0], indices[1], values), requires_grad)
+def _compressed(name: str, fixed: layout | None, parts: Sequence[object], values: object, size: Sizes | None, dtype: DType | None,
+                layout: layout | None, requires_grad: bool, check_invariants: bool | None) -> Tensor:
+    lay = fixed if fixed is not None else layout
+    if fixed is not None and layout is not None and layout is not fixed:
+        raise RuntimeError(f"{name}: layout must be {fixed} but got {layout}")
+    if lay not in LAYOUTS:
+        raise RuntimeError(f"expected sparse compressed tensor layout but got {'Strided' if lay in (None, strided) else NAMES[lay]}"
+                           if lay is not None else "sparse_compressed_tensor expected sparse compressed tensor layout but got none")
+    values = _as_tensor(values, checked_dtype(dtype, name))
+    indices = [plain(_as_tensor(x, None if isinstance(x, Tensor) and x._k.dtype in (int32, int64) else int64))
+               for x in parts]
+    sizes = _estimated(lay, indices[0], indices[1], values) if size is None else tuple([int(n) for n in size])
+    if size is None or wanted(check_invariants) or check_invariants is None:
+        compressed_parts(lay, indices[0], indices[1], values, sizes)
+    if indices[0]._k.dtype is not indices[1]._k.dtype:
+        raise RuntimeError(f"{WORDS[lay][0]} and {WORDS[lay][1]} must have the same dtype, bot got {indices[0].dtype} and "
+                           f"{indices[1].dtype}, respectively")
+    return leaf(made(lay, sizes, indices[0], indices[1], values), requires_grad)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"A tensor of {'rows or columns' if fixed is None else WORDS[fixed][2] + 's'} one after the other: where each "
-                        "begins, the place of each element in it, the elements; sizes as small as those allow where left out.")
+
+def _factory(name: str, fixed: layout | None, compressed: str, plain_: str) -> Fn:
+    doc = (f"A tensor of {'rows or columns' if fixed is None else WORDS[fixed][2] + 's'} one after the other: where each begins, the place "
+           "of each element in it, the elements; sizes as small as those allow where left out.")
+    source = (f"def {name}({compressed}, {plain_}, values, size=None, *, dtype=None, layout=None, device=None, "
+              "pin_memory=False, requires_grad=False, check_invariants=None):\n"
+              f"    return build({name!r}, fixed, ({compressed}, {plain_}), values, size, dtype, layout, requires_grad, "
+              "check_invariants)\n")
+    function = execute(source, name, f"<{name}>", {"build": _compressed, "fixed": fixed})
+    function.__doc__, function.__module__ = doc, __name__
     return function
 
 
@@ -73,9 +79,11 @@ def made(lay: layout, size: Sequence[int], compressed: Tensor, plain_: Tensor, v
     return recorded(sparse(buffer), "SparseCompressedTensorBackward0", (values, lambda g: picked(g, buffer)))
 
 
-sparse_compressed_tensor = _factory("sparse_compressed_tensor", None)
-sparse_csr_tensor, sparse_csc_tensor = _factory("sparse_csr_tensor", sparse_csr), _factory("sparse_csc_tensor", sparse_csc)
-sparse_bsr_tensor, sparse_bsc_tensor = _factory("sparse_bsr_tensor", sparse_bsr), _factory("sparse_bsc_tensor", sparse_bsc)
+sparse_compressed_tensor = _factory("sparse_compressed_tensor", None, "compressed_indices", "plain_indices")
+sparse_csr_tensor = _factory("sparse_csr_tensor", sparse_csr, "crow_indices", "col_indices")
+sparse_csc_tensor = _factory("sparse_csc_tensor", sparse_csc, "ccol_indices", "row_indices")
+sparse_bsr_tensor = _factory("sparse_bsr_tensor", sparse_bsr, "crow_indices", "col_indices")
+sparse_bsc_tensor = _factory("sparse_bsc_tensor", sparse_bsc, "ccol_indices", "row_indices")
 
 
 def empty(lay: layout, size: tuple[int, ...], dtype: DType | None = None, device: DeviceLike | None = None) -> Compressed:

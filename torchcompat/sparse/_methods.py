@@ -11,7 +11,7 @@ from autograd_tape.dtypes import DType
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import GradMode, grad_mode
 
-from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from .._memory.layout import _mkldnn, layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .._memory.size import Size
 from .._tensor import Tensor, frontend
 from .._tensor_str import array_str, with_suffixes
@@ -22,6 +22,10 @@ from ._compressed import compressed_mask, dense_of_compressed, in_layout, to_coo
 from ._coo import alias, coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
 from ._door import COMPRESSED, COO, composite, could_not_run, unrecorded
 from ._nodes import plain, recorded, values_of
+from ._opaque import empty as empty_opaque
+from ._opaque import is_opaque
+from ._opaque import to_dense as opaque_to_dense
+from ._opaque import to_mkldnn as to_mkldnn
 from ._arithmetic import add_coo
 from ._legacy import legacy
 from ._products import smm, sspaddmm
@@ -31,7 +35,7 @@ F = frontend
 
 
 def _backend(x: Tensor) -> str:
-    return "CPU" if not is_sparse(x) else "SparseCPU" if x._k.special is sparse_coo else "SparseCsrCPU"
+    return "MkldnnCPU" if is_opaque(x) else "CPU" if not is_sparse(x) else "SparseCPU" if x._k.special is sparse_coo else "SparseCsrCPU"
 
 
 def indices(x: Tensor) -> Tensor:
@@ -134,7 +138,7 @@ def _dimV(x: Tensor) -> int:
 def to_dense(x: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
     """All elements, in an ordinary tensor. The gradient is where the sparse tensor has elements, unless `masked_grad` is False."""
     if not is_sparse(x):
-        return x if dtype is None else x.to(dtype)
+        return opaque_to_dense(x, dtype)
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense" if x._k.special is sparse_coo else
                            "dtype argument is not supported by sparse_csr_to_dense")
@@ -227,6 +231,8 @@ def sparse_mask(x: Tensor, mask: Tensor) -> Tensor:
 def made_in_layout(name: str, shape: tuple[int, ...], dtype: DType | None, lay: layout, device: DeviceLike | None,
                    requires_grad: bool) -> Tensor:
     """What the factory `name` makes in a sparse layout: no elements."""
+    if lay is _mkldnn:
+        return empty_opaque(name, shape, dtype, requires_grad)
     if name == "empty_like":
         raise could_not_run("empty_strided", "SparseCPU" if lay is sparse_coo else "SparseCsrCPU")
     if name not in ("zeros", "zeros_like", "empty"):
@@ -366,13 +372,18 @@ def resize_as_sparse_(x: Any, other: Any) -> Any:
 
 def item(x: Tensor) -> Any:
     """The one element of a sparse tensor with a single one, as a number."""
+    if is_opaque(x):
+        raise refused(x, "_local_scalar_dense")
     return plain(to_dense(x)).item() if x._k.special is not sparse_coo or x._data.nnz else np.zeros((), x._k.np).item()
 
 
 def text(x: Tensor, prefix: str, is_default_dtype: bool, ends: list[str]) -> str:
-    """How a sparse tensor is printed."""
+    """How a tensor that is not strided is printed."""
     b = x._data
     indent = len(prefix)
+    if is_opaque(x):
+        empty = [] if b.size else [f"size={b.shape}"]
+        return with_suffixes(prefix + array_str(b, indent), [*empty, f"layout={x._k.special!r}", *ends], indent, False)
     suffixes = [f"size={tuple(b.shape)}", f"nnz={b.nnz}"]
     if x._k.device.type != "cpu":
         suffixes.insert(0, f"device='{x._k.device}'")
@@ -389,13 +400,17 @@ def text(x: Tensor, prefix: str, is_default_dtype: bool, ends: list[str]) -> str
 
 def saved_parts(x: Tensor, kind: type = Size) -> tuple[Any, ...]:
     """(layout, parts) of a tensor, as files have them; `kind` is that of the sizes."""
+    if is_opaque(x):
+        x.untyped_storage()  # which raises
     b = x._data
     parts = tuple([alias(t) for t in b.parts()])
     return x._k.special, (*parts, kind(b.shape), b.coalesced) if b.__class__ is Coo else (*parts, kind(b.shape))
 
 
 def deep_copy(x: Tensor) -> Tensor:
-    """A leaf with memory of its own."""
+    """A leaf with memory of its own, without a gradient."""
+    if is_opaque(x):
+        x.untyped_storage()  # which raises
     if x._data.__class__ is Compressed:
         raise NotImplementedError("Cannot access storage of SparseCsrTensorImpl")
     twin = sparse(x._data.copy())

@@ -393,9 +393,9 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alp
         return sparse(Coo((rows, cols), index_tensor(np.concatenate([input._data.indices._data, product.indices._data], 1)), values))
 
 
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse one."""
-    return sspaddmm(sparse(Coo((input.shape[0], mat.shape[1]), index_tensor(np.zeros((2, 0))), mat.new_zeros(0), True)), input, mat)
+    return sspaddmm(sparse(Coo((input.shape[0], mat2.shape[1]), index_tensor(np.zeros((2, 0))), mat2.new_zeros(0), True)), input, mat2)
 
 
 dsmm, hsmm, saddmm = F.mm, hspmm, addmm

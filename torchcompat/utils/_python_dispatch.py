@@ -63,6 +63,16 @@ class TorchDispatchMode:
         raise NotImplementedError
 
 
+def _get_current_dispatch_mode() -> TorchDispatchMode | None:
+    """The innermost mode of this thread."""
+    return _state.modes[-1] if _state.modes else None
+
+
+def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
+    """The modes of this thread, the innermost last."""
+    return list(_state.modes)
+
+
 class _DisableTorchDispatch:
     """Inside, no mode and no class is called."""
 
@@ -105,10 +115,29 @@ def shown(func: Any, tensors: Sequence[Any], args: Arguments, kwargs: dict[str, 
     types = tuple(dict.fromkeys(special)) if special else ()
     if _state.modes:
         return _by_mode(func, args, kwargs, types)
-    if not types:
-        return NotImplemented
+    return _by_classes(func, args, kwargs, types) if types else NotImplemented
+
+
+def _by_mode(func: Any, args: tuple[object, ...], kwargs: Keywords, types: tuple[type, ...] = ()) -> Any:
+    """What the innermost mode, which there must be, makes of an operation, or what it leaves to `types`."""
+    before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
+    modes = state["modes"]
+    mode = modes[-1]
+    _mode.set(_DISABLED)
+    state["modes"] = modes[:-1]
+    try:
+        rule = func.rules.get(type(mode)) if func.rules else None
+        result = mode.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(mode, func, types, args, kwargs)
+    finally:
+        _mode.set(before)
+        state["modes"] = modes
+    return result if result is not NotImplemented else _by_classes(func, args, kwargs, types, (f"mode object {mode}",))
+
+
+def _by_classes(func: Any, args: Arguments, kwargs: Keywords, types: tuple[Any, ...], refused: tuple[str, ...] = ()) -> Any:
+    """What a class makes of an operation that `refused` left to it; TypeError where none takes it."""
     before = grad_mode()
-    _mode.set(GradMode.DISABLED)
+    _mode.set(_DISABLED)
     try:
         for cls in sorted(types, key=lambda c: -len(c.__mro__)):
             rule = func.rules.get(cls)
@@ -118,22 +147,8 @@ def shown(func: Any, tensors: Sequence[Any], args: Arguments, kwargs: dict[str, 
     finally:
         _mode.set(before)
     raise TypeError(f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
-                    + "\n".join(f"  - tensor subclass {c}" for c in types))
-
-
-def _by_mode(func: Any, args: tuple[object, ...], kwargs: Keywords, types: tuple[type, ...] = ()) -> Any:
-    """What the innermost mode, which there must be, makes of an operation."""
-    before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
-    modes = state["modes"]
-    mode = modes[-1]
-    _mode.set(_DISABLED)
-    state["modes"] = modes[:-1]
-    try:
-        rule = func.rules.get(type(mode)) if func.rules else None
-        return mode.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(mode, func, types, args, kwargs)
-    finally:
-        _mode.set(before)
-        state["modes"] = modes
+                    + "\n".join([f"  - {who}" for who in (*refused, *[f"tensor subclass {c}" for c in types])])
+                    + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
 _NUMBERS: dict[str, Fn] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}

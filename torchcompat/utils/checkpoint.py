@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.modes import GradMode, current_engine, grad_mode
 
+from .._calls.absent import absences as _absences
 from .._calls.autocast import state as autocast_state
 from .._tensor import Tensor, frontend
 from ..amp import autocast
@@ -396,3 +397,6 @@ def checkpoint_sequential(functions: Sequence[Fn] | Module, segments: int, input
     for start in range(0, size * (segments - 1), size):
         input = checkpoint(part(steps[start: start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return part(steps[size * (segments - 1):])(input)
+
+
+__getattr__ = _absences(__name__)

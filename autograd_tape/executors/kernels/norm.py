@@ -99,7 +99,7 @@ def layer_norm_backward(
     n = prod(c.shape[:lead])
     xs = c.reshape(n, size)
     gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(n, size)
-    m, s, w = mean.reshape(-1), rstd.reshape(-1), _flat(weight, c.dtype)
+    m, s, w = _flat(mean, c.dtype), _flat(rstd, c.dtype), _flat(weight, c.dtype)
     dx: np.ndarray | None = None
     dw: np.ndarray | None = None
     db: np.ndarray | None = None

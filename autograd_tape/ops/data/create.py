@@ -8,22 +8,25 @@ naming one.
 from __future__ import annotations
 
 import math
+import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import (
-    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind, number_array,
-    scalar_dtype,
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, INTEGER, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind,
+    number_array, scalar_dtype,
 )
-from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError
+from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, check_rank, type_name
 from ...executors import executor_for
 from ...executors.meta import meta_array
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import empty_in_order, empty_strided
+from ...strided import empty_in_order, empty_strided, too_large
 from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
 from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
@@ -34,7 +37,7 @@ from ...annotations import Arguments, Fn, Functions, Keywords, Number, Sizes
 if TYPE_CHECKING:
     from ...functions.irregular import Irregular
 
-_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool? requires_grad=False"
 
 
 # -- what all share -------------------------------------------------------------------------------------------------------
@@ -59,25 +62,46 @@ def named_size(name: str, size: tuple[object, ...], named: Keywords) -> Argument
 def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     dims = size
-    if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
+    if not size or not _is_size(size[0]):
+        if len(size) > 1:
+            raise ArgumentError(f"{name}() takes 1 positional argument but {len(size)} were given")
         dims = size[0]
-        if isinstance(dims, TensorRef):
-            dims = dims.tolist()
         if not isinstance(dims, (tuple, list)):
-            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size[0]).__name__}",
-                                expected="ints", found=type(size[0]).__name__, remedy="pass sizes as ints or one tuple of ints")
+            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(dims)}",
+                                expected="ints", found=type_name(dims), remedy="pass sizes as ints or one tuple of ints")
+    check_rank(len(dims))
     found = []
     for i, n in enumerate(dims):
-        if isinstance(n, (bool, float)) or not isinstance(n, (int, np.integer, TensorRef)):
-            raise ArgumentError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__} at pos {i}",
-                                expected="ints", found=type(n).__name__)
-        found.append(int(n))
+        if not _is_size(n, i > 0):
+            raise ArgumentError(f"{name}(): argument 'size' " + (
+                f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {type_name(n)}"' if i else
+                f"(position 1) must be tuple of ints, but found element of type {type_name(n)} at pos 0"),
+                                expected="ints", found=type_name(n))
+        found.append(operator.index(n))
     for n in found:
         if n < 0:
             raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
                                 f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more",
                                 found=str(n))
     return tuple(found)
+
+
+def _is_size(n: object, bools: bool = False) -> bool:
+    """Whether torch takes `n` for one of several sizes; for all but the first it takes bools, too."""
+    if isinstance(n, TensorRef):
+        return n.ndim == 0 and n._k.dtype.category == INTEGER
+    return isinstance(n, (int, np.integer)) and (bools or n.__class__ is not bool)
+
+
+def check_storage(shape: Sequence[int], itemsize: int, strides: Sequence[int] | None = None) -> None:
+    """Raises torch's error for tensors of more bytes than there are numbers for."""
+    size = math.prod(shape) if strides is None else 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+    if 0 not in shape and (size * itemsize > _MOST_BYTES or strides is not None and min(strides, default=0) < 0):
+        laid = "" if strides is None else f" and strides={list(strides)}"
+        raise AutogradError(f"Storage size calculation overflowed with sizes={list(shape)}{laid}", found=f"{size} elements")
+
+
+_MOST_BYTES = 2 ** 63 - 1
 
 
 def _device(F: Functions, device: Device | str | None) -> Device:
@@ -99,6 +123,7 @@ def finish(F: Functions, array: np.ndarray, device: Device | str | None, require
     k = CPU_KINDS[array.dtype] if place == CPU else kind(CPU_KINDS[array.dtype].dtype, place)
     if place.type == "meta":
         array = meta_array(array.shape, array.dtype, array.strides)
+    warned.made(k.dtype.group)
     t = F.wrap(array, k)
     if requires_grad:
         t._node = leaf_node(k.dtype, True)
@@ -125,6 +150,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
     """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
     def make(F: Functions, ns: object, general: Irregular | Fn) -> Fn:
         Tensor, new = F.Tensor, object.__new__
+        no_sizes = frozenset([np.ndarray, type(None), Tensor])  # which NumPy takes, and torch does not
 
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, **named):
             try:
@@ -132,7 +158,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
                 if (device is None or device is CPU) and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None \
                         and size and not named and F.default_device is None:
                     t = new(Tensor)
-                    t._data = make_array(size[0] if len(size) == 1 else size, k.np)
+                    t._data = make_array(size[0] if len(size) == 1 and size[0].__class__ not in no_sizes else size, k.np)
                     t._k = k
                     t._node = t._v = t._base = None
                     if requires_grad:
@@ -154,11 +180,12 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
         if not size:  # torch takes zeros(()) but not zeros()
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
         shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        check_storage(shape, dtype.itemsize)
         if layout is not None and str(layout) != "torch.strided":
             return F.in_layout(name, shape, dtype, layout, device, requires_grad)
         if str(memory_format) == "torch.preserve_format":
             raise AutogradError("unsupported memory format Preserve", remedy="use empty_like for another tensor's order")
-        strides = _format_strides(np.broadcast_to(np.float32(0), shape), memory_format)
+        strides = None if memory_format is None else _format_strides(np.broadcast_to(np.float32(0), shape), memory_format)
         if strides is not None and out is None:
             return F.empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
         return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
@@ -171,7 +198,12 @@ def _array(F: Functions, make_array: Callable[..., np.ndarray], shape: Sequence[
     """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
     if _device(F, device).type == "meta":
         return meta_array(tuple(shape), dtype.np)
-    return make_array(shape, dtype.np)
+    try:
+        return make_array(shape, dtype.np)
+    except (ValueError, MemoryError):
+        if len(shape) <= 32 and min(shape, default=0) >= 0:
+            raise too_large(shape, dtype.itemsize) from None
+        raise
 
 
 @op(f"zeros(int[] size, {_OPTIONS}) -> Tensor", method=False)
@@ -231,8 +263,10 @@ class empty_strided_:
     unset = True
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
-            raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
+            raise AutogradError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
+                                expected=f"{len(size)} strides", found=str(len(stride)))
         shape = given_size(F, "empty_strided", (size,))
+        check_storage(shape, _dtype(dtype).itemsize, tuple(stride))
         return finish(F, empty_strided(shape, tuple(stride), _dtype(dtype).np), device, requires_grad, None,
                       layout)
 
@@ -283,8 +317,12 @@ class full:
         if isinstance(fill_value, TensorRef):
             fill_value = fill_value.item()
         if dtype is None:
+            # A complex number has two float32 where the default is half precision, other than in `tensor`.
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
+            if dtype.group == "chalf" and out is None:
+                dtype = DType.by_name["complex64"]
         shape = given_size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        check_storage(shape, _dtype(dtype).itemsize)
         check_number(fill_value, _dtype(dtype))
         array = _array(F, lambda s, d: filled(s, fill_value, DType.by_np[d]), shape, _dtype(dtype), device)
         return finish(F, array, device, requires_grad, out, layout)
@@ -397,6 +435,8 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
                  pin_memory: bool = False,
                  requires_grad: bool = False, **named: object) -> TensorRef:
         size = named_size(name, size, named)
+        if not size:
+            raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
         result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
         return F.made_like(self, result)
@@ -487,7 +527,7 @@ def _number(x: Number) -> Any:
 
 
 @op("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, "
-    "bool requires_grad=False) -> Tensor", method=False)
+    "bool? requires_grad=False) -> Tensor", method=False)
 class arange:
     """The numbers from `start` (0 where left out) to before `end`, `step` apart: int64 where all are integers, else the default dtype.
 
@@ -521,6 +561,50 @@ class arange:
         yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
 
 
+@op("range(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, "
+    "bool requires_grad=False) -> Tensor", method=False)
+class range_:
+    """The numbers from `start` to `end`, which is among them, `step` apart, in the default dtype: deprecated for `arange`.
+
+    >>> import warnings; warnings.simplefilter("ignore")
+    >>> torch.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+
+    def function(F, start, end, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
+        warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                      "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", UserWarning,
+                      stacklevel=3)
+        start, end, step = _number(start), _number(end), _number(step)
+        wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        if wanted.category == BOOL or wanted.is_complex or wanted.group:
+            raise UnsupportedDTypeError(f"\"range_cpu\" not implemented for '{wanted.scalar}'")
+        _check_steps(start, end, step)
+        if wanted.category < FLOATING:
+            start, end, step = int(start), int(end), int(step)
+        counts = np.arange(int((end - start) / step + 1))
+        return finish(F, _shaped((counts * step + start).astype(wanted.np), out), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield 0, 3
+        yield 2, -1, -0.5
+
+    def errors(rng):
+        yield (0, 5, 0), RuntimeError, "step must be nonzero"
+        yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
+
+
+def _check_steps(start: float, end: float, step: float) -> None:
+    """Raises torch's error where no steps lead from `start` to `end`."""
+    if step == 0:
+        raise AutogradError("step must be nonzero", expected="a step other than 0", found="0")
+    if not all([math.isfinite(float(x)) for x in (start, end)]):
+        raise AutogradError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise AutogradError("upper bound and lower bound inconsistent with step sign", expected="an end that steps lead to",
+                            found=f"{start} to {end} by {step}")
+
+
 def _refuse(dtype: DType, kernel: str) -> None:
     """Raises torch's error where a kernel that fills new tensors does not take a dtype."""
     if dtype.group and (kernel != "eye" or dtype.group != "float8"):
@@ -539,13 +623,7 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
         if not isinstance(value, (int, float)):
             raise ArgumentError(f"arange(): argument 'end' (position 1) must be Number, not {type(value).__name__}", expected="a number",
                                 found=type(value).__name__)
-    if step == 0:
-        raise AutogradError("step must be nonzero", expected="a step other than 0", found="0")
-    if not all([math.isfinite(float(x)) for x in (start, end)]):
-        raise AutogradError(f"unsupported range: {start} -> {end}")
-    if (end - start) * (1 if step > 0 else -1) < 0:
-        raise AutogradError("upper bound and lower bound inconsistent with step sign", expected="an end that steps lead to",
-                            found=f"{start} to {end} by {step}")
+    _check_steps(start, end, step)
     floating = any([isinstance(x, float) for x in (start, end, step)])
     wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype) if dtype is not None else \
         default_dtype() if floating else INT64_KIND.dtype
@@ -557,10 +635,15 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
             n = math.ceil((end - start) / step)
         start, end, step, floating = int(start), int(end), int(step), False
         if step == 0:
-            raise AutogradError("step must be nonzero")
+            raise ValueError("step must be nonzero")
     if n is None:
         n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
     counts = np.arange(n)
+    if out is not None and out._data.size not in (0, n):
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out._data.size} which does not match the "
+                      f"computed number of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be "
+                      f"resized to a tensor of shape ({n},).", UserWarning, stacklevel=4)
+        out.resize_(0)
     values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
     return finish(F, _shaped(values.astype(wanted.np), out), device, requires_grad, out, layout)
 
@@ -573,7 +656,8 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
         start, end = int(start), int(end)
         width = (float(end) - float(start)) / (steps - 1)
         at = np.arange(steps)
-        return np.where(at < steps // 2, start + width * at, end - width * (steps - at - 1)).astype(dtype)
+        line = np.where(at < steps // 2, start + np.longdouble(width) * at, end - np.longdouble(width) * (steps - at - 1))
+        return line.astype(np.float64).astype(dtype)  # rounded once, as by torch's fused products
     real = np.float32 if dtype.itemsize == 2 else dtype
     cast = np.dtype(real).type
     at = np.arange(steps)
@@ -581,6 +665,7 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
 
 
+_PARTS = {"complex32": "c10::Half", "complex64": "float", "complex128": "double"}
 _LINE = ("{} start, {} end, int steps{}, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device "
          "= None, "
          "bool pin_memory = False, bool requires_grad = False")
@@ -598,11 +683,16 @@ def _line_arguments(name: str, start: float, end: int, steps: int, dtype: Any, o
     start, end, steps = _number(start), _number(end), int(_number(steps))
     if steps < 0:
         raise AutogradError("number of steps must be non-negative", expected="0 or more", found=str(steps))
+    complex_ = isinstance(start, complex) or isinstance(end, complex)
     if dtype is None:
-        complex_ = isinstance(start, complex) or isinstance(end, complex)
         found = out._k.dtype if out is not None else default_dtype().to_complex() if complex_ else default_dtype()
     else:
         found = _dtype(dtype)
+    if complex_ and not found.is_complex:
+        if dtype is None:
+            check_number(start if isinstance(start, complex) else end, found)
+        raise AutogradError(f"torch.{name}(): inferred dtype c10::complex<{_PARTS[default_dtype().to_complex().name]}> "
+                            f"can't be safely cast to passed dtype {found.scalar}", remedy="ask for a complex dtype")
     if found.name == "bool":
         raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
     return start, end, steps, found
@@ -739,6 +829,7 @@ class one_hot:
             [1, 0]])
     """
 
+    words = {"tensor": "input"}
     def function(F, input, num_classes=-1):
         _check_classes(input)
         if on_meta(input) and num_classes < 0:

@@ -8,6 +8,7 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, number_array
-from ...errors import ArgumentError, AutogradError, IndexRangeError
+from ...errors import ArgumentError, AutogradError, IndexRangeError, check_rank, of_rank
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
@@ -25,6 +26,7 @@ from ...record import op
 from ...strided import contiguous_strides, dense_strides, empty_strided, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version
+from ...views import check_apart
 from .. import _shapes as shapes
 from .._host import need_values, on_host, values_of
 from ...annotations import Arguments, Fn, Functions
@@ -201,6 +203,8 @@ def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
         return IndexRangeError("shape mismatch: indexing tensors could not be broadcast together with shapes "
                                + ", ".join([str(list(a.shape)) for a in arrays]))
     nr, index, n = next((nr, a, n) for nr, (a, n) in enumerate(zip(arrays, sizes)) if ((a < -n) | (a >= n)).any())
+    if not n:
+        return IndexRangeError("index is out of bounds for dimension with size 0")
     wrong = index[(index < -n) | (index >= n)].reshape(-1)[0]
     return IndexRangeError(f"index {wrong} is out of bounds for dimension {nr} with size {n}", expected=f"{-n} to {n - 1}",
                            found=str(wrong))
@@ -223,19 +227,25 @@ def _picked(input: np.ndarray, key: Arguments) -> np.ndarray:
         return input[key]
     except (IndexError, ValueError):
         pass  # which index it was, and what torch says of it, is found out below
-    try:
-        result = input[tuple([item if item is _ALL or item.dtype == bool else np.zeros_like(item) for item in key])]
-    except (IndexError, ValueError):
-        raise _bounds_error(input.shape, key) from None
+    result = _first_ones(input, key)
     if result.size:
         raise _bounds_error(input.shape, key)
     return result  # positions are not looked at where nothing is picked
+
+
+def _first_ones(input: np.ndarray, key: Arguments) -> np.ndarray:
+    """What has the shape of `input[key]`, whether or not the positions are there."""
+    try:
+        return input[tuple([item if item is _ALL or item.dtype == bool else np.zeros_like(item) for item in key])]
+    except (IndexError, ValueError) as error:
+        raise of_rank(error) or _bounds_error(input.shape, key) from None
 
 
 def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     key = indices.key
     d, only = _single(key)
     if d >= 0 and only.dtype != bool and input.flags.c_contiguous:
+        check_rank(only.ndim + input.ndim - 1)  # NumPy's `take` writes beyond its own memory
         try:
             return input.take(only, d)
         except IndexError:
@@ -428,19 +438,23 @@ class index_backward:
         return call(grad=grad, shape=(call.size, *call.shape), indices=indices)
 
 
+def _check_fits(input: np.ndarray, indices: Indices, values: np.ndarray) -> None:
+    """Refuses values that do not broadcast to what is picked."""
+    shape = _first_ones(input, indices.key).shape
+    try:
+        np.broadcast_to(values, shape)
+    except ValueError:
+        raise AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                            f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}", found=str(list(values.shape))) from None
+
+
 def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool) -> np.ndarray:
     result = input.copy()
     try:
         put(result, indices.key, values, accumulate)
     except (IndexError, ValueError):
-        shape = _picked(input, indices.key).shape
-        try:
-            np.broadcast_to(values, shape)
-        except ValueError:
-            raise AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-                                f"shape "
-                                f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}",
-                                found=str(list(values.shape))) from None
+        _check_fits(input, indices, values)
+        _picked(input, indices.key)
     return result
 
 
@@ -514,7 +528,7 @@ def _array(F: Functions, item: Any) -> tuple[np.ndarray, Any]:
     if source is not None:
         dtype = item._k.dtype
         array = need_values(item) if dtype.name in ("bool", "uint8") else values_of(item)
-        if dtype.category > INTEGER or dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
+        if dtype.category > INTEGER or array.ndim and dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
             raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
                                   found=dtype.name, remedy="convert the index with .long()")
         if dtype.name == "uint8":
@@ -539,7 +553,9 @@ def _slice_bounds(item: slice) -> slice:
     for x in (item.start, item.stop, item.step):
         if x is not None and not isinstance(x, int):
             try:
-                x = x.__index__() if not isinstance(x, TensorRef) else int(values_of(x))
+                x = operator.index(values_of(x)) if isinstance(x, TensorRef) else x.__index__()
+            except TypeError:
+                raise ArgumentError("only integer tensors of a single element can be converted to an index", found=str(x.dtype)) from None
             except AttributeError:
                 raise ArgumentError("slice indices must be integers or None or have an __index__ method", found=type(x).__name__) from None
         parts.append(x)
@@ -676,7 +692,32 @@ def _get(F: Functions, self: TensorRef, index: object) -> TensorRef:
         return getattr(F, f"basic_{_view_name(basic, self.shape, index.__class__ is slice)}")(self, basic)
     if any([item is None or item.__class__ is int or item != _ALL for item in basic]):
         self = _view_at(F, self, basic)
+    _warn_of_bytes(indices)
     return F.index(self, indices)
+
+
+def _warn_of_bytes(indices: Indices) -> None:
+    for t, _ in indices.sources:
+        if t._k.dtype.name == "uint8":
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
+                          stacklevel=6)
+
+
+def _to_put(F: Functions, input: TensorRef, indices: Indices, values: TensorRef, accumulate: bool = False) -> TensorRef:
+    """The values to put at indices: one element at one mask is filled in, whatever its dtype; all others are as `input`, or refused."""
+    if not accumulate and values._data.size == 1 and indices.has_mask and sum([item is not _ALL for item in indices.key]) == 1:
+        _first_ones(input._data, indices.key)
+        if indices.sources and indices.sources[0][0]._k.dtype.name == "uint8":
+            raise AutogradError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char",
+                                remedy="use a mask of bools")
+        return values if values._k.dtype is input._k.dtype else F.cast(values, input._k.dtype)
+    _warn_of_bytes(indices)
+    if values._k.dtype is not input._k.dtype:
+        _check_fits(input._data, indices, values._data)
+        raise AutogradError("Index put requires the source and destination dtypes match, got "
+                            f"{SCALAR_TYPE_NAMES[input._k.dtype.name]} for the destination and "
+                            f"{SCALAR_TYPE_NAMES[values._k.dtype.name]} for the source.")
+    return values
 
 
 def _number_fits(F: Functions, self: TensorRef, value: float) -> float:
@@ -730,11 +771,7 @@ def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:
     F.check_inplace(view, [value] if isinstance(value, TensorRef) else [])
     if not isinstance(value, TensorRef):
         value = F.wrap(_as_element(value, self._k.dtype), self._k)
-    elif value._k.dtype is not self._k.dtype:
-        raise AutogradError("Index put requires the source and destination dtypes match, got "
-                            f"{SCALAR_TYPE_NAMES[self._k.dtype.name]} for the destination and "
-                            f"{SCALAR_TYPE_NAMES[value._k.dtype.name]} for the source.")
-    F.put_at_(view, indices, value)
+    F.put_at_(view, indices, _to_put(F, view, indices, value))
 
 
 def _takes_all(basic: Arguments, shape: Sequence[int]) -> bool:
@@ -1017,10 +1054,13 @@ class index_put:
     """
 
     lacks = {"uint float8_e8m0fnu": "index_put"}
-    def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values),
-                                                                               accumulate)
-    def function_(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values),
-                                                                                 accumulate)
+    def function(F, input, indices, values, accumulate=False):
+        return F.put_at(input, *_put_arguments(F, input, indices, values, accumulate), accumulate)
+
+    def function_(F, input, indices, values, accumulate=False):
+        arguments = _put_arguments(F, input, indices, values, accumulate)
+        check_apart(input, indices, True)
+        return F.put_at_(input, *arguments, accumulate)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), (np.array([0, 2]),), rng.standard_normal((2, 4))
@@ -1031,7 +1071,7 @@ class index_put:
             "shape mismatch: value tensor of shape [3, 4] cannot be broadcast to indexing result of shape [5, 4]")
 
 
-def _put_arguments(F: Functions, input: TensorRef, indices: Any, values: TensorRef) -> tuple[Indices, Any]:
+def _put_arguments(F: Functions, input: TensorRef, indices: Any, values: TensorRef, accumulate: bool) -> tuple[Indices, TensorRef]:
     if not isinstance(indices, (tuple, list)):
         raise ArgumentError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
     if len(indices) > input.ndim:
@@ -1041,8 +1081,5 @@ def _put_arguments(F: Functions, input: TensorRef, indices: Any, values: TensorR
             raise ArgumentError(f"expected Tensor as element {at} in argument 1, but got {type(item).__name__}", expected="Tensor",
                                 found=type(item).__name__)
     found = [_array(F, i) for i in indices]
-    if values._k.dtype is not input._k.dtype:
-        raise AutogradError("Index put requires the source and destination dtypes match, got "
-                            f"{SCALAR_TYPE_NAMES[input._k.dtype.name]} for the destination and "
-                            f"{SCALAR_TYPE_NAMES[values._k.dtype.name]} for the source.")
-    return Indices([a for a, _ in found], [s for _, s in found]), values
+    where = Indices([a for a, _ in found], [s for _, s in found])
+    return where, _to_put(F, input, where, values, accumulate)

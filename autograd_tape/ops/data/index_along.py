@@ -18,6 +18,7 @@ from .. import _shapes as shapes
 from .._host import data_dependent, on_host
 from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
+from ...warned import warn_once
 from .scatter import _in_range, _reduce_at, _reduce_vjp
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
@@ -67,15 +68,21 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         if index.size != 1 or index.reshape(()) != 0:
             raise IndexRangeError("index out of range in self")
         return input.copy()
+    d = wrap_dim(dim, input.ndim)
     try:
-        d = wrap_dim(dim, input.ndim)
         if index.size and index.min() < 0:
             raise IndexError
         return np.ascontiguousarray(input.take(index.reshape(-1), d))
     except IndexRangeError:
         raise
     except IndexError:
-        raise IndexRangeError("index out of range in self") from None
+        n = input.shape[d]
+        if input.size and d != 1:
+            raise IndexRangeError("index out of range in self") from None
+        if not n:
+            raise AutogradError("index_select(): self indexing axis dim should be positive") from None
+        bad = [i for i in index.reshape(-1).tolist() if not 0 <= i < n]
+        raise AutogradError(f"INDICES element is out of DATA bounds, id={bad[0]} axis_dim={n}") from None
 
 
 @op("index_select(Tensor input, int dim, Index index) -> Tensor", quiet="all")
@@ -87,7 +94,8 @@ class index_select:
             [3., 4.]])
     """
 
-    out_apart = "whole"
+    lacks = {"uint": lambda input, **_: "index_select" if input.ndim < 2 else None}
+    out_apart = "whole single"
     sharding = "picks dim index"
     out_dtype = SELF_AND_RESULT
     numpy = _index_select
@@ -166,11 +174,11 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
         if error is IndexRangeError and input.ndim and source.ndim and input.ndim != source.ndim:
             raise error(f"{name}(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
                         f"({source.ndim}), destination dimensionality ({input.ndim})")
-        if error is IndexRangeError and input.ndim and source.ndim and tuple(rest_in) != tuple(rest_src):
+        if error is IndexRangeError and input.ndim and tuple(rest_in) != tuple(rest_src):
             raise AutogradError(f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
                                 f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
                                 "dimension 0.")
-        if (input.ndim or error is AutogradError) and (input.ndim != source.ndim or tuple(rest_in) != tuple(rest_src)):
+        if error is AutogradError and (input.ndim != source.ndim or tuple(rest_in) != tuple(rest_src)):
             raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                                 f"{list(input.shape)} source.shape = {list(source.shape)}")
 
@@ -235,7 +243,7 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
     _same_parts(target, d, flat, source)
-    _in_range(flat, target.shape[d], d)
+    _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
     target[(slice(None),) * d + (flat,)] = source
     return result
 
@@ -279,6 +287,8 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
     target = a if a.ndim else a.reshape(1)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     n = target.shape[d]
+    if not target.size:
+        return
     if flat.size and (flat.min() < -n or flat.max() >= n):
         bad = flat[(flat < -n) | (flat >= n)][0]
         raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
@@ -377,6 +387,10 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
     return result
 
 
+def _reducing_kernel(include_self: bool) -> str:
+    return "index_func_" if include_self else "index_reduce_func_exclude_input_init"
+
+
 @op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
     inplace=True, complex="no gradient")
 class index_reduce:
@@ -387,7 +401,7 @@ class index_reduce:
     """
 
     may_share = "nothing"
-    lacks = {"rare": "index_func_"}
+    lacks = {"rare": lambda include_self, **_: _reducing_kernel(include_self)}
     sharding = "puts dim index"
     out_dtype = EXPECTED
     no_forward = "index_reduce"
@@ -401,10 +415,11 @@ class index_reduce:
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
+        warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=3)
         refuse_complex_gradient("index_reduce", input, source)
         category = input.dtype.category
         if category in (BOOL, COMPLEX) and input.ndim < 2 or category == BOOL and reduce == "mean":
-            no_kernel("index_func_", input)
+            no_kernel(_reducing_kernel(include_self), input)
 
     def vjp(F, grad, input, source, result, dim, index, reduce, include_self):
         return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
@@ -442,6 +457,7 @@ class _unsafe_masked_index:
     tensor([ 2., -1.])
     """
 
+    lacks = {"uint float8": "masked_fill"}
     def function(F, input, mask, indices, fill):
         if 0 in mask.shape:
             return F.full(broadcast_shape(mask.shape, *[i.shape for i in indices]), fill, dtype=input._k.dtype, device=input._k.device)
@@ -458,6 +474,7 @@ class _unsafe_masked_index_put_accumulate:
     tensor([0., 1.])
     """
 
+    lacks = {"uint float8": "masked_fill"}
     def function(F, input, mask, indices, values):
         if 0 in mask.shape:
             return F.clone(input)

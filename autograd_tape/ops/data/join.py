@@ -10,12 +10,13 @@ import numpy as np
 from ...dims import wrap_dim
 from ...errors import AutogradError
 from ...functions.out import CASTS, CASTS_INPUTS
-from ...functions.refusals import on_meta
+from ...functions.refusals import check_elements, on_meta
 from ...record import RECORDS, Sample, op
-from ...strided import strided, suggests_channels_last, view_strides
+from ...strided import in_format, strided, suggests_channels_last, view_strides
+from ...warned import warn_once
 from .. import _batch as batches
 from .. import _shapes as shapes
-from .._host import data_dependent, on_host
+from .._host import data_dependent, on_host, on_one_device
 from ..networks._losses import constant
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -32,18 +33,18 @@ class _EmptyListError(AutogradError, ValueError):
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
         result = np.concatenate(tensors, dim)
-        if result.flags.c_contiguous and (result.ndim < 4 or tensors[0].flags.c_contiguous):
+        if result.flags.c_contiguous and (result.ndim < 4 or (a := tensors[0]).flags.c_contiguous and a.strides[1] > a.strides[-1]):
             return result
         # NumPy keeps any common order of the axes, torch only row-major and channels-last.
         if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
-            return np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
+            return in_format(result.ndim - 2, result, tensors[0])
         return np.ascontiguousarray(result)
     except ValueError:
         pass  # which torch may take all the same, or say more of
     # A tensor of shape (0,) may stand anywhere, for historical reasons.
     real = [a for a in tensors if a.shape != (0,)]
-    if not real:
-        return np.concatenate(tensors, wrap_dim(dim, 1)) if tensors else np.empty(0)
+    if not real:  # whose dimension does not matter, either
+        return np.concatenate(tensors) if tensors else np.empty(0)
     for i, a in enumerate(tensors):
         if not a.ndim:
             raise AutogradError(f"zero-dimensional tensor (at position {i}) cannot be concatenated", remedy="use stack, or reshape(1)")
@@ -204,6 +205,7 @@ class atleast_1d:
     tensor([1.])
     """
 
+    several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
     def samples(rng):
@@ -220,6 +222,7 @@ class atleast_2d:
     tensor([[1., 2.]])
     """
 
+    several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
     def samples(rng):
@@ -236,6 +239,7 @@ class atleast_3d:
     torch.Size([2, 3, 1])
     """
 
+    several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
 
     def samples(rng):
@@ -312,7 +316,7 @@ def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
         if a.ndim > 2:
             raise AutogradError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions")
     blocks = [a.reshape((1,) * (2 - a.ndim) + a.shape) for a in tensors]
-    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), blocks[0].dtype if blocks else np.float32)
+    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), blocks[0].dtype)
     row = column = 0
     for b in blocks:
         result[row:row + b.shape[0], column:column + b.shape[1]] = b
@@ -362,7 +366,7 @@ class block_diag:
             [0., 0., 3.]])
     """
 
-    def function(F, *tensors): return F.block_diag_list(tensors)
+    def function(F, *tensors): return F.block_diag_list(tensors) if tensors else F.empty((1, 0))
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
     def errors(rng):
@@ -379,9 +383,14 @@ class meshgrid:
             [2, 2]])
     """
 
+    several_types = ("tensors",)
+
     def function(F, *tensors, indexing=None):
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
             tensors = tuple(tensors[0])
+        check_elements(tensors, 1)
+        if indexing is None:
+            warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         if not tensors:
             raise AutogradError("meshgrid expects a non-empty TensorList")
         if indexing not in (None, "ij", "xy"):
@@ -390,7 +399,9 @@ class meshgrid:
             if t.ndim > 1:
                 raise AutogradError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
             if t._k.dtype is not tensors[0]._k.dtype:
-                raise AutogradError("torch.meshgrid expects all tensors to have the same dtype")
+                raise AutogradError("meshgrid expects all tensors to have the same dtype")
+            if not on_one_device(t, tensors[0]):
+                raise AutogradError("meshgrid expects all tensors to have the same device")
         swap = indexing == "xy" and len(tensors) > 1
         order = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
         shape = tuple([t._data.size for t in order])
@@ -414,7 +425,6 @@ class cartesian_prod:
     """
 
     def function(F, *tensors):
-        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         for t in tensors:
             if t.ndim != 1:
                 raise AutogradError(f"Expect a 1D vector, but got shape {list(t.shape)}")

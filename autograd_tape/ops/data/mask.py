@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES, result_dtype
+from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.meta import meta_array
@@ -18,7 +18,7 @@ from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
-from .._samples import C_TYPE_NAMES, category
+from .._samples import C_TYPE_NAMES, check_number
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
@@ -36,7 +36,7 @@ def _where(condition: np.ndarray, input: np.ndarray | float, other: np.ndarray |
 
 
 def _where_half(condition: np.ndarray, input: np.ndarray, other: np.ndarray) -> Any:
-    half = next(x.dtype for x in (input, other) if isinstance(x, np.ndarray) and x.dtype.itemsize == 2)
+    half = next(x.dtype for x in (input, other) if isinstance(x, (np.ndarray, np.generic)) and x.dtype.itemsize == 2)
     return np.where(condition, *[x if isinstance(x, np.ndarray) else np.asarray(x).astype(half) for x in (input, other)])
 
 
@@ -133,10 +133,8 @@ class masked_fill:
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")
         number = value.item() if isinstance(value, TensorRef) and value._k.dtype.is_complex else value
-        if isinstance(number, complex) and number.imag and BOOL < category(input) < COMPLEX:
-            name = input._k.dtype.name
-            raise AutogradError(f"value cannot be converted to type {name + '_t' if 'int' in name else C_TYPE_NAMES[name]} without "
-                                "overflow")
+        if number.__class__ is complex or input._k.dtype.category == INTEGER:
+            check_number(number, input._k.dtype)
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
     def vjp_value(F, grad, mask): return F.where(mask, grad, 0)
@@ -186,6 +184,7 @@ class masked_select:
     """
 
     lacks = {"uint": "masked_select"}
+    out_apart = "single"
     out_dtype = SELF_AND_RESULT
     saved_as = {"input_shape": None}
     numpy = _select
@@ -323,12 +322,14 @@ class nonzero:
     out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")
 
-    def function(F, input, as_tuple=False):
+    def function(F, input, as_tuple=False, *, out=None):
         if as_tuple:
+            if out is not None:
+                raise AutogradError("nonzero does not support the out kwarg when as_tuple is True", remedy="leave one of them out")
             at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)
             return F.list_type(RECORDS["broadcast_tensors"])(F.unbind(at, 1))
         result = F.argwhere(input)
-        return result
+        return result if out is None else F.give("nonzero", out, result)
 
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)),)

@@ -15,7 +15,7 @@ from ...executors.kernels.reduce import add_at
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import copy_like
+from ...strided import copy_like, in_format, suggests_channels_last
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -46,6 +46,13 @@ def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     return result
 
 
+def _flip_lacks(input: TensorRef, dims: int | Sequence[int]) -> str | None:
+    """torch moves whole rows of any elements; only where the last dimension is turned must a kernel know them."""
+    last = max([d for d in range(input.ndim) if input.shape[d] > 1], default=None)
+    turned = [d % max(input.ndim, 1) for d in ([dims] if isinstance(dims, int) else dims)]
+    return "flip_cpu if any" if last is not None and last in turned else None
+
+
 @op("flip(Tensor input, int[] dims) -> Tensor", quiet="all", varargs="dims", out=False)
 class flip:
     """The order of some dimensions reversed.
@@ -59,6 +66,7 @@ class flip:
     numpy = _flip
     def mindspore(ms, input, dims): return ms.ops.flip(input, (dims,) if isinstance(dims, int) else tuple(dims))
     compose = on_host(_flip)
+    lacks = {"rare": _flip_lacks}
     def shape(input, dims): return input
     def vjp(F, grad, dims): return F.flip(grad, dims)
     jvp = "linear"
@@ -78,7 +86,6 @@ class fliplr:
     tensor([[2., 1.]])
     """
 
-    lacks = {"rare": "flip_cpu"}
     def function(F, input):
         if input.ndim < 2:
             raise AutogradError("Input must be >= 2-d.")
@@ -96,7 +103,6 @@ class flipud:
     tensor([2., 1.])
     """
 
-    lacks = {"rare": "flip_cpu"}
     def function(F, input):
         if input.ndim < 1:
             raise AutogradError("Input must be >= 1-d.")
@@ -114,7 +120,6 @@ class rot90:
             [1., 3.]])
     """
 
-    lacks = {"rare": "flip_cpu"}
     def function(F, input, k=1, dims=(0, 1)):
         if len(dims) != 2:
             raise AutogradError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -158,9 +163,11 @@ def _roll(input: np.ndarray, shifts: int | Sequence[int], dims: Sequence[int]) -
         raise IndexRangeError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     if not dims:
         return _rolled(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    rolled = input
     for shift, d in zip(shifts, dims):
-        input = _rolled(input, shift, wrap_dim(d, input.ndim))
-    return finish(input, input)
+        rolled = _rolled(rolled, shift, wrap_dim(d, input.ndim))
+    rolled = finish(rolled, input)
+    return in_format(input.ndim - 2, rolled, input) if input.ndim in (4, 5) else rolled
 
 
 @op("roll(Tensor input, int[] shifts, int[]? dims=()) -> Tensor", quiet="all", out=False)
@@ -270,8 +277,6 @@ class tile:
     def function(F, input, dims):
         dims = (dims,) if isinstance(dims, int) else tuple(dims)
         return F.repeat(input, (1,) * (input.ndim - len(dims)) + dims)
-
-    def method(F, self, *dims): return F.tile(self, dims[0] if len(dims) == 1 else dims)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2,)
@@ -596,7 +601,7 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
         sizes[d] = size
     result = np.zeros(sizes, input.dtype) if value == 0 else np.full(sizes, value, input.dtype)
     result[tuple(target)] = input[tuple(source)]
-    return result
+    return in_format(n - 2, result, input) if n in (4, 5) else result
 
 
 def _padded_plan(call: Call, n: int, **options: Any) -> Plan:
@@ -648,10 +653,12 @@ def _source_index(n: int, before: int, after: int, mode: str) -> np.ndarray:
 
 
 def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
+    padded = input
     for i in range(len(pad) // 2):
         d = input.ndim - 1 - i
-        input = input.take(_source_index(input.shape[d], pad[2 * i], pad[2 * i + 1], mode), d)
-    return np.ascontiguousarray(input)
+        padded = padded.take(_source_index(input.shape[d], pad[2 * i], pad[2 * i + 1], mode), d)
+    padded = np.ascontiguousarray(padded)
+    return padded if mode == "circular" or input.ndim < 4 else in_format(input.ndim - 2, padded, input)
 
 
 def _pad_by_index_backward(grad: np.ndarray, shape: Sequence[int], pad: Sequence[int], mode: str) -> np.ndarray:
@@ -784,6 +791,13 @@ class pad:
 # -- pixels and channels ------------------------------------------------------------------------------------------------------------
 
 
+def _in_format(F: Functions, result: TensorRef, input: TensorRef) -> TensorRef:
+    """The result in channels-last memory where `input` is, else in rows."""
+    data = input._data
+    last = {4: "torch.channels_last", 5: "torch.channels_last_3d"}.get(input.ndim)
+    return F.contiguous(result, memory_format=last if last and not data.flags.c_contiguous and suggests_channels_last(data) else None)
+
+
 @op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="nn.functional.pixel_shuffle")
 class pixel_shuffle:
     """Channels spread out as pixels: (..., c r^2, h, w) to (..., c, h r, w r).
@@ -806,7 +820,7 @@ class pixel_shuffle:
                                 f"input.size(-3)={c} is not divisible by {r * r}")
         n, c = len(batch), c // (r * r)
         x = F.permute(F.reshape(input, (*batch, c, r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-        return F.contiguous(F.reshape(x, (*batch, c, h * r, w * r)))
+        return _in_format(F, F.reshape(x, (*batch, c, h * r, w * r)), input)
 
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
@@ -843,7 +857,7 @@ class pixel_unshuffle:
                                     f"divisible by {r}")
         n = len(batch)
         x = F.permute(F.reshape(input, (*batch, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-        return F.contiguous(F.reshape(x, (*batch, c * r * r, h // r, w // r)))
+        return _in_format(F, F.reshape(x, (*batch, c * r * r, h // r, w // r)), input)
 
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
@@ -865,6 +879,6 @@ class channel_shuffle:
         n, c, *space = input.shape
         if c % groups:
             raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-        return F.contiguous(F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape))
+        return _in_format(F, F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape), input)
 
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

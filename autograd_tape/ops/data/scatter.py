@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL
+from ...dtypes import BOOL, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.reduce import add_at
@@ -33,16 +33,16 @@ class _RangeError(AutogradError, IndexError):
     """An index out of range, which torch reports as a RuntimeError here."""
 
 
-def _is_index(index: TensorRef, name: str, dtypes: str = "int32/int64") -> None:
-    if index._k.dtype.name not in ("int32", "int64"):
-        raise AutogradError(f"{name}(): Expected dtype {dtypes} for index", expected="int64", found=index._k.dtype.name,
+def _is_index(index: TensorRef, name: str) -> None:
+    if index._k.dtype.name not in ("int32", "int64") and index._data.size:
+        raise AutogradError(f"{name}(): Expected dtype int32/int64 for index", expected="int64", found=index._k.dtype.name,
                             remedy="convert the index with .long()")
 
 
-def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _RangeError) -> None:
+def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _RangeError, place: str = "") -> None:
     if index.size and (index.min() < 0 or index.max() >= n):
         bad = index[(index < 0) | (index >= n)].reshape(-1)[0]
-        raise error(f"index {bad} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(bad))
+        raise error(f"{place}index {bad} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(bad))
 
 
 def _positions(index: np.ndarray, d: int) -> tuple[np.ndarray, ...]:
@@ -55,7 +55,7 @@ def _positions(index: np.ndarray, d: int) -> tuple[np.ndarray, ...]:
 # -- gather and scatter ---------------------------------------------------------------------------------------------------
 
 
-def _check_rank(name: str, input: TensorRef, index: TensorRef, other: str = "input") -> None:
+def _check_rank(input: TensorRef, index: TensorRef, other: str = "input") -> None:
     if max(input.ndim, 1) != max(index.ndim, 1) and index._data.size:
         raise AutogradError(f"Index tensor must have the same number of dimensions as {other} tensor", expected=f"{input.ndim} dimensions",
                             found=f"{index.ndim}")
@@ -108,9 +108,8 @@ class gather:
     def shape(input, dim, index, sparse_grad): return index
 
     def check(input, dim, index, sparse_grad):
-        if index._data.size:
-            _is_index(index, "gather")
-        _check_rank("gather", input, index)
+        _is_index(index, "gather")
+        _check_rank(input, index)
         d = wrap_dim(dim, input.ndim)
         if any([n > m and i != d for i, (n, m) in enumerate(zip(index.shape, input.shape))]):
             at = next(i for i, (n, m) in enumerate(zip(index.shape, input.shape)) if n > m and i != d)
@@ -156,7 +155,9 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.n
         index = index.reshape(-1)
     _in_range(index, target.shape[d], d)
     part = src
-    if isinstance(src, np.ndarray) and src.ndim:
+    if isinstance(src, np.ndarray) and src.ndim and not index.size:
+        part = np.empty(index.shape, src.dtype)
+    elif isinstance(src, np.ndarray) and src.ndim:
         part = src[tuple([slice(0, n) for n in index.shape])]
     return result, _positions(index, d), part
 
@@ -167,25 +168,22 @@ def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | f
     return result
 
 
-def _check_scatter(name: str) -> Fn:
-    def check(input: TensorRef, dim: int, index: TensorRef, src: TensorRef | None = None, **rest: object) -> None:
-        _is_index(index, name)
-        _check_rank(name, input, index, "self")
-        d = wrap_dim(dim, input.ndim)
-        if src is not None:
-            if src._k.dtype is not input._k.dtype:
-                raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name,
-                                    found=src.dtype.name)
-            _check_rank(name, src, index, "src")
-        if not index._data.size:
-            return
-        for i, n in enumerate(index.shape):
-            if i < input.ndim and (i != d and n > input.shape[i] or src is not None and n > src.shape[i]):
-                raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
-                                    f"dimension {d}"
-                                    + (f" and to be no larger size than src {list(src.shape)}" if src is not None else ""))
-
-    return check
+def _check_scatter(input: TensorRef, dim: int, index: TensorRef, src: TensorRef | None = None, **rest: object) -> None:
+    _is_index(index, "scatter")
+    _check_rank(input, index, "self")
+    d = wrap_dim(dim, input.ndim)
+    if src is not None:
+        if src._k.dtype is not input._k.dtype:
+            raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name,
+                                found=src.dtype.name)
+        _check_rank(src, index, "src")
+    if not index._data.size:
+        return
+    for i, n in enumerate(index.shape):
+        if i < input.ndim and (i != d and n > input.shape[i] or src is not None and n > src.shape[i]):
+            raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                                f"dimension {d}"
+                                + (f" and to be no larger size than src {list(src.shape)}" if src is not None else ""))
 
 
 def _zeroed(F: Functions, grad: Values, dim: int, index: Values) -> Values:
@@ -211,7 +209,7 @@ class scatter_src:
     numpy = _scatter
     compose = on_host(_scatter)
     def shape(input, dim, index, src): return input
-    check = _check_scatter("scatter")
+    check = _check_scatter
     def vjp_input(F, grad, dim, index): return _zeroed(F, grad, dim, index)
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
@@ -245,7 +243,7 @@ class scatter_value:
     compose = on_host(_scatter)
     def shape(input, dim, index, value): return input
     def check(input, dim, index, value):
-        _check_scatter("scatter")(input, dim, index)
+        _check_scatter(input, dim, index)
         check_number(value, input.dtype)
 
     def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
@@ -333,7 +331,7 @@ class scatter_add:
     numpy = _scatter_add
     compose = on_host(_scatter_add)
     def shape(input, dim, index, src): return input
-    check = _check_scatter("scatter_add")
+    check = _check_scatter
     def vjp_input(F, grad): return grad
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
@@ -421,7 +419,7 @@ class scatter_reduce:
     def shape(input, dim, index, src, reduce, include_self): return input
 
     def check(input, dim, index, src, reduce, include_self):
-        _check_scatter("scatter_reduce")(input, dim, index, src)
+        _check_scatter(input, dim, index, src)
         _check_reduce(reduce)
         if reduce == "mean" and input.dtype.category == BOOL:
             no_kernel("scatter_gather_tensor_cpu_reduce_mean", input)
@@ -548,7 +546,7 @@ class take:
     tensor([1., 4.])
     """
 
-    out_apart = "whole"
+    out_apart = "whole single"
     lacks = {"rare": "take_cpu"}
     sharding = "flat"
     out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
@@ -651,13 +649,14 @@ class take_along_dim:
     reads = "indices"
 
     def function(F, input, indices, dim=None, *, out=None):
-        _is_index(indices, "torch.take_along_dim", "Long")
         if dim is None:
             return F.gather(F.reshape(input, (-1,)), 0, F.reshape(indices, (-1,)), out=out)
         if input.ndim != indices.ndim:
             raise AutogradError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                                 f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-
+        if indices._k.dtype.name != "int64":
+            raise AutogradError("torch.take_along_dim(): dtype of indices should be Long but got "
+                                f"{SCALAR_TYPE_NAMES[indices._k.dtype.name]}", expected="int64", remedy="convert the index with .long()")
         d = wrap_dim(dim, input.ndim)
         if indices._data.size and values_of(indices).min() < 0:
             indices = F.where(F.lt(indices, 0), indices + input.shape[d], indices)

@@ -13,7 +13,7 @@ from ...random.arguments import C_NAMES
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
 
-_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool? requires_grad=False"
 _PLAIN = "int window_length, bool periodic=True, "
 
 

@@ -509,6 +509,13 @@ class div:
 
     def vjp_input(F, grad, other): return grad / other
     def vjp_other(F, grad, input, other): return -grad * ((input / other) / other)
+
+    def jvp(F, outputs, arguments, tangents):
+        """As torch: one division, of which half precision loses less."""
+        t, u = tangents.get("input"), tangents.get("other")
+        if u is not None:
+            t = -(u * outputs[0]) if t is None else t - u * outputs[0]
+        return t / arguments["other"]
     aten = ".Tensor"
     no_vmap_ = "arithmetic"
     samples = pairs(other=(1, 2), number=2.5)
@@ -557,7 +564,7 @@ class div_floor:
 class div_trunc:
     """The quotient rounded to zero: `div(..., rounding_mode="trunc")`."""
 
-    lacks = {"bool uint float8": "div_trunc_cpu"}
+    lacks = {"bool uint": "div_trunc_cpu", "float8": beside_number("div_trunc")}
     numpy = _divide_trunc
     mindspore = kernels.quotient("TruncateDiv")
     compose = on_host(numpy)
@@ -720,7 +727,7 @@ def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 
 def _check_pow(input: float, exponent: TensorRef) -> None:
-    if category(input) == BOOL and category(exponent) == BOOL and not on_meta(input, exponent):
+    if category(input) == BOOL and category(exponent) == BOOL and not on_meta(input, exponent) and exponent.__class__ is not bool:
         raise UnsupportedDTypeError("\"pow\" not implemented for 'Bool'", remedy="convert one operand first")
     if not isinstance(exponent, TensorRef) and exponent.__class__ is int and exponent < 0 and category(input) <= INTEGER \
             and not on_meta(input):
@@ -752,6 +759,8 @@ class pow:
     overloads = POWER
     ufunc = np.power
     def numpy(input, exponent):
+        if exponent.__class__ is bool:
+            return input.copy() if exponent else np.ones_like(input)
         if np.asarray(exponent).dtype.kind in "iu" and np.asarray(input).dtype.kind in "iu":
             return _pow_integers(input, exponent)
         return _pow(input, exponent)

@@ -16,6 +16,7 @@ import numpy as np
 from ...executors.kernels import elementwise as fused
 from ...record import Sample, op
 from .._host import on_host
+from .._precision import no_half
 from .._samples import domain
 from . import _expansions as table
 
@@ -206,6 +207,7 @@ class i1:
     numpy = _kernel(_I[1], "odd")
     mindspore = "ops.BesselI1"
     def vjp(F, grad, input, result):  # which is finite at 0, and so are its derivatives
+        no_half("i1_backward", input)
         return grad * F.where(input == 0, 0.5, F.i0(input) - result / F.where(input == 0, 1, input))
     samples = domain(0.5, 2)
 
@@ -241,6 +243,7 @@ class i1e:
     numpy = _kernel(_I_SCALED[1], "odd")
     mindspore = "ops.BesselI1e"
     def vjp(F, grad, input, result):
+        no_half("i1e_backward", input)
         return grad * F.where(input == 0, 0.5, F.i0e(input) - result * (F.sgn(input) + 1 / F.where(input == 0, 1, input)))
     samples = domain(0.5, 2)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...annotations import Fn
-from ...dtypes import COMPLEX, SCALAR_TYPE_NAMES
+from ...annotations import Fn, Number
+from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...functions.constants import SMALL
 from ...functions.out import FOUND, ONLY_BOOL
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
-from ...functions.refusals import on_meta
+from ...functions.refusals import no_kernel, on_meta
 from ...record import op
 from .._host import NO_ITEM, data_dependent, values_of
 from .._samples import category, integer_pairs, pairs, takes
@@ -525,6 +525,18 @@ class bitwise_not:
         yield (np.ones(2, np.float32),), NotImplementedError, "\"bitwise_not_cpu\" not implemented for 'Float'"
 
 
+def _shifts(kernel: str) -> Fn:
+    """A `check` field for integers; bools are some beside a number alone."""
+    numbers = takes("bool int", kernel)
+
+    def check(input: TensorRef | Number, other: TensorRef | Number) -> None:
+        numbers(input=input, other=other)
+        if all([x is True or x is False or hasattr(x, "_k") and x._k.dtype.category == BOOL for x in (input, other)]):
+            no_kernel(kernel, next(x for x in (input, other) if not isinstance(x, (int, float, complex))))
+
+    return check
+
+
 @op("bitwise_left_shift(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
     broadcasts=True, inplace=True, dtypes="int")
 class bitwise_left_shift:
@@ -538,7 +550,7 @@ class bitwise_left_shift:
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.left_shift
     mindspore = "ops.LeftShift"
-    check = takes("int", "lshift_cpu")
+    check, refuses_bool = _shifts("lshift_cpu"), True
     samples = integer_pairs(0, 5, number=2)
 
     def errors(rng):
@@ -557,7 +569,7 @@ class bitwise_right_shift:
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.right_shift
     mindspore = "ops.RightShift"
-    check = takes("int", "rshift_cpu")
+    check, refuses_bool = _shifts("rshift_cpu"), True
     samples = integer_pairs(0, 5, number=2)
 
     def errors(rng):

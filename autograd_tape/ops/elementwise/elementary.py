@@ -13,6 +13,7 @@ from ...functions.out import castable, OutRule
 from ...functions.refusals import subtracted
 from ...record import op
 from ...tensor import TensorRef
+from .._precision import in_single
 from .._samples import domain, pairs, takes
 from .arithmetic import is_complex
 from ...annotations import Functions, Values
@@ -226,8 +227,8 @@ class logaddexp:
         return ("logaddexp_complex", (input, other)) if any(isinstance(x, TensorRef) and is_complex(x) for x in (input, other)) else None
 
     check = takes("float", "logaddexp_cpu", subtracted)
-    def vjp_input(F, grad, input, other): return grad * F.sigmoid(input - other)
-    def vjp_other(F, grad, input, other): return grad * F.sigmoid(other - input)
+    def vjp_input(F, grad, input, other): return grad / (1 + F.exp(other - input))
+    def vjp_other(F, grad, input, other): return grad / (1 + F.exp(input - other))
     samples = pairs()
 
     def errors(rng):
@@ -264,7 +265,9 @@ class logaddexp2:
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))
         return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
     check = takes("float complex", "logaddexp2_cpu", subtracted)
+    @in_single
     def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
+    @in_single
     def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)
     samples = pairs()
 
@@ -288,6 +291,7 @@ class ldexp:
     numpy = _ldexp
     def compose(F, input, other): return input * 2 ** other
     def vjp_input(F, grad, other): return grad * 2.0 ** other
+    @in_single
     def vjp_other(F, grad, result): return grad * (result * _LN2)
     samples = pairs()
 
@@ -389,7 +393,9 @@ class atan:
     samples = domain(-2, 2)
 
 
-def _atan2_rate(F: Functions, grad: Values, numerator: Values, square: Values) -> Values:
+@in_single
+def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, other: Values) -> Values:
+    square = input * input + other * other
     return F.masked_fill(grad * (numerator / square), square == 0, 0)
 
 
@@ -405,8 +411,8 @@ class atan2:
     lacks = {"float8": "atan2_cpu"}
     numpy = np.arctan2
     mindspore = "ops.Atan2"
-    def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input * input + other * other)
-    def vjp_other(F, grad, input, other): return _atan2_rate(F, grad, -input, input * input + other * other)
+    def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input, other)
+    def vjp_other(F, grad, input, other): return _atan2_rate(F, grad, -input, input, other)
     no_vmap_ = "shape"
     samples = pairs(0.5, 2)
 
@@ -428,7 +434,9 @@ class hypot:
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")
+    @in_single
     def vjp_input(F, grad, input, result): return grad * (input / result)
+    @in_single
     def vjp_other(F, grad, other, result): return grad * (other / result)
     samples = pairs(0.5, 2)
 

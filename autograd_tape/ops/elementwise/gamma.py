@@ -142,7 +142,10 @@ def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
         y = np.where(flip, 1 - x, x)
         result = (-1.0) ** (n + 1) * math.factorial(n) * _hurwitz(n + 1, y)
         result = np.where(flip, (-1) ** n * result - _cotangent_derivative(n, x), result)
-        result = np.where((x <= 0) & (x == np.rint(x)), (-1) ** (n + 1) * np.inf, result)
+        pole = (x <= 0) & (x == np.rint(x))
+        # Of n = 1 torch reflects with the sine of a multiple of a rounded pi, which is not quite 0.
+        height = np.square(np.pi / np.sin((input.dtype.type(np.pi) * input).astype(np.float64))) if n == 1 else (-1) ** (n + 1) * np.inf
+        result = np.where(pole, height, result)
     return result.astype(input.dtype)
 
 
@@ -191,10 +194,10 @@ class polygamma:
     tensor([1.6449, 4.9348])
     """
 
-    lacks = {"float8": "trigamma"}
+    def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
+    lacks = {"float8": complex_kernel}
     saved_as = {"input": None}
     layout = "input"
-    def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
     numpy = _polygamma
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, COMPLEX, FLOATING, DType, result_dtype, scalar_dtype
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
@@ -207,10 +207,10 @@ def _bound(input: np.ndarray, value: Any) -> np.ndarray:
 
 
 def _check_bounds(input: TensorRef, *bounds: object) -> None:
-    """Raises for numbers that the floating-point dtype of the result does not hold."""
+    """Raises for numbers that the dtype of the result does not hold."""
     numbers = [b for b in bounds if scalar_like(b)]
     dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
-    if dtype is not None and dtype.category == FLOATING:
+    if dtype is not None and dtype.category in (INTEGER, FLOATING):
         for b in numbers:
             check_number(b, dtype)
 
@@ -219,6 +219,9 @@ def _check_bound(input: TensorRef, **bound: object) -> None:
     if category(input) == BOOL and not _wider(input, *bound.values()):
         no_kernel(f"clamp_{next(iter(bound))}_scalar_cpu", input)
     _check_bounds(input, *bound.values())
+
+
+_NO_COMPLEX = "NotImplementedError: clamp is not supported for complex types"
 
 
 def _redirect(name: str) -> Fn:
@@ -241,6 +244,8 @@ def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None)
     if min is None and max is None:
         raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None", remedy="pass a bound")
     if any(category(x) == COMPLEX for x in (input, min, max) if x is not None) and not on_meta(input):
+        if None in (min, max) and isinstance(bound := max if min is None else min, TensorRef):
+            no_kernel("minimum_cpu" if min is None else "maximum_cpu", input if category(input) == COMPLEX else bound)
         raise UnsupportedDTypeError("clamp is not supported for complex types", remedy="clamp real and imaginary parts")
     if category(input) == BOOL and not _wider(input, min, max):
         no_kernel("clamp_scalar_cpu" if None not in (min, max) else f"clamp_{'max' if min is None else 'min'}_scalar_cpu", input)
@@ -329,7 +334,7 @@ class clamp_tensor:
 
 
 @op("clamp_min(Tensor input, Scalar min) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
-    complex="NotImplementedError: clamp is not supported for complex types")
+    complex=_NO_COMPLEX)
 class clamp_min:
     """Elements not below `min`, a number or a tensor.
 
@@ -349,7 +354,7 @@ class clamp_min:
 
 
 @op("clamp_max(Tensor input, Scalar max) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
-    complex="NotImplementedError: clamp is not supported for complex types")
+    complex=_NO_COMPLEX)
 class clamp_max:
     """Elements not above `max`, a number or a tensor.
 
@@ -370,11 +375,12 @@ class clamp_max:
 
 @op("clamp_min_tensor(Tensor input, Operand min) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
     method=False, namespace="_internal", node="ClampMinBackward1", dtypes="float int half",
-    complex="NotImplementedError: clamp is not supported for complex types")
+    complex="maximum_cpu")
 class clamp_min_tensor:
     """`clamp_min` with a tensor, which broadcasts and gets a gradient."""
 
     lacks = {"uint float8": "maximum_cpu"}
+    def complex_kernel(input, min): return _NO_COMPLEX if min.__class__ is complex else "maximum_cpu"
     numpy = np.maximum
     check = _check_bound
     def compose(F, input, min): return F.maximum(input, min)
@@ -389,11 +395,12 @@ class clamp_min_tensor:
 
 @op("clamp_max_tensor(Tensor input, Operand max) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
     method=False, namespace="_internal", node="ClampMaxBackward1", dtypes="float int half",
-    complex="NotImplementedError: clamp is not supported for complex types")
+    complex="minimum_cpu")
 class clamp_max_tensor:
     """`clamp_max` with a tensor, which broadcasts and gets a gradient."""
 
     lacks = {"uint float8": "minimum_cpu"}
+    def complex_kernel(input, max): return _NO_COMPLEX if max.__class__ is complex else "minimum_cpu"
     numpy = np.minimum
     check = _check_bound
     def compose(F, input, max): return F.minimum(input, max)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...errors import AutogradError, LinAlgError, ShapeMismatchError
 from ...functions.out import EXPECTED
 from ...record import Sample, get_record, op
 from ...tensor import TensorRef
+from ...warned import warn_once
 from .. import _batch as batches
 from .._host import on_host
 from .factorization import (
@@ -76,6 +76,7 @@ class linalg_inv_ex:
     tensor(2, dtype=torch.int32)
     """
 
+    amp = "float32"
     sharding = "*b N N -> *b N N, *b"
     lacks = {"half float8 chalf": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
@@ -122,6 +123,8 @@ class linalg_cholesky_ex:
     tensor(2, dtype=torch.int32)
     """
 
+    words = {"input": "A"}
+    amp = "float32"
     sharding = "*b N N -> *b N N, *b"
     lacks = {"half float8 chalf": "cholesky_cpu if any"}
     out_dtype = EXPECTED
@@ -224,11 +227,12 @@ class triangular_solve:
             [1.]])
     """
 
+    amp = "float32"
     lacks = {"half int bool rare": "triangular_solve_cpu"}
     out_dtype = EXPECTED
 
     def function(F, input, A, upper=True, transpose=False, unitriangular=False):
-        warnings.warn(_FORMER, stacklevel=3)
+        warn_once(_FORMER, stacklevel=3)
         for name, t in (("b", input), ("A", A)):
             if t.ndim < 2:
                 raise ShapeMismatchError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {t.ndim} "

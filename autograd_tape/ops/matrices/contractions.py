@@ -12,11 +12,12 @@ from ...dims import wrap_dim
 from ...dtypes import SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
-from ...functions.refusals import on_meta
+from ...functions.refusals import check_elements, on_meta
 from ...record import Sample, op
+from ...warned import warn_once
 from .. import _batch as batches
-from .._host import data_dependent
-from .._samples import refuse_complex_gradient
+from .._host import data_dependent, on_one_device
+from .._samples import C_TYPE_NAMES, refuse_complex_gradient
 from ..networks._losses import buffer
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -38,7 +39,7 @@ def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Any]]:
             if s is Ellipsis:
                 letters.append(_ELLIPSIS)
             elif not 0 <= s < len(_LETTERS):
-                raise AutogradError(f"einsum(): subscript {s} is not within the valid range [0, {len(_LETTERS)})")
+                raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, {len(_LETTERS)})")
             else:
                 letters.append(_LETTERS[s])
         return "".join(letters)
@@ -204,6 +205,10 @@ def _einsum(F: Functions, equation: str, operands: Sequence[TensorRef]) -> Tenso
             if seen == 1:
                 size[d] = have
             elif have not in (1, seen):
+                if not isinstance(d, str):  # of an ellipsis
+                    raise ShapeMismatchError(f"einsum(): dimension {x.ndim + d} covered by ellipsis in operand {n}has size {have} which "
+                                             f"does not broadcast with previously seen ellipsis with size {seen} for the respective "
+                                             "dimension")
                 raise ShapeMismatchError(f"einsum(): subscript {d} has size {have} for operand {n} which does not broadcast with "
                                          f"previously seen size {seen}")
         xs.append((x, labels))
@@ -236,6 +241,10 @@ def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[str,
     return path if all(len(pair) == 2 for pair in path) else None
 
 
+_NO_OPERAND = ("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
+               "list")
+
+
 @op("einsum(str equation, Tensor[] operands) -> Tensor", method=False, out=False)
 class einsum:
     """Sums of products of elements, after Einstein's convention: repeated subscripts that the output lacks are summed over.
@@ -250,12 +259,14 @@ class einsum:
     lacks = {"rare rare": "bmm"}
     def function(F, *args):
         if len(args) < 2:
-            raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                             "subscripts list")
+            raise ValueError(_NO_OPERAND)
         if isinstance(args[0], str):
             equation, operands = args[0], list(args[1:])
             if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
                 operands = list(operands[0])
+            if not operands:
+                raise ValueError(_NO_OPERAND)
+            check_elements(operands, 2)
         else:
             equation, operands = _from_sublists(args)
         return _einsum(F, equation, operands)
@@ -527,6 +538,15 @@ def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
     for i, x in enumerate(tensors[1:-1], 1):
         if x.ndim != 2:
             raise AutogradError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+    for i, x in enumerate(tensors):
+        k, own = first._k, x._k
+        if own.dtype is not k.dtype:
+            names = [C_TYPE_NAMES.get(d.name, d.name) for d in (k.dtype, own.dtype)]
+            raise AutogradError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {names[0]} and tensor {i} "
+                                f"{names[1]}")
+        if not on_one_device(x, first):
+            raise AutogradError(f"multi_dot(): all tensors must be on the same device but tensor 0 is on {k.device} and tensor {i} on "
+                                f"{own.device}")
     xs = list(tensors)
     for i in range(n - 1):
         a, b = xs[i], xs[i + 1]
@@ -581,8 +601,11 @@ class chain_matmul:
     no_vmap = "aten::chain_matmul"
 
     def function(F, *matrices):
-        if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
-            matrices = tuple(matrices[0])
+        check_elements(matrices, 1)
+        warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+                  "which accepts a list of two or more tensors rather than multiple parameters.")
+        if not matrices:
+            raise AutogradError("chain_matmul(): Expected one or more matrices")
         for x in matrices:
             if x.ndim != 2:
                 raise AutogradError(f"Tensor dimension is {x.ndim}, expected 2 instead.")

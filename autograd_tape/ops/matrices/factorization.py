@@ -6,15 +6,17 @@ Wan and Zhang (arXiv:1909.02659), Murray (arXiv:1602.07527) and Golub and Pereyr
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ...errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
+from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, OutRule, casts_safely
+from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
 from ...strided import contiguous_strides, empty_strided
 from ...tensor import TensorRef
@@ -115,6 +117,7 @@ class inverse:
             [0.0000, 0.2500]])
     """
 
+    words = {"A": "input"}
     sharding = "*b N N -> *b N N"
     lacks = {"half float8 chalf": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
@@ -165,6 +168,7 @@ class det:
     tensor(8.)
     """
 
+    words = {"A": "input"}
     sharding = "*b N N -> *b"
     lacks = {"half float8 chalf": "lu_cpu if any"}
     saved_as = {"input": "A"}
@@ -193,6 +197,7 @@ class slogdet:
     tensor(-1.)
     """
 
+    words = {"A": "input"}
     sharding = "*b N N -> *b, *b"
     lacks = {"half float8 chalf": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
@@ -348,6 +353,7 @@ class linalg_solve_triangular:
             [1.]])
     """
 
+    words = {"input": "A"}
     lacks = {"half int bool rare": "triangular_solve_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def function(F, A, B, *, upper, left=True, unitriangular=False):
@@ -536,8 +542,18 @@ class linalg_qr:
             "qr received unrecognized mode 'x' but expected one of 'reduced' (default), 'r', or 'complete'")
 
 
+def singular(A: np.ndarray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """The singular value decompositions of matrices, as NumPy has them; torch's error where one does not converge."""
+    try:
+        return linalg.svd(A, full_matrices) if compute_uv else linalg.svd(A, compute_uv=False)
+    except linalg.LinAlgError:
+        finite = np.isfinite(A).all((-2, -1)).ravel()
+        raise LinAlgError(f"linalg.svd: {_element(finite, A.shape)}The algorithm failed to converge because the input matrix contained "
+                          "non-finite values.") from None
+
+
 def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    u, s, vh = linalg.svd(A, full_matrices)
+    u, s, vh = singular(A, full_matrices)
     return _columns(u), s, _columns(vh)
 
 
@@ -666,16 +682,15 @@ class linalg_eigh:
     tensor([1., 3.])
     """
 
+    words = {"input": "A"}
     sharding = "*b N N -> *b N, *b N N"
-    lacks = {"half float8 chalf": "linalg_eigh_cpu if any"}
+    lacks = {"half int bool rare": "linalg_eigh_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
     numpy = _eigh
     compose = on_host(_eigh)
     def check(A, UPLO):
         _check_matrix("linalg.eigh", A, True, False)
-        if A.dtype.category < FLOATING:
-            raise MissingKernelError(f"\"linalg_eigh_cpu\" not implemented for '{SCALAR_TYPE_NAMES[A.dtype.name]}'")
         if UPLO.upper() not in ("L", "U"):
             raise AutogradError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     def vjp_A(F, grad, eigenvalues, eigenvectors):
@@ -706,7 +721,7 @@ class linalg_eigvalsh:
     tensor([1., 3.])
     """
 
-    lacks = {"float8 chalf": "linalg_eigh_cpu"}
+    words = {"input": "A"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
@@ -721,7 +736,7 @@ class linalg_svdvals:
     tensor([2., 1.])
     """
 
-    lacks = {"float8 chalf": "linalg_svd_cpu"}
+    lacks = {"float8 chalf": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, A): return F.linalg_svd(A, False)[1]
@@ -736,7 +751,7 @@ class svd:
     tensor([2., 1.])
     """
 
-    lacks = {"float8 chalf": "linalg_svd_cpu"}
+    lacks = {"float8 chalf": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, input, some=True, compute_uv=True):
@@ -779,7 +794,7 @@ def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermiti
         s, v = linalg.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
     else:
-        u, s, vh = linalg.svd(A, False)
+        u, s, vh = singular(A, False)
         kept = _kept(A, s, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
@@ -803,13 +818,14 @@ class linalg_pinv:
             [0.0000, 0.0000]])
     """
 
+    words = {"rcond": "rtol"}
     sharding = "*b M N -> *b N M"
     out_dtype = casts_safely("linalg.pinv")
     refuses_grad = dict.fromkeys(("atol", "rtol"), lambda input: "linalg_pinv")
     numpy = _pinv
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian):
-        if input.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        if input.dtype.name not in ("float32", "float64", "complex64", "complex128") or input.ndim < 2:
             raise AutogradError(f"linalg.pinv({SCALAR_TYPE_NAMES[input.dtype.name]}{{{list(input.shape)}}}): expected a tensor with 2 or "
                                 "more dimensions of float, double, cfloat or cdouble types")
         _check_matrix("linalg.pinv", input, hermitian)
@@ -832,12 +848,13 @@ class linalg_matrix_rank:
     tensor(1)
     """
 
+    words = {"input": "A", "tol": "atol"}
     sharding = "*b M N -> *b"
     lacks = {"half int bool rare": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     amp = "float32"
     def numpy(A, atol=None, rtol=None, hermitian=False):
-        s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)
+        s = np.abs(linalg.eigvalsh(A)) if hermitian else singular(A, compute_uv=False)
         return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
     compose = on_host(numpy)
     batch = batches.matrices
@@ -858,7 +875,7 @@ class matrix_power:
             [0., 1.]])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"uint chalf float8_e8m0fnu": lambda input, n: "addmm_impl_cpu_" if n else "eye"}
     out_dtype = EXPECTED
     def function(F, input, n):
         _check_matrix("linalg.matrix_power", input, True, False)
@@ -894,6 +911,8 @@ class linalg_cond:
     out_dtype = casts_safely("linalg.cond")
     amp = "float32"
     def function(F, input, p=None):
+        if input.ndim < 2:
+            raise ShapeMismatchError("linalg.cond: The input tensor must have at least 2 dimensions.")
         if p in (None, 2, -2):
             _check_matrix("linalg.cond", input)
             if not input._data.size:
@@ -901,8 +920,14 @@ class linalg_cond:
             S = F.linalg_svdvals(input)
             largest, smallest = F.select(S, -1, 0), F.select(S, -1, -1)
             return smallest / largest if p == -2 else largest / smallest
-        _check_matrix("linalg.cond", input, True)
-        return F.linalg_matrix_norm(input, p) * F.linalg_matrix_norm(F.inverse(input), p)
+        if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+            raise AutogradError(f"linalg.cond got an invalid norm type: {p}")
+        if input.shape[-1] != input.shape[-2]:
+            _check_matrix(f"linalg.cond(ord={p})", input, True)
+        inverse, info = F.linalg_inv_ex(input)
+        result = F.linalg_matrix_norm(input, p) * F.linalg_matrix_norm(inverse, p)
+        singular = F.ne(info, 0)
+        return F.masked_fill(result, singular, math.inf) if on_meta(input) or buffer(singular).any() else result
 
     def samples(rng):
         yield (_square(rng, 3, 3),)

@@ -24,7 +24,7 @@ from .._host import data_dependent, need_values, on_host
 from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
-from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
+from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, singular
 from .products import adjoint
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
@@ -291,6 +291,12 @@ class lu_unpack:
     saved_also = {"LU_data_sym_argsize_minus_1": "LU_data_shape[-1]", "LU_data_sym_argsize_minus_2": "LU_data_shape[-2]"}
     saved_as = {"LU_data_shape": None}
     compose = on_host(_lu_unpack)
+    def check(LU_data, LU_pivots, unpack_data, unpack_pivots):
+        if unpack_pivots and LU_pivots.dtype.name != "int32":
+            raise AutogradError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this "
+                                "function is intended to be used with the output produced by torch.linalg.lu_factor")
+        if LU_data.ndim < 2:
+            raise ShapeMismatchError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
     def meta(LU_data, LU_pivots, data=True, exchange=True):
         nothing = without_data((0,), LU_data.dtype)
         P, L, U = _lu_meta(LU_data)
@@ -315,6 +321,29 @@ class lu_unpack:
         for bad in ([0, 2], [1, 3], [-1, 2]):
             yield (np.ones((2, 2)), np.array(bad, np.int32)), RuntimeError, (
                 "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?")
+
+
+def _pivots_to_solve(pivots: np.ndarray, n: int) -> np.ndarray:
+    for bad, text in ((pivots < 1, "greater or equal to 1"), (pivots > n, "smaller or equal to LU.size(-2)")):
+        if bad.any():
+            raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
+    return pivots.astype(np.int32)
+
+
+@op("pivots_to_solve(Index pivots, int n) -> Index", namespace="_internal", method=False, out=False)
+class pivots_to_solve:
+    """The pivots of `n` rows as they are; those that name no row are refused where `lu_solve` does, before the factors are taken apart."""
+
+    def sharding(call): return call.letters("*b K -> *b K")
+    numpy = _pivots_to_solve
+    compose = on_host(_pivots_to_solve)
+    def shape(pivots, n): return pivots
+    batch = batches.together
+    def samples(rng): yield np.array([[2, 2], [1, 2]], np.int32), 2
+    def errors(rng):
+        for bad, text in ((0, "greater or equal to 1"), (3, "smaller or equal to LU.size(-2)")):
+            yield (np.array([bad, 2], np.int32), 2), RuntimeError, (
+                f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", namespace="_internal",
@@ -345,7 +374,12 @@ class linalg_lu_solve:
             what = "AX = B" if left else "XA = B"
             raise ShapeMismatchError(f"linalg.lu_solve: Incompatible shapes of A and B for the equation {what} "
                                      f"({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
-        P, L, U = F.lu_unpack(LU, pivots)
+        if not pivots.ndim or pivots.shape[-1] != n:
+            raise ShapeMismatchError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+        if pivots.shape != LU.shape[:-1]:
+            raise ShapeMismatchError("linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+                                     f"{list(pivots.shape)} instead")
+        P, L, U = F.lu_unpack(LU, F.pivots_to_solve(pivots, n))
         X, adjoint = (B, adjoint) if left else (_mH(F, B), not adjoint)
         if adjoint:
             X = F.linalg_solve_triangular(_mH(F, U), X, upper=False)
@@ -367,6 +401,10 @@ class linalg_lu_solve:
         yield (LU, pivots, np.ones((2, 2))), RuntimeError, (
             "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (3x3 and 2x2)")
         yield (LU, pivots, np.ones(3)), RuntimeError, "linalg.lu_solve: The input tensor B must have at least 2 dimensions."
+        yield (LU, pivots[:2], np.ones((3, 2))), RuntimeError, (
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+        yield (LU, pivots[None], np.ones((3, 2))), RuntimeError, (
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape [1, 3] instead")
 
 
 @op("lu_solve(Tensor b, Tensor LU_data, Tensor LU_pivots) -> Tensor")
@@ -378,6 +416,7 @@ class lu_solve:
             [0.5000]])
     """
 
+    words = {"input": "b"}
     lacks = {"float8 chalf": "linalg.lu_solve_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
@@ -408,6 +447,7 @@ class linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    words = {"input": "A"}
     sharding = "*b N N -> *b N, *b N N"
     lacks = {"half chalf": "linalg_eig_out_cpu", "float8": "RuntimeError: Unknown Complex ScalarType for {dtype}"}
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
@@ -463,6 +503,7 @@ class linalg_eigvals:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    words = {"input": "A"}
     lacks = {"chalf": "linalg_eig_out_cpu", "float8": "RuntimeError: Unknown Complex ScalarType for {dtype}"}
     out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
     amp = "float32"
@@ -535,7 +576,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.ndarray]:
     """The solution of least norm by singular values, of which those below `rcond` times the largest count as zero; and the ranks."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
-    u, s, vh = linalg.svd(A, False)
+    u, s, vh = singular(A, False)
     kept = s > rcond * s.max(-1, keepdims=True, initial=0)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
     # LAPACK leaves the solution in the memory of B, whose rows are those of the larger side.
@@ -589,6 +630,7 @@ class linalg_lstsq:
     tensor([[2.0000]])
     """
 
+    words = {"input": "A", "b": "B"}
     lacks = {"float8 chalf": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
     amp = "float32"
@@ -608,7 +650,7 @@ class linalg_lstsq:
             raise AutogradError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
         driver = driver or "gelsy"
         a, b = tuple(A.shape), tuple(B.shape)
-        vector = A.ndim - 1 == B.ndim and a[:-1] == b
+        vector = B.ndim == 1 or A.ndim - 1 == B.ndim and a[:-1] == b
         X = F.unsqueeze(B, -1) if vector else B
         if X.shape[-2] != a[-2]:
             raise ShapeMismatchError(f"{name}: input.size(-2) should match other.size({-1 if vector or B.ndim < 2 else -2})")
@@ -648,6 +690,7 @@ class linalg_tensorinv:
     torch.Size([4, 2, 2])
     """
 
+    words = {"input": "A"}
     out_dtype = casts_safely("tensorinv")
     amp = "float32"
     def function(F, A, ind=2):
@@ -671,6 +714,7 @@ class linalg_tensorsolve:
     tensor([1., 1., 1., 1.])
     """
 
+    words = {"input": "A", "other": "B"}
     lacks = {"float8 chalf": "lu_cpu"}
     out_dtype = casts_safely("tensorsolve")
     amp = "float32"
@@ -755,6 +799,7 @@ class cholesky_solve:
     tensor([[2.]])
     """
 
+    words = {"input": "B", "input2": "L"}
     sharding = "*b N k, *b N N -> *b N k"
     lacks = {"half int bool rare": "cholesky_solve_cpu"}
     out_dtype = casts_safely("cholesky_solve")
@@ -805,6 +850,7 @@ class cholesky_inverse:
     tensor([[0.2500]])
     """
 
+    words = {"input": "L"}
     sharding = "*b N N -> *b N N"
     lacks = {"half int bool rare": "cholesky_inverse_out_cpu"}
     out_dtype = casts_safely("cholesky_inverse")

@@ -119,6 +119,7 @@ class linalg_ldl_factor_ex:
             [0.5000, 2.5000]])
     """
 
+    words = {"input": "A"}
     sharding = "*b N N -> *b N N, *b N, *b"
     lacks = {"half rare": "ldl_factor_kernel_cpu"}
     out_dtype = EXPECTED
@@ -146,6 +147,7 @@ class linalg_ldl_factor:
     tensor([1, 2], dtype=torch.int32)
     """
 
+    words = {"input": "A"}
     out_dtype = EXPECTED
     def function(F, A, *, hermitian=False):
         return F.return_type(get_record("linalg_ldl_factor"))(*F.linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])

@@ -47,7 +47,7 @@ def _same_matrix_dtype(a: TensorRef, b: TensorRef) -> None:
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (a, b)]
         raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
                             remedy="convert one of them with .to(dtype)")
-    if a.dtype.name == "bool":
+    if a.dtype.name == "bool" and a._data.size:
         no_kernel("addmm_impl_cpu_", a)
 
 
@@ -175,7 +175,7 @@ class mm:
             [7.]])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     sharding = "m k, k n -> m n"
     out_dtype = EXPECTED
     amp = "lower"
@@ -237,7 +237,8 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
-    return np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
+    result = np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
+    return result if other.ndim < 3 or input.ndim < 3 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def _rows(F: Functions, x: Values) -> Values:
@@ -538,7 +539,7 @@ class inner:
     tensor([3., 7.])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     out_dtype = TENSORDOT
     def function(F, input, other):
         a, b = tuple(input.shape), tuple(other.shape)
@@ -590,7 +591,7 @@ class addmm:
     tensor([[5., 8.]])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     flops = "mat1"
     def sharding(call): return added_product(call, "m n, m k, k n -> m n")
     amp = "lower"
@@ -858,7 +859,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     flops = "input"
     def sharding(call):
         if call["weight"].ndim == 1:

@@ -41,6 +41,7 @@ class geqrf:
             [ 0.5000,  3.0000]])
     """
 
+    amp = "float32"
     sharding = "*b M N -> *b M N, *b K"
     lacks = {"half int bool rare": "geqrf_cpu"}
     out_dtype = EXPECTED
@@ -125,6 +126,8 @@ class orgqr:
             [-0.8000,  0.6000]])
     """
 
+    words = {"input2": "tau"}
+    amp = "float32"
     sharding = "*b M N, *b K -> *b M N"
     lacks = {"half int bool rare": "orgqr_cpu"}
     out_dtype = EXPECTED
@@ -183,7 +186,9 @@ class ormqr:
     tensor([[-5.],
             [ 0.]])
     """
+    amp = "float32"
 
+    words = {"input2": "tau", "input3": "other"}
     def sharding(call): return call.letters("*b M N, *b K, *b M p -> *b M p" if call["left"] else "*b M N, *b K, *b p M -> *b p M")
     lacks = {"half int bool rare": "ormqr_cpu"}
     no_forward = "ormqr"

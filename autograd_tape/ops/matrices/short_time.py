@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
 from ...tensor import TensorRef
-from .._host import NO_ITEM, values_of
+from ...warned import warn_once
+from .._host import NO_ITEM, on_one_device, values_of
 from .spectra import no_elements
 
 _NONE = type(None)
-_WARNED: set[str] = set()
 _RECTANGULAR = ("A window was not provided. A rectangular window will be applied{consequence}To suppress this warning and use a "
                 "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")
 _LEAKAGE = (",which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are recommended to "
@@ -25,12 +24,6 @@ _LEAKAGE = (",which is known to cause spectral leakage. Other windows such as to
 _PLACES = ("int n_fft, int hop_length = None, int win_length = None, Tensor window = None, {}bool normalized = False, bool onesided = "
            "None, bool return_complex = None, bool align_to_window = None")
 _SIGNATURES = tuple(["Tensor input, " + _PLACES.format(more) for more in ('bool center = True, str pad_mode = "reflect", ', "")])
-
-
-def _warn_once(text: str) -> None:
-    if text not in _WARNED:
-        _WARNED.add(text)
-        warnings.warn(text, UserWarning, stacklevel=5)
 
 
 def _typed(t: TensorRef) -> str:
@@ -49,7 +42,7 @@ def _shown(name: str, input: TensorRef, **arguments: Any) -> str:
 
 
 def _check_device(name: str, input: TensorRef, window: TensorRef | None) -> None:
-    if window is not None and window._k.device != input._k.device and "mesh" not in (window._k.device.type, input._k.device.type):
+    if window is not None and not on_one_device(window, input):
         raise AutogradError(f"{name} input and window must be on the same device but got self on {input._k.device} and window on "
                             f"{window._k.device}")
 
@@ -67,6 +60,7 @@ class stft:
     torch.Size([3, 9])
     """
 
+    amp = "float32"
     several_types = ("input", "n_fft", "hop_length", "win_length", "window", "center", "pad_mode", "normalized", "onesided",
                      "return_complex", "align_to_window")
 
@@ -106,7 +100,7 @@ class stft:
 
 def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window):
     if window is None:
-        _warn_once(_RECTANGULAR.format(consequence=_LEAKAGE))
+        warn_once(_RECTANGULAR.format(consequence=_LEAKAGE), stacklevel=4)
     hop = n_fft >> 2 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     dtype = input._k.dtype
@@ -115,9 +109,9 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
         if return_complex is None:
             raise AutogradError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                                 "return_complex=True in a future PyTorch release.")
-        _warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
-                   "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
-                   "output to recover the old return format.")
+        warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+                  "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
+                  "output to recover the old return format.", stacklevel=4)
 
     def refused(why: str) -> AutogradError:
         return AutogradError(_shown("stft", input, n_fft=n_fft, hop_length=hop, win_length=width, window=window, normalized=normalized,
@@ -182,7 +176,8 @@ class istft:
     def function(F, input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
                  return_complex=False):
         if window is None:
-            _warn_once(_RECTANGULAR.format(consequence=".Please provide the same window used by stft to make the inversion lossless."))
+            warn_once(_RECTANGULAR.format(consequence=".Please provide the same window used by stft to make the inversion lossless."),
+                      stacklevel=4)
         _check_device("istft", input, window)
         hop = n_fft >> 2 if hop_length is None else hop_length
         width = n_fft if win_length is None else win_length
@@ -238,8 +233,8 @@ class istft:
         if input.ndim == 2:
             result = F.squeeze(result, 0)
         if end > total:
-            _warn_once("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
-                       "check your center and hop_length settings.")
+            warn_once("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+                      "check your center and hop_length settings.", stacklevel=4)
             result = F.constant_pad_nd(result, (0, end - total))
         return result
 

@@ -141,6 +141,7 @@ class fft_fft:
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
     """
 
+    amp = "float32"
     out_dtype = _to_complex("fft")
     function = _spectrum("fft", True, False)
     samples, errors = _samples_of(False, False), _errors
@@ -154,6 +155,7 @@ class fft_ifft:
     tensor([1.+0.j, 2.+0.j])
     """
 
+    amp = "float32"
     out_dtype = _to_complex("ifft")
     function = _spectrum("ifft", False, False)
     samples, errors = _samples_of(False, False), _errors
@@ -167,6 +169,7 @@ class fft_rfft:
     tensor([1.+0.j, 1.+0.j, 1.+0.j])
     """
 
+    amp = "float32"
     out_dtype = _to_complex("rfft")
     function = _spectrum("rfft", True, True)
     samples, errors = _samples_of(True, False), _errors
@@ -180,6 +183,7 @@ class fft_irfft:
     tensor([1., 2., 3.])
     """
 
+    amp = "float32"
     out_dtype = _to_real("irfft")
     function = _signal(False)
     samples, errors = _samples_of(False, True), _errors
@@ -193,6 +197,7 @@ class fft_hfft:
     tensor([1., 1., 1., 1.])
     """
 
+    amp = "float32"
     out_dtype = _to_real("hfft")
     function = _signal(True)
     samples, errors = _samples_of(False, True), _errors
@@ -206,6 +211,7 @@ class fft_ihfft:
     tensor([1.-0.j, 0.-0.j, 0.-0.j])
     """
 
+    amp = "float32"
     out_dtype = _to_complex("ihfft")
     function = _spectrum("ihfft", False, True)
     samples, errors = _samples_of(True, False), _errors
@@ -333,6 +339,7 @@ class fft_fft2:
             [0., 2.]])
     """
 
+    amp = "float32"
     out_dtype, function = _to_complex("fftn"), _FFT2
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -341,6 +348,7 @@ class fft_fft2:
 class fft_ifft2:
     """The inverse of `torch.fft.fft2`."""
 
+    amp = "float32"
     out_dtype, function = _to_complex("fftn"), _IFFT2
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -353,6 +361,7 @@ class fft_rfft2:
     torch.Size([2, 2])
     """
 
+    amp = "float32"
     out_dtype, function = _to_complex("rfftn"), _RFFT2
     samples, errors = _samples_of_several(True), _several_errors
 
@@ -361,6 +370,7 @@ class fft_rfft2:
 class fft_irfft2:
     """The inverse of `torch.fft.rfft2`."""
 
+    amp = "float32"
     out_dtype, function = _to_real("irfftn"), _IRFFT2
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -390,6 +400,7 @@ class fft_fftn:
             [0., 0.]])
     """
 
+    amp = "float32"
     out_dtype, function = _to_complex("fftn"), _FFTN
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -398,6 +409,7 @@ class fft_fftn:
 class fft_ifftn:
     """The inverse of `torch.fft.fftn`."""
 
+    amp = "float32"
     out_dtype, function = _to_complex("fftn"), _IFFTN
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -406,6 +418,7 @@ class fft_ifftn:
 class fft_rfftn:
     """`torch.fft.rfft` along the last of several dimensions, and `torch.fft.fft` along the others."""
 
+    amp = "float32"
     out_dtype, function = _to_complex("rfftn"), _RFFTN
     samples, errors = _samples_of_several(True), _several_errors
 
@@ -419,6 +432,7 @@ class fft_irfftn:
             [0., 1.]])
     """
 
+    amp = "float32"
     out_dtype, function = _to_real("irfftn"), _IRFFTN
     samples, errors = _samples_of_several(False), _several_errors
 
@@ -477,7 +491,7 @@ class fft_ifftshift:
     samples = _shift_samples
 
 
-_OPTIONS = "int n, float d=1.0, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+_OPTIONS = "int n, float d=1.0, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool? requires_grad=False"
 
 
 def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:

@@ -18,6 +18,7 @@ from ...record import op
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
+from .._precision import in_single, no_half
 from .._samples import category, domain, takes
 from ..elementwise.elementary import _sigmoid
 from ...annotations import Functions, Values
@@ -117,7 +118,7 @@ class hardtanh:
     def check(input, min_val, max_val, inplace=False):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
-        takes("int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
+        takes("bool int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
 
     def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
     samples = domain(-2, 2, kinks=(-1, 1))
@@ -191,6 +192,8 @@ class rrelu_with_noise:
 
     node_ = "RreluWithNoiseBackward1"
     layout = "input"
+    lacks = {"float16": lambda training, **_: "rrelu_with_noise_out_cpu" if training else None,
+             "float8": lambda training, **_: "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"}
     def numpy(input, noise, lower, upper, training):
         return input * noise if training else np.where(input > 0, input, input * input.dtype.type((lower + upper) / 2))
 
@@ -584,6 +587,7 @@ class logsigmoid:
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
+    @in_single
     def vjp(F, grad, input): return grad * F.sigmoid(-input)
     aten = "log_sigmoid_forward(input)[0]"
     samples = domain(-2, 2)
@@ -801,10 +805,18 @@ class glu:
         axis, half = _halves(input, dim)
         return F.slice(input, axis, 0, half) * F.sigmoid(F.slice(input, axis, half, 2 * half))
 
+    @in_single
     def vjp(F, grad, input, dim):
         axis, half = _halves(input, dim)
         a, s = F.slice(input, axis, 0, half), F.sigmoid(F.slice(input, axis, half, 2 * half))
         return F.cat([grad * s, grad * a * s * (1 - s)], axis)
+
+    def jvp(F, outputs, arguments, tangents):
+        input, t = arguments["input"], tangents["input"]
+        no_half("glu_jvp_cpu", input)
+        axis, half = _halves(input, arguments["dim"])
+        a, s = F.slice(input, axis, 0, half), F.sigmoid(F.slice(input, axis, half, 2 * half))
+        return s * (F.slice(t, axis, 0, half) + a * (1 - s) * F.slice(t, axis, half, 2 * half))
     batch = batches.view
 
     def samples(rng):

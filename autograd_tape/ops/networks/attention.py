@@ -14,6 +14,7 @@ from ...executors.kernels._on_demand import state
 from ...dims import broadcast_shape
 from ...record import Sample, op
 from .. import _shapes as shapes
+from .._precision import in_single
 from ..matrices.products import _C_NAMES
 from ._losses import constant
 from ...annotations import Functions, Values
@@ -187,6 +188,26 @@ def _repeat_heads(F: Functions, x: TensorRef, heads: int) -> TensorRef:
     return F.reshape(x, (*shape[:-3], heads, *shape[-2:]))
 
 
+def _fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, dropout_p: float) -> bool:
+    """Whether torch has one kernel for the call."""
+    tensors = (query, key, value)
+    return (not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors})
+            and all([t.ndim == 4 and t._data.size and t._data.strides[-1] == t._data.itemsize for t in tensors])
+            and query.shape[-1] == value.shape[-1] and not (attn_mask is not None and attn_mask.requires_grad))
+
+
+def _attended(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, mask: TensorRef | None, bias: TensorRef | None,
+              dropout_p: float, causal: bool, scale: float | None) -> TensorRef:
+    if dropout_p:
+        p = probabilities(F, query, key, mask, bias, causal, _factor(query, scale))
+        return F.matmul(F.dropout(p, dropout_p, True), value)
+    return F.attention(query, key, value, mask, bias, causal, scale)
+
+
+_in_steps = in_single(_attended)
+"""Half precision without that kernel: torch converts all of it to float32 and the result back."""
+
+
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
     "is_causal=False, "
     "float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn.functional", method=False, out=False)
@@ -202,10 +223,7 @@ class scaled_dot_product_attention:
 
     lacks = {"float8": "mul_cpu_reduced_float", "chalf": "bmm"}
     def no_forward(query, key, value, attn_mask, dropout_p, **_):
-        tensors = (query, key, value)
-        fused = not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors}) and (
-            all([t.ndim == 4 and t._data.size and t.stride(-1) == 1 for t in tensors]) and query.shape[-1] == value.shape[-1])
-        return "_scaled_dot_product_flash_attention_for_cpu" if fused and not (attn_mask is not None and attn_mask.requires_grad) else None
+        return "_scaled_dot_product_flash_attention_for_cpu" if _fused(query, key, value, attn_mask, dropout_p) else None
 
     amp = "lower"
     def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
@@ -221,10 +239,9 @@ class scaled_dot_product_attention:
                 mask = attn_mask
             else:
                 bias = attn_mask if attn_mask._k.dtype is query._k.dtype else F.cast(attn_mask, query._k.dtype)
-        if dropout_p:
-            p = probabilities(F, query, key, mask, bias, is_causal, _factor(query, scale))
-            return F.matmul(F.dropout(p, dropout_p, True), value)
-        return F.attention(query, key, value, mask, bias, is_causal, scale)
+        if query._k.dtype.name in ("float16", "bfloat16") and not _fused(query, key, value, attn_mask, dropout_p):
+            return _in_steps(F, query, key, value, mask, bias, dropout_p, is_causal, scale)
+        return _attended(F, query, key, value, mask, bias, dropout_p, is_causal, scale)
 
     def samples(rng):
         r = rng.standard_normal

@@ -17,6 +17,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import conv as fused
 from ...functions.refusals import no_kernel
 from ...record import Sample, op
+from ...strided import in_format
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
@@ -25,11 +26,21 @@ from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
 
-def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
-    """`result`, stored with the channels of (N, C, H, W) innermost where `input` is."""
-    if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
-        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-    return result
+def _in_format(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A kernel of an input and a weight, whose result lies in memory as that of torch."""
+    def run(input: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray:
+        result, n = kernel(input, weight, *rest), input.ndim - 2
+        if n == 2 or n == 3 and _blocked(input, weight, rest[-1]):
+            return in_format(n, result, input, weight)
+        return in_format(n, result, weight) if n == 1 else result  # of one dimension torch makes rows of the input first
+
+    return run
+
+
+def _blocked(input: np.ndarray, weight: np.ndarray, groups: int) -> bool:
+    """Whether torch leaves a convolution in three dimensions to the library that knows of channels-last memory, on a CPU without
+    arithmetic in half precision."""
+    return input.dtype.char in "fF" and (groups > 1 or len(input) > 1 or min(weight.shape[-2:]) > 3 or prod(input.shape[:4]) > 20480)
 
 
 # -- the three faces --------------------------------------------------------------------------------------------------
@@ -50,15 +61,17 @@ def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return run
 
 
+@_in_format
 @_by_parts
 def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: tuple[int, ...], padding: tuple[int, ...],
              dilation: tuple[int, ...],
              groups: int) -> np.ndarray:
     if input.ndim == 4:
-        return _keep_channels_last(input, fused.conv2d(input, weight, bias, stride, padding, dilation, groups))
+        return fused.conv2d(input, weight, bias, stride, padding, dilation, groups)
     return fused.convnd(input, weight, bias, stride, padding, dilation, groups)
 
 
+@_in_format
 @_by_parts
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
                 dilation: tuple[int, ...], groups: int) -> np.ndarray:
@@ -252,7 +265,7 @@ class im2col:
     def numpy(input, kernel_size, dilation, padding, stride, blocks=None):
         size = blocks or fused.conv_output_size(input.shape[2:], kernel_size, stride, padding, dilation)
         columns = fused._columns(input, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation), 1)
-        return columns.reshape(columns.shape[0], *columns.shape[2:])
+        return np.ascontiguousarray(columns.reshape(columns.shape[0], *columns.shape[2:]))
     compose = on_host(numpy)
     def vjp_input(F, grad, input_shape, kernel_size, dilation, padding, stride, blocks):
         blocks = blocks or fused.conv_output_size(tuple(input_shape)[2:], kernel_size, stride, padding, dilation)
@@ -365,9 +378,11 @@ class fold:
     def function(F, input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
+        if not isinstance(output_size, int) and len(output_size) != 2:
+            raise ShapeMismatchError(f"It is expected output_size equals to 2, but got size {len(output_size)}")
         output_size = _two(output_size)
         kernel, dilation, padding, stride = values.values()
-        if input.ndim not in (2, 3):
+        if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
             raise ShapeMismatchError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
                                      "for "
                                      f"input, but got: {list(input.shape)}")
@@ -377,12 +392,14 @@ class fold:
             raise ShapeMismatchError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
                                      f"input.size(1)={rows} and kernel_size={_shown(kernel)}.")
         blocks = fused.conv_output_size(output_size, kernel, stride, padding, dilation)
-        if prod(blocks) != length or min(blocks) < 1:
-            raise ShapeMismatchError(f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
-                                     f"padding={_shown(padding)}, stride={_shown(stride)}, expected size of input's dimension 2 to match "
-                                     "the "
-                                     f"calculated number of sliding blocks {blocks[0]} * {blocks[1]} = {prod(blocks)}, but got "
-                                     f"input.size(2)={length}.")
+        given = (f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
+                 f"padding={_shown(padding)}, stride={_shown(stride)}, ")
+        if prod(blocks) != length:
+            raise ShapeMismatchError(f"{given}expected size of input's dimension 2 to match the calculated number of sliding blocks "
+                                     f"{blocks[0]} * {blocks[1]} = {prod(blocks)}, but got input.size(2)={length}.")
+        if min(blocks) < 1:
+            raise ShapeMismatchError(f"{given}calculated shape of the array of sliding blocks as {_shown(blocks)}, which is too small "
+                                     "(non-positive)")
         result = F.col2im(batched, output_size, kernel, dilation, padding, stride)
         return result if input.ndim == 3 else F.squeeze(result, 0)
 
@@ -490,6 +507,8 @@ def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorR
         padding = several(padding, len(stride), "padding")
     _check_arguments(x, weight, bias, stride, padding, dilation, groups, False)
     result = F.convolution_nd(x, weight, bias, stride, padding, dilation, groups)
+    if not x._data.shape[1]:  # of no channels torch makes none, whatever the weight says
+        result = F.slice(result, 1, 0, 0)
     return result if x.ndim == input.ndim else F.squeeze(result, 0)
 
 
@@ -660,3 +679,34 @@ class convolution:
         return _convolve(F, "convolution", n, input, weight, bias, stride, padding, dilation, groups)
 
     def samples(rng): yield rng.standard_normal((2, 3, 6)), rng.standard_normal((4, 3, 3)), None, [1], [0], [1], False, [0], 1
+
+
+@op("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor", alias="nn.functional.conv_tbc", method=False, out=False)
+class conv_tbc:
+    """Convolution along the first dimension of (time, batch, channels), padded by `pad`, with a weight (width, channels, outputs).
+
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).reshape(-1)
+    tensor([2., 2.])
+    """
+
+    def function(F, input, weight, bias, pad=0):
+        for holds, text in ((input.ndim == 3, "Input must have 3 dims: time, batch, in_channel"),
+                            (weight.ndim == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."),
+                            (bias.ndim == 1, "Bias must be 1-D")):
+            if not holds:
+                raise AutogradError(text)
+        if input.shape[2] != weight.shape[1]:
+            raise ShapeMismatchError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+        if weight.shape[2] != bias.shape[0]:
+            raise ShapeMismatchError("Bias size must equal dim 2 in the weight tensor (output channels).")
+        found = F.conv1d(F.permute(input, (1, 2, 0)), F.permute(weight, (2, 1, 0)), bias, padding=pad)
+        return F.contiguous(F.permute(found, (2, 0, 1)))
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((5, 2, 3)), r((2, 3, 4)), r(4)
+        yield r((3, 2, 1)), r((3, 1, 2)), r(2), 1
+
+    def errors(rng):
+        yield (np.ones((2, 3, 4)), np.ones((2, 3, 5)), np.ones(5)), RuntimeError, (
+            "Input dim 2 (input channels) is not == dim 1 in the weight tensor")

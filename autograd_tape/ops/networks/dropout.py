@@ -110,8 +110,13 @@ class masked_scale:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
 
-def _refuse_complex(x: TensorRef) -> None:
-    if x._k.dtype.is_complex:
+def _refuse(x: TensorRef, integers: str = "") -> None:
+    """Refuses what torch draws no mask in, and integers, with which no mask is multiplied; it calls them `integers` where it converts."""
+    dtype = x._k.dtype
+    if dtype.category < 2 and not dtype.group:
+        raise AutogradError("result type Float can't be cast to the desired output type "
+                            f"{integers or SCALAR_TYPE_NAMES[dtype.name]}")
+    if dtype.is_complex or dtype.group:
         raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{SCALAR_TYPE_NAMES[x._k.dtype.name]}'",
                                     expected="a real dtype", found=x._k.dtype.name, remedy="drop real and imaginary parts")
 
@@ -128,11 +133,7 @@ def _dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
     if input._k.dtype.name not in ("float32", "float64", "float16", "bfloat16"):
-        _refuse_complex(input)
-        noise = F.random_mask(input, input._data.shape, p)
-        if input._k.dtype.category < 2:
-            raise AutogradError(f"result type Float can't be cast to the desired output type {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
-        return input * noise / (1 - p)
+        _refuse(input)
     return F.random_dropout(input, p)
 
 
@@ -151,7 +152,7 @@ def _feature_dropped(F: Functions, input: TensorRef, p: float, train: bool) -> T
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
-    _refuse_complex(input)
+    _refuse(input)
     return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
@@ -160,7 +161,7 @@ def _alpha_dropped(F: Functions, input: TensorRef, p: float, train: bool, shape:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
-    _refuse_complex(input)
+    _refuse(input, "Long" if input._k.dtype.name == "bool" else "")
     noise = F.random_mask(input, shape(input), p)
     a = float(1.0 / np.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)))
     shift = (noise + -1) * (ALPHA * a) + ALPHA * a * p

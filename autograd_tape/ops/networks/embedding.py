@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES
-from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
+from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, check_rank
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
 from ...modes import no_grad
@@ -33,6 +33,7 @@ def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, s
     if indices.size and (np.minimum.reduce(indices, None) < 0 or np.maximum.reduce(indices, None) >= weight.shape[0]):
         raise IndexRangeError("index out of range in self", expected=f"0 to {weight.shape[0] - 1}", found="another index",
                               remedy="enlarge the table, or correct the index")
+    check_rank(indices.ndim + 1)
     return weight.take(indices, 0)
 
 

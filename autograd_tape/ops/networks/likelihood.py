@@ -19,8 +19,9 @@ from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._host import on_host
+from .._precision import in_single
 from ._losses import constant, reduced, reduction_name, size_text
-from .softmax import _log_softmax
+from .softmax import _log_softmax_values
 from ...annotations import Functions
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -167,6 +168,8 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
             return input[_arange(n), target].dot(ONES[input.dtype.char, n]) / -input.dtype.type(n), count
     axis = 0 if input.ndim == 1 else 1
     whole = input.shape[:1] + input.shape[2:]
+    if weight is not None and weight.shape != input.shape[axis:axis + 1]:
+        raise ValueError("a weight for each class")
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index = target.reshape(()) if input.ndim == 1 else target
@@ -315,7 +318,7 @@ def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | N
     if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
             and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
         n = input.shape[0]
-        log_p = _log_softmax(input, 1)
+        log_p = _log_softmax_values(input, 1)
         if ignore_index < 0 or not (target == ignore_index).any():
             try:
                 hits = log_p[_arange(n), target]
@@ -496,7 +499,9 @@ class bce:
     def compose(F, input, target):
         _check_probabilities(input)
         return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
+    @in_single
     def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
+    @in_single
     def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
     aten = "binary_cross_entropy(input, target, None, 0)"
     def samples(rng): yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
@@ -548,10 +553,17 @@ class bce_with_logits:
         return loss
     shape = shapes.reduced_pair
     def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
+    @in_single
     def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
     def vjp_target(F, grad, input): return -(grad * input)
     aten = "binary_cross_entropy_with_logits(input, target, None, None, 0)"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
+
+
+@in_single
+def _weighed(F: Functions, input: TensorRef, target: TensorRef, pos_weight: TensorRef) -> Any:
+    """`bce_with_logits` with the loss of positive targets times `pos_weight`."""
+    return (1 - target) * input - ((pos_weight - 1) * target + 1) * F.logsigmoid(input)
 
 
 @op("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
@@ -573,11 +585,7 @@ class binary_cross_entropy_with_logits:
         if target.dtype.category < FLOATING:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
             raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
-        if pos_weight is None:
-            loss = F.bce_with_logits(input, target)
-        else:
-            log_weight = (pos_weight - 1) * target + 1
-            loss = (1 - target) * input - log_weight * F.logsigmoid(input)
+        loss = F.bce_with_logits(input, target) if pos_weight is None else _weighed(F, input, target, pos_weight)
         if weight is not None:
             loss = loss * weight
         return reduced(F, loss, reduction)
@@ -685,7 +693,7 @@ class gaussian_nll_loss:
         low = constant(F, var, np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
         var = var + low
         difference = input - target
-        loss = 0.5 * (F.log(var) + difference * difference / var)
+        loss = 0.5 * (F.log(var) + F.pow(difference, 2) / var)
         if full:
             loss = loss + 0.5 * float(np.log(2 * np.pi))
         return reduced(F, loss, reduction)

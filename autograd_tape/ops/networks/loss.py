@@ -14,6 +14,7 @@ from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
 from .. import _batch as batches
 from .. import _shapes as shapes
+from .._precision import in_single
 from .._samples import refuse_complex_gradient
 from ._losses import buffer, constant, elements, reduced, reduction_name, size_text, warn_sizes
 from ...annotations import Functions
@@ -48,6 +49,7 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
     return total if reduction == "sum" else total / flat.dtype.type(flat.size)
 
 
+@in_single
 def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
     if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
         return fused.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)

@@ -21,7 +21,9 @@ from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ...functions.refusals import averaged, no_kernel
 from ...record import Sample, op
+from ...strided import in_format
 from .. import _batch as batches
+from .._precision import in_single
 from ._losses import size_text
 from .softmax import ones_column
 from ...annotations import Functions, Values
@@ -154,13 +156,13 @@ class layer_norm_backward:
         def summed(x): return F.sum(x, lead) if lead else x
         return (_normal_grads(F, grad, normal, rstd, weight, last) if needs[0] else None, summed(grad * normal) if needs[1] else None,
                 summed(grad) if needs[2] else None)
-    function = compose
+    function = in_single(compose)
     def samples(rng):
         x, w = rng.standard_normal((2, 3, 4)), rng.standard_normal(4)
         yield rng.standard_normal((2, 3, 4)), x, *_layer_norm(x, (4,), w, None, 1e-5)[1:], w, 1, 1e-5, (True, True, True)
 
 
-def _scaled_after(F: Functions, call: BatchedCall, result: TensorRef, places: int) -> TensorRef:
+def scaled_after(F: Functions, call: BatchedCall, result: TensorRef, places: int) -> TensorRef:
     """A normed batch with the weight and bias of each example, whose dimensions begin `places` behind that of the batch."""
     for name, function in (("weight", F.mul), ("bias", F.add)):
         t = call.values[name]
@@ -169,6 +171,16 @@ def _scaled_after(F: Functions, call: BatchedCall, result: TensorRef, places: in
             trailing = result.ndim - 1 - places - own
             result = function(result, F.reshape(t, (call.size, *(1,) * places, *t.shape[1:], *(1,) * trailing)))
     return result
+
+
+def more_channels(F: Functions, call: BatchedCall) -> Any:
+    """What a norm of channels gives with all examples as more of them. Running statistics that training changes are for each example to
+    change in turn."""
+    if not call.size or call.training and call.running_mean is not None:
+        return NotImplemented
+    names = ("weight", "bias", "running_mean", "running_var")
+    rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
+    return call(input=batches.as_channels(F, call.whole("input")), **rows)
 
 
 @op("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> "
@@ -228,7 +240,7 @@ class layer_norm:
         if not call.is_batched["weight"] and not call.is_batched["bias"]:
             return call()
         n = len(call.normalized_shape) if not isinstance(call.normalized_shape, int) else 1
-        return _scaled_after(F, call, call(input=call.whole("input"), weight=None, bias=None), call.ranks["input"] - n)
+        return scaled_after(F, call, call(input=call.whole("input"), weight=None, bias=None), call.ranks["input"] - n)
     aten = "native_layer_norm(input, dims(normalized_shape), weight, bias, eps)[0]"
 
     def samples(rng):
@@ -256,6 +268,13 @@ def _per_channel(F: Functions, x: TensorRef | None, ndim: int) -> TensorRef | No
     return x if x is None or ndim == 2 else F.reshape(x, (1, x.shape[0]) + (1,) * (ndim - 2))
 
 
+def _in_format(input: np.ndarray, found: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """(result, statistics) with the result in memory as the input is."""
+    if input.ndim < 4 or input.flags.c_contiguous:
+        return found
+    return (in_format(input.ndim - 2, found[0], input), *found[1:])
+
+
 @op("channel_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
     "bool training, float eps, Any needs) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", namespace="_internal",
     method=False, out=False)
@@ -274,7 +293,7 @@ class channel_norm_backward:
             normal = (input - _per_channel(F, mean, input.ndim)) * rstd
             dx = None if not needs[0] else grad * rstd if w is None else grad * w * rstd
         return dx, F.sum(grad * normal, axes) if needs[1] else None, F.sum(grad, axes) if needs[2] else None
-    function = compose
+    function = in_single(compose)
     def samples(rng):
         x, w = rng.standard_normal((3, 2, 4)), rng.standard_normal(2)
         statistics = fused.batch_norm(x, w, None, None, None, True, 0.1, 1e-5)[1:]
@@ -342,19 +361,15 @@ class channel_norm:
             found = _small_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
             if found is not None:
                 return found
-        return fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+        return _in_format(input, fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps))
     def shape(input, *rest): return input, (input[1],), (input[1],)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
         return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
 
     def batch(F, call):
-        """More channels. Running statistics that training changes are for each example to change in turn."""
-        if not call.size or call.training and call.running_mean is not None:
-            return NotImplemented
-        names = ("weight", "bias", "running_mean", "running_var")
-        rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
-        return batches.from_channels(F, call, call(input=batches.as_channels(F, call.whole("input")), **rows))
+        found = more_channels(F, call)
+        return found if found is NotImplemented else batches.from_channels(F, call, found)
     aten = "native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]"
 
     def compose(F, input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -474,7 +489,7 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
         return None if x is None else F.reshape(F.expand(F.reshape(x, (1, c)), (n, c)), (n * c,))
 
     means, variances = [None if x is None else F.wrap(np.tile(x._data, n), x._k) for x in (running_mean, running_var)]
-    rows = F.reshape(input, (1, n * c, *shape[2:]))
+    rows = F.reshape(F.contiguous(input), (1, n * c, *shape[2:]))
     result = F.channel_norm(rows, repeated(weight), repeated(bias), means, variances, use_input_stats, momentum, eps)
     if use_input_stats:
         for kept, rows_ in ((running_mean, means), (running_var, variances)):
@@ -544,7 +559,7 @@ class group_norm_backward:
         v = grad if weight is None else grad * _per_channel(F, weight, input.ndim)
         dx = F.reshape(_normal_grads(F, F.reshape(v, grouped), normal, rstd, None, (2,)), shape) if needs[0] else None
         return dx, F.sum(grad * F.reshape(normal, shape), axes) if needs[1] else None, F.sum(grad, axes) if needs[2] else None
-    function = compose
+    function = in_single(compose)
     def samples(rng):
         x, w = rng.standard_normal((2, 4, 3)), rng.standard_normal(4)
         yield rng.standard_normal((2, 4, 3)), x, *fused.group_norm(x, 2, w, None, 1e-5)[1:], w, 2, 1e-5, (True, True, True)
@@ -575,7 +590,7 @@ class group_norm:
         if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2]
                                                                                    for t in (weight, bias)]):
             raise ValueError("shapes do not match")
-        return fused.group_norm(input, num_groups, weight, bias, eps)
+        return _in_format(input, fused.group_norm(input, num_groups, weight, bias, eps))
     def shape(input, num_groups, *rest): return input, (input[0], num_groups), (input[0], num_groups)
     def compose(F, input, num_groups, weight, bias, eps, cudnn_enabled):
         shape = tuple(input.shape)
@@ -607,7 +622,7 @@ class group_norm:
         if not call.is_batched["weight"] and not call.is_batched["bias"]:
             return batches.parted(F, call, call(input=batches.merged(F, call.input)))
         plain = call(input=batches.merged(F, call.whole("input")), weight=None, bias=None)
-        return _scaled_after(F, call, batches.parted(F, call, plain), 1)
+        return scaled_after(F, call, batches.parted(F, call, plain), 1)
     aten = "native_group_norm(input, weight, bias, *input.shape[:2], prod(input.shape[2:]), num_groups, eps)[0]"
 
     def samples(rng):

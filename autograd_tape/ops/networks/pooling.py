@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import within
+from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
 from ...executors.kernels._on_demand import state
@@ -22,12 +23,13 @@ from ...functions.constants import NUMBERS, SMALL
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import Sample, op
+from ...strided import in_format
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import takes
 from ._axes import along_axes, cell_matrix, window_matrix
-from .convolution import _keep_channels_last
+from ._losses import buffer, constant
 from ...annotations import Functions
 from ...tensor import TensorRef
 from .._batch import BatchedCall
@@ -89,12 +91,11 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
         out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
         if min(out):
             y, index = _max_tiles(input, kernel, out)
-            return _keep_channels_last(input, y), _keep_channels_last(input, index)
-    if n == 1:
-        return fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
-    if n == 2:
-        y, index = fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
-        return _keep_channels_last(input, y), _keep_channels_last(input, index)
+            return in_format(n, y, input), in_format(n, index, input)
+    if n < 3:
+        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode) if n == 1 else fused.max_pool2d(
+            input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+        return in_format(n, y, input), in_format(n, index, input)
     lead, size = input.shape[:-n], input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
     y = np.full((*lead, *out), -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min, input.dtype)
@@ -110,7 +111,7 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
         np.copyto(best, values, where=better)
         np.copyto(index[where], positions[source], where=better)
         untouched[where] = False
-    return y, index
+    return in_format(n, y, input), in_format(n, index, input)
 
 
 @op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
@@ -173,6 +174,23 @@ class spread_picked:
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
 
 
+@op("max_pool_backward(Tensor grad_output, Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False,
+    node="MaxPool2DWithIndicesBackwardBackward0")
+class max_pool_backward:
+    """`spread_picked` over an input, of which nothing but the shape and the layout counts: its gradient is zeros."""
+
+    def sharding(call): return call.leading(call["n"])
+    nodes = {"n == 3": "MaxPool3DWithIndicesBackwardBackward0"}
+    def numpy(grad_output, input, indices, n):
+        return in_format(n, _spread_picked(grad_output, indices, input.shape, n), input)
+    def shape(grad_output, input, indices, n): return input
+    def compose(F, grad_output, input, indices, n): return F.spread_picked(grad_output, indices, tuple(input.shape), n)
+    def vjp_grad_output(F, grad, indices, n): return F.picked(grad, indices, n)
+    def vjp_input(F, grad): return constant(F, grad, np.zeros(grad.shape, buffer(grad).dtype))
+    batch = batches.together
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
+
+
 def _flattened(x: np.ndarray, n: int) -> np.ndarray:
     """`x` with its last `n` dimensions as one."""
     lead = x.ndim - n
@@ -203,7 +221,8 @@ def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> n
     lead = tuple(size)[:len(size) - n]
     y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
     np.put_along_axis(y, within(_flattened(indices, n), y.shape[-1], y.ndim - 1), _flattened(input, n), -1)
-    return y.reshape(tuple(size))
+    y = y.reshape(tuple(size))
+    return in_format(n, y, input) if n < 3 else y
 
 
 @op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -263,10 +282,9 @@ def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil
         if min(out) > 0:
             return _mean_tiles(input, kernel, out, divisor)
     if n == 1 and not divisor:
-        return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
+        return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include), input)
     if n == 2:
-        return _keep_channels_last(input,
-                                   fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor))
+        return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
     size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
     y = input
@@ -351,9 +369,9 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     if 0 in size:
         return np.empty((*input.shape[:-n], *size), input.dtype)
     if n == 2:
-        return _keep_channels_last(input, fused.adaptive_avg_pool2d(input, tuple(size)))
+        return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input, tuple(size))), input)
     if n == 1:
-        return fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]
+        return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]), input)
     y = input
     for i, m in enumerate(size):
         y = np.moveaxis(y, i - n, -1)
@@ -421,7 +439,8 @@ class adaptive_avg_pool_nd_grad:
 def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
     if n == 2:
-        return fused.adaptive_max_pool2d(input, tuple(size))
+        y, index = fused.adaptive_max_pool2d(input, tuple(size))
+        return in_format(n, y, input), in_format(n, index, input)
     lead, whole = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
     y, index = np.empty((*lead, *size), input.dtype), np.empty((*lead, *size), np.int64)
     positions = np.arange(prod(whole)).reshape(whole)
@@ -431,7 +450,7 @@ def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
         best = flat.argmax(-1)
         y[at] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
         index[at] = positions[cell].reshape(-1)[best]
-    return y, index
+    return (in_format(n, y, input), in_format(n, index, input)) if n < 3 else (y, index)
 
 
 @op("adaptive_max_pool_nd(Tensor input, int[] size) -> (Tensor values, Index indices)", namespace="_internal", method=False, out=False,
@@ -836,20 +855,27 @@ def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_s
         for d, (got, middle, s) in enumerate(zip(size, usual, stride)):
             if not middle - s < got < middle + s:
                 raise ValueError(f"invalid output_size \"{list(size)}\" (dim {d} must be between {middle - s} and {middle + s})")
+    flat = (1,) * (n == 1)  # torch unpools lines as planes
+    planes = n + len(flat)
+    if len(spatial) < n:
+        raise IndexError("tuple index out of range")
+    if indices._k.dtype.name != "int64":
+        raise AutogradError("elements in indices should be type int64" + f" but got: {SCALAR_TYPE_NAMES[indices._k.dtype.name]}"
+                            * (planes == 2))
+    if len(lead) not in (1, 2):
+        raise ShapeMismatchError(f"Input to max_unpooling{planes}d should be a {planes + 1}d or {planes + 2}d Tensor, but got a tensor "
+                                 f"with {len(shape) + len(flat)} dimensions.")
     if tuple(indices.shape) != shape:
-        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
-                                 "with "
-                                 f"shape: {list(indices.shape)}")
-    if 0 in shape[len(shape) - n - 1:]:
-        shown, where = shape, len(shape) - n - 1 + shape[len(shape) - n - 1:].index(0)
-        if n == 1:
-            shown = (*shape, 1)
-        raise ShapeMismatchError(f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({[*shape, *flat]}) but got indices "
+                                 f"tensor with shape: {[*indices.shape, *flat]}")
+    if 0 in shape[1:]:
+        shown, where = (*shape, *flat), shape.index(0, 1)
+        raise ShapeMismatchError(f"max_unpooling{planes}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
                                  f"dimensions, but got {list(shown)} with dimension {where} being empty.")
     index = indices._data
     if index.size and (index.min() < 0 or index.max() >= prod(size)):
         bad = int(index.min()) if index.min() < 0 else int(index.max())
-        raise AutogradError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+        raise AutogradError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, (*size, *flat)))})")
     return F.max_unpool_nd(input, indices, (*lead, *size), n)
 
 

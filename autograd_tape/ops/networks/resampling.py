@@ -16,12 +16,14 @@ import numpy as np
 
 from ...errors import AutogradError, MissingKernelError, SizeError
 from ...functions.refusals import no_kernel
-from ...record import Sample, op
+from ...record import Sample, get_record, op
+from ...strided import in_format
 from .. import _batch as batches
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant, elements
-from ...annotations import Functions
+from ...annotations import Functions, Values
 from ...tensor import TensorRef
+from .._batch import BatchedCall
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
 
@@ -46,7 +48,8 @@ def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray
         if weight is not None:
             part *= weight[:, tap].astype(input.dtype).reshape(shape)
         total = part if total is None else np.add(total, part, total)
-    return np.ascontiguousarray(total)
+    total = np.ascontiguousarray(total)
+    return in_format(input.ndim - 2, total, input) if input.ndim > 3 else total
 
 
 def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
@@ -161,7 +164,7 @@ def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, a
         function, reach = _FILTERS[mode]
         width = max(step, 1.0)
         support = reach * width
-        middle = centre + 0.5
+        middle = (np.arange(m) + 0.5) * step  # where corners are aligned, too
         low = np.maximum((middle - support + 0.5).astype(np.int64), 0)
         high = np.minimum((middle + support + 0.5).astype(np.int64), n)
         index = low[:, None] + np.arange(max(int((high - low).max()), 1))
@@ -193,7 +196,7 @@ def _check_dtype(input: TensorRef, mode: str, antialias: bool) -> None:
     no_kernel(name, input)
 
 
-def _interpolate(F: Functions, input: TensorRef, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
+def interpolated(F: Functions, input: TensorRef, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
                  antialias: bool) -> TensorRef:
     if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
         names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
@@ -275,7 +278,7 @@ class interpolate:
             raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
         if input.ndim in (3, 4, 5):
             if mode in ("nearest", "nearest-exact"):
-                return _interpolate(F, input, output, scales, mode, False, False)
+                return interpolated(F, input, output, scales, mode, False, False)
             if mode == "area":
                 return F.function(f"adaptive_avg_pool{dim}d")(input, output[0] if dim == 1 else output)
             if mode == "lanczos" and dim == 2 and not antialias:
@@ -283,7 +286,7 @@ class interpolate:
             if mode in _SPATIAL and (dim == 2 or mode not in ("bicubic", "lanczos")):
                 if _SPATIAL[mode] != dim:
                     raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_SPATIAL[mode] + 2}D input")
-                return _interpolate(F, input, output, scales, mode, bool(align_corners), antialias)
+                return interpolated(F, input, output, scales, mode, bool(align_corners), antialias)
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported "
                                   f"(got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area "
                                   "| "
@@ -356,13 +359,13 @@ class upsample_bilinear:
 # -- sampling at given places -----------------------------------------------------------------------------------------
 
 
-def _place(F: Functions, x: TensorRef, size: int, padding_mode: str, align_corners: bool) -> TensorRef:
+def _place(F: Functions, x: Values, size: int, padding_mode: str, align_corners: bool) -> Values:
     """Coordinates in [-1, 1] as positions between 0 and size - 1, after border or reflection padding."""
     x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) * 0.5
     return _padded(F, x, size, padding_mode, align_corners)
 
 
-def _padded(F: Functions, x: TensorRef, size: int, padding_mode: str, align_corners: bool) -> TensorRef:
+def _padded(F: Functions, x: Values, size: int, padding_mode: str, align_corners: bool) -> Values:
     if padding_mode == "reflection":
         low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
         if not span:
@@ -401,6 +404,68 @@ def _cubic_weights(F: Functions, t: TensorRef) -> list[TensorRef]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
+def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool,
+                  ranks: tuple[int, ...] = (4, 5)) -> TensorRef:
+    """`grid_sample` with its arguments checked but for shapes; `ranks` are those of images that are taken."""
+    n = input.ndim - 2
+    if input.ndim not in ranks or grid.ndim != input.ndim:
+        raise AutogradError(f"grid_sampler(): expected {' or '.join([f'{r}D' for r in ranks])} input and grid with same number of "
+                            f"dimensions, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")
+    if grid.shape[0] != input.shape[0]:
+        raise AutogradError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+                            f"{list(input.shape)} "
+                            f"and grid with sizes {list(grid.shape)}")
+    if grid.shape[-1] != n:
+        raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
+                            f"{list(grid.shape)}")
+    if mode == "bicubic" and n == 3:
+        raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
+    batch, channels, *spatial = tuple(input.shape)
+    sizes, out = tuple(spatial), tuple(grid.shape)[1:-1]
+    flat = F.reshape(input, (batch, channels, prod(sizes)))
+    places = F.reshape(grid, (batch, prod(out), n))
+    # x comes first in the grid but last in memory.
+    raw = [F.select(places, 2, n - 1 - d) for d in range(n)]
+    if mode == "bicubic":
+        at = [_place(F, x, size, "zeros", align) for x, size in zip(raw, sizes)]
+        first = [np.floor(elements(x)) for x in at]
+        weights = [_cubic_weights(F, x - constant(F, x, f)) for x, f in zip(at, first)]
+        corners = list(product(range(4), repeat=2))
+        offset = -1
+    else:
+        at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
+        if mode == "nearest":
+            result = _pick(F, flat, [np.rint(elements(x)) for x in at], sizes)
+            if grid.requires_grad:  # whose gradient is zeros
+                result = result + F.unsqueeze(F.where(constant(F, flat, np.zeros(1, np.bool_)), F.select(places, 2, 0), 0), 1)
+            return F.reshape(result, (batch, channels, *out))
+        first = [np.floor(elements(x)) for x in at]
+        shares = [x - constant(F, x, f) for x, f in zip(at, first)]
+        weights = [[1 - s, s] for s in shares]
+        corners = list(product(range(2), repeat=n))
+        offset = 0
+    total = None
+    for corner in corners:
+        positions = [f + (c + offset) for f, c in zip(first, corner)]
+        if mode == "bicubic" and padding_mode != "zeros":
+            positions = [elements(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
+        weight = weights[0][corner[0]]
+        for d in range(1, n):
+            weight = weight * weights[d][corner[d]]
+        term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
+        total = term if total is None else total + term
+    return F.reshape(total, (batch, channels, *out))
+
+
+def _batched_grid(F: Functions, call: BatchedCall) -> TensorRef:
+    """A bigger batch; more channels where all examples share the grid."""
+    if not call.size or call.ranks["input"] != call.ranks["grid"] or call.ranks["input"] not in (4, 5):
+        return NotImplemented
+    if not call.is_batched["grid"]:
+        return batches.from_channels(F, call, call(input=batches.as_channels(F, call.input)))
+    return batches.parted(F, call, call(input=batches.merged(F, call.whole("input")), grid=batches.merged(F, call.grid)))
+
+
 @op("grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
     namespace="nn.functional", method=False, out=False, complex="grid_sampler_2d_cpu_kernel_impl")
 class grid_sample:
@@ -427,63 +492,9 @@ class grid_sample:
             warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
                           "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
                           stacklevel=3)
-        align = bool(align_corners)
-        n = input.ndim - 2
-        if n not in (2, 3) or grid.ndim != input.ndim:
-            raise AutogradError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-                                f"{list(input.shape)} and grid with sizes {list(grid.shape)}")
-        if grid.shape[0] != input.shape[0]:
-            raise AutogradError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-                                f"{list(input.shape)} "
-                                f"and grid with sizes {list(grid.shape)}")
-        if grid.shape[-1] != n:
-            raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
-                                f"{list(grid.shape)}")
-        if mode == "bicubic" and n == 3:
-            raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
-        batch, channels, *spatial = tuple(input.shape)
-        sizes, out = tuple(spatial), tuple(grid.shape)[1:-1]
-        flat = F.reshape(input, (batch, channels, prod(sizes)))
-        places = F.reshape(grid, (batch, prod(out), n))
-        # x comes first in the grid but last in memory.
-        raw = [F.select(places, 2, n - 1 - d) for d in range(n)]
-        if mode == "bicubic":
-            at = [_place(F, x, size, "zeros", align) for x, size in zip(raw, sizes)]
-            first = [np.floor(elements(x)) for x in at]
-            weights = [_cubic_weights(F, x - constant(F, x, f)) for x, f in zip(at, first)]
-            corners = list(product(range(4), repeat=2))
-            offset = -1
-        else:
-            at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
-            if mode == "nearest":
-                result = _pick(F, flat, [np.rint(elements(x)) for x in at], sizes)
-                if grid.requires_grad:  # whose gradient is zeros
-                    result = result + F.unsqueeze(F.where(constant(F, flat, np.zeros(1, np.bool_)), F.select(places, 2, 0), 0), 1)
-                return F.reshape(result, (batch, channels, *out))
-            first = [np.floor(elements(x)) for x in at]
-            shares = [x - constant(F, x, f) for x, f in zip(at, first)]
-            weights = [[1 - s, s] for s in shares]
-            corners = list(product(range(2), repeat=n))
-            offset = 0
-        total = None
-        for corner in corners:
-            positions = [f + (c + offset) for f, c in zip(first, corner)]
-            if mode == "bicubic" and padding_mode != "zeros":
-                positions = [elements(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
-            weight = weights[0][corner[0]]
-            for d in range(1, n):
-                weight = weight * weights[d][corner[d]]
-            term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
-            total = term if total is None else total + term
-        return F.reshape(total, (batch, channels, *out))
+        return _grid_sampled(F, input, grid, mode, padding_mode, bool(align_corners))
 
-    def batch(F, call):
-        """A bigger batch; more channels where all examples share the grid."""
-        if not call.size or call.ranks["input"] != call.ranks["grid"] or call.ranks["input"] not in (4, 5):
-            return NotImplemented
-        if not call.is_batched["grid"]:
-            return batches.from_channels(F, call, call(input=batches.as_channels(F, call.input)))
-        return batches.parted(F, call, call(input=batches.merged(F, call.whole("input")), grid=batches.merged(F, call.grid)))
+    batch = _batched_grid
 
     def samples(rng):
         x, grid = rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2))
@@ -497,6 +508,35 @@ class grid_sample:
     def errors(rng):
         yield (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), RuntimeError, (
             "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes [1, 1, 1, 3]")
+
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def _below(name: str, n: int | None, shown: str) -> None:
+    """`torch.name`, which has numbers for the modes and takes images of `n` dimensions, any where None."""
+    ranks, known = (4, 5) if n is None else (n + 2,), get_record("grid_sample").field
+    def function(F, input, grid, interpolation_mode, padding_mode, align_corners):
+        if not (0 <= interpolation_mode < 3 and 0 <= padding_mode < 3):
+            raise AutogradError(f"{name}(): there are modes 0, 1 and 2, but got {interpolation_mode} and {padding_mode}")
+        return _grid_sampled(F, input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners, ranks)
+
+    def samples(rng):
+        if n != 3:
+            yield rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2)), 0, 1, True
+        if n != 2:
+            yield rng.standard_normal((1, 2, 3, 4, 3)), rng.uniform(-1, 1, (1, 2, 2, 1, 3)), 0, 0, False
+
+    op(f"{name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", method=False,
+       out=False, complex="grid_sampler_2d_cpu_kernel_impl")(type(name, (), {
+           "__doc__": f"`nn.functional.grid_sample` with numbers for its modes.\n\n{shown}", "__module__": __name__, "function": function,
+           "samples": samples, "batch": _batched_grid, **{fact: known(fact) for fact in ("amp", "no_forward", "lacks")}}))
+
+
+_SHOWN = ">>> torch.{}(torch.ones(1, 1, {}), torch.zeros(1, {}), 0, 0, True).shape\ntorch.Size([1, 1, {}])"
+_below("grid_sampler", None, _SHOWN.format("grid_sampler", "2, 2", "3, 1, 2", "3, 1"))
+_below("grid_sampler_2d", 2, _SHOWN.format("grid_sampler_2d", "2, 2", "3, 1, 2", "3, 1"))
+_below("grid_sampler_3d", 3, _SHOWN.format("grid_sampler_3d", "2, 2, 2", "3, 1, 1, 3", "3, 1, 1"))
 
 
 @op("affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", namespace="nn.functional", method=False, out=False)

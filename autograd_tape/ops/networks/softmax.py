@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import FLOATING
+from ...dtypes import FLOATING, float64
+from ...errors import AutogradError
 from ...executors.kernels import softmax as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
-from ...record import op
+from ...record import get_record, op
 from .. import _mindspore as kernels
+from .._precision import in_single
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -40,7 +42,7 @@ def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
 _MODERATE = 2000.0
 
 
-def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
+def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if input.size >= state.fused or not input.size or not input.ndim:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
     if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
@@ -57,7 +59,7 @@ def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
     return y
 
 
-def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
+def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if input.size >= state.fused or not input.size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
     if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
@@ -77,7 +79,7 @@ def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`softmax` of half precision; torch keeps exponentials in half precision where `dim` is not the last."""
     wide = input.astype(np.float32)
     if wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size:
-        return _softmax(wide, dim).astype(input.dtype)
+        return _softmax_values(wide, dim).astype(input.dtype)
     e = _exp(wide - _max(wide, dim, None, None, True))
     return (e.astype(input.dtype).astype(np.float32) / _sum(e, dim, None, None, True)).astype(input.dtype)
 
@@ -86,7 +88,7 @@ def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`log_softmax` of half precision; torch rounds the sum of exponentials and its logarithm where `dim` is the last."""
     wide = input.astype(np.float32)
     if wrap_dim(dim, input.ndim) < input.ndim - 1 or not input.size or not input.ndim:
-        return _log_softmax(wide, dim).astype(input.dtype)
+        return _log_softmax_values(wide, dim).astype(input.dtype)
     high = _max(wide, dim, None, None, True)
     total = _sum(_exp(wide - high), dim, None, None, True).astype(input.dtype).astype(np.float32)
     return (wide - high - _log(total).astype(input.dtype).astype(np.float32)).astype(input.dtype)
@@ -120,13 +122,20 @@ def _check(kernel: str) -> Any:
     def check(input: TensorRef, dim: int, dtype: DType | None) -> None:
         wrap_dim(dim, input.ndim)
         d = input.dtype if dtype is None else dtype
-        if d.category < FLOATING:
+        if d.category < FLOATING or d.is_complex:
             last = "lastdim_" if wrap_dim(dim, input.ndim) == max(input.ndim - 1, 0) else ""
             if not input._data.size:
                 return
             no_kernel(f"{kernel}_{last}kernel_impl", input, d, subtracted if kernel == "log_softmax" else None)
 
     return check
+
+
+def _refused(name: str, input: TensorRef, dim: int, dtype: DType | None) -> str | None:
+    """The kernel that torch names where it refuses complex numbers; None where they become a `dtype` first, which `_check` looks at."""
+    if dtype is not None:
+        return None
+    return f"{name}_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
 
 
 def _samples(rng: np.random.Generator) -> Any:
@@ -147,8 +156,8 @@ class softmax:
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
-    def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
-    numpy = _softmax
+    def complex_kernel(input, dim, dtype=None, **_): return _refused("softmax", input, dim, dtype)
+    numpy = _softmax_values
     half = _softmax_half
     mindspore = kernels.along("Softmax")
     def compose(F, input, dim):
@@ -177,8 +186,8 @@ class log_softmax:
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
-    def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
-    numpy = _log_softmax
+    def complex_kernel(input, dim, dtype=None, **_): return _refused("log_softmax", input, dim, dtype)
+    numpy = _log_softmax_values
     half = _log_softmax_half
     mindspore = kernels.along("LogSoftmax", single=True)
     def compose(F, input, dim):
@@ -203,7 +212,7 @@ class softmax_backward:
 
     numpy = _softmax_backward
     def compose(F, grad, output, dim): return output * (grad - F.sum(grad * output, dim, True))
-    function = compose
+    function = in_single(compose)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1
 
 
@@ -213,8 +222,109 @@ class log_softmax_backward:
 
     numpy = _log_softmax_backward
     def compose(F, grad, output, dim): return grad - F.exp(output) * F.sum(grad, dim, True)
-    function = compose
+    function = in_single(compose)
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1
+
+
+# -- as ATen has them -------------------------------------------------------------------------------------------------
+
+
+@op("_softmax(Tensor input, int dim, bool half_to_float) -> Tensor", method=False)
+class _softmax:
+    """The softmax along `dim`; no CPU makes float32 of half precision on the way.
+
+    >>> torch._softmax(torch.tensor([0., 0.]), 0, False)
+    tensor([0.5000, 0.5000])
+    """
+
+    lacks = get_record("softmax").field("lacks")
+    def function(F, input, dim, half_to_float):
+        _refuse_widening("softmax", half_to_float)
+        return F.softmax(input, dim)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 1, False
+
+
+@op("_log_softmax(Tensor input, int dim, bool half_to_float) -> Tensor", method=False)
+class _log_softmax:
+    """The logarithm of the softmax along `dim`; no CPU makes float32 of half precision on the way.
+
+    >>> torch._log_softmax(torch.tensor([0., 0.]), 0, False)
+    tensor([-0.6931, -0.6931])
+    """
+
+    lacks = get_record("log_softmax").field("lacks")
+    def function(F, input, dim, half_to_float):
+        _refuse_widening("log_softmax", half_to_float)
+        return F.log_softmax(input, dim)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 1, False
+
+
+def _refuse_widening(name: str, half_to_float: bool) -> None:
+    if half_to_float:
+        raise AutogradError(f"{name} with half to float conversion is not supported on CPU", remedy="convert the tensor")
+
+
+@op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", method=False, out=False)
+class _softmax_backward_data:
+    """The gradient of `softmax` from that of its output, and the output.
+
+    >>> torch._softmax_backward_data(torch.tensor([1., 0.]), torch.tensor([0.5, 0.5]), 0, torch.float32)
+    tensor([ 0.2500, -0.2500])
+    """
+
+    lacks = get_record("softmax").field("lacks")
+    def function(F, grad_output, output, dim, input_dtype): return F.softmax_backward(grad_output, output, dim)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1, float64
+
+
+@op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", method=False, out=False)
+class _log_softmax_backward_data:
+    """The gradient of `log_softmax` from that of its output, and the output.
+
+    >>> torch._log_softmax_backward_data(torch.tensor([1., 0.]), torch.tensor([0., -999.]), 0, torch.float32)
+    tensor([0., 0.])
+    """
+
+    lacks = get_record("log_softmax").field("lacks")
+    def function(F, grad_output, output, dim, input_dtype): return F.log_softmax_backward(grad_output, output, dim)
+    def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
+
+
+def _safe(input: np.ndarray, dim: int) -> np.ndarray:
+    """`softmax`, zeros where all along `dim` is -inf."""
+    empty = (input == -np.inf).all(dim, keepdims=True)
+    if not empty.any():
+        return _softmax_values(input, dim)
+    return np.where(empty, input.dtype.type(0), _softmax_values(np.where(empty, input.dtype.type(0), input), dim))
+
+
+@op("_safe_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", method=False, node="SafeSoftmaxBackward0")
+class _safe_softmax:
+    """The softmax along `dim`, zeros where there is nothing but -inf: what attention makes of rows that are all masked.
+
+    >>> torch._safe_softmax(torch.tensor([[0., 0.], [-torch.inf, -torch.inf]]), 1)
+    tensor([[0.5000, 0.5000],
+            [0.0000, 0.0000]])
+    """
+
+    lacks = get_record("softmax").field("lacks")
+    complex_kernel = get_record("softmax").field("complex_kernel")
+    sharding = "along dim or composed"
+    layout = "rows"
+    check = _check("softmax")
+    numpy = _safe
+    def compose(F, input, dim):
+        empty = F.all(F.eq(input, -float("inf")), dim, True)
+        return F.where(empty, 0.0, F.softmax(F.where(empty, 0.0, input), dim))
+    def shape(input, dim): return input
+    vjp = get_record("softmax").field("vjp")
+
+    def samples(rng):
+        x = rng.standard_normal((2, 3))
+        yield x, 1
+        yield np.where([[True], [False]], x, -np.inf), -1
 
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:

@@ -19,7 +19,7 @@ from ...record import Sample, dynamic_shape, op
 from ...tensor import TensorRef, next_id
 from .._host import need_values, values_of
 from ..networks._losses import constant
-from ...annotations import Functions, Values
+from ...annotations import Functions, Number, Values
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def _sought(name: str, overloads: tuple[str, ...], given: tuple[TensorRef, ...],
 
 @op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
     "-> Tensor",
-    method=False, dtypes="float int", complex="searchsorted_out_cpu")
+    method=False, complex="analytic")
 class searchsorted:
     """Where each value would go into the sorted last dimension, before equal elements, or behind where `right`.
 
@@ -289,7 +289,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
-    lacks = {"bool uint float8": "searchsorted_out_cpu if any"}
+    lacks = {"bool complex rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
@@ -355,7 +355,7 @@ class bucketize:
     tensor([1, 3])
     """
 
-    lacks = {"bool uint float8": "searchsorted_out_cpu if any"}
+    lacks = {"bool complex rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
@@ -383,6 +383,15 @@ class bucketize:
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
 
 
+def _isin_lacks(elements: TensorRef, test_elements: TensorRef | Number, **_: object) -> str | None:
+    """torch compares each with each, or sorts where there are many to look for; a number it compares with by `eq`."""
+    if not isinstance(test_elements, TensorRef):
+        return None
+    if test_elements._data.size < 10 * elements._data.size ** 0.145:
+        return "isin_default_cpu"
+    return None if elements._k.dtype.group == "uint" else "unique"
+
+
 @op("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False,
     dtypes="float int")
 class isin:
@@ -392,11 +401,15 @@ class isin:
     tensor([False,  True,  True])
     """
 
-    lacks = {"bool complex rare": "RuntimeError: Unsupported input type encountered for isin(): {dtype}"}
+    words = {"element": "elements", "test_element": "test_elements"}
+    lacks = {"bool complex64 complex128": "RuntimeError: Unsupported input type encountered for isin(): {dtype}",
+             "rare": _isin_lacks}
     out_dtype = EXPECTED
     reads = "elements test_elements"
 
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
+        if not isinstance(test_elements, TensorRef):
+            return (F.ne if invert else F.eq)(elements, test_elements)
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
         found = constant(F, like, np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))

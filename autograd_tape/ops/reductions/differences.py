@@ -146,6 +146,7 @@ class hash_tensor:
     """
 
     out_dtype = OutRule("Expected result to be of dtype uint64, but got {found}")
+    lacks = {"uint float8": "xor_sum_cpu"}
     numpy = _hashed
     compose = on_host(_hashed)
 
@@ -210,7 +211,7 @@ def _lengths(F: Functions, data: TensorRef, lengths: TensorRef | None, offsets: 
 
 
 @op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
-    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False)
+    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False, alias="_segment_reduce")
 class segment_reduce:
     """The sum, mean, product, largest or smallest of each of the segments that a dimension is cut into.
 

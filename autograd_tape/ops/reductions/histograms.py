@@ -100,7 +100,7 @@ def _counted(input: TensorRef, shape: Sequence[int], edges: list[np.ndarray], we
             raise AutogradError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
                                 f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape {sizes}")
     points = values_of(input).reshape(-1, shape[-1])
-    if input._k.dtype.category != FLOATING:
+    if input._k.dtype.category != FLOATING or input._k.dtype.group:
         no_kernel("histogram_cpu", input)
     if input._k.dtype.itemsize == 2:
         points, edges = points.astype(np.float32), [border.astype(np.float32) for border in edges]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf, prod
-from math import prod
+from math import inf
 from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...dims import broadcast_shape, normalize_dims, wrap_dim
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, result_dtype
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels.reduce import add
 from ...functions.out import EXPECTED, OutRule
@@ -18,6 +17,7 @@ from ...record import op
 from ...tensor import as_dtype, TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
+from .._precision import in_single
 from ..networks._losses import buffer, constant
 from ...annotations import Dims, Functions, Values
 
@@ -40,8 +40,23 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
         return np.minimum.reduce(size, axes, None, None, keepdim)
     if ord == 0:
         return add(size != 0, axes, size.dtype, keepdim)
+    if ord < 0 and not x.size:  # which NumPy knows to be infinite
+        _check_identity(x.shape, ord, dim)
     with np.errstate(all="ignore"):
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
+
+
+def _check_identity(shape: Sequence[int], ord: float, dim: Dims) -> None:
+    """Raises torch's error where the norm of nothing is asked for that has no value: the largest or smallest of no elements."""
+    if ord >= 0 and ord != inf:
+        return
+    axes, without = normalize_dims(dim, len(shape)), "because this dimension is empty and the operation does not have an identity"
+    if axes is None:
+        if 0 in shape:
+            raise AutogradError(f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not "
+                                "have an identity")
+    elif (empty := next((d for d in axes if not shape[d]), None)) is not None:
+        raise AutogradError(f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {empty}{without}")
 
 
 def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
@@ -52,11 +67,14 @@ def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdi
     return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
 
 
+@in_single(again=lambda F, x, ord, dim, keepdim: F.linalg_vector_norm(x, ord, dim, keepdim))
 def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
     """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
     shape = tuple(x.shape)
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
     if ord == 2:
+        if isinstance(x, TensorRef):  # its own gradient there is NaN, as in torch
+            return F.masked_fill(x / n, F.eq(n, 0), 0) * g
         return x / F.masked_fill(n, F.eq(n, 0), inf) * g  # not x * (g / n), which overflows for small norms
     if ord == 0:
         return None
@@ -72,11 +90,36 @@ def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord
     return power * (g / F.pow(F.masked_fill(n, F.eq(n, 0), inf), ord - 1))
 
 
-def _check_floating(name: str, x: TensorRef, dtype: Any = None) -> None:
-    d = x.dtype if dtype is None else dtype
-    if d.category < FLOATING:
-        raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[d.name]}",
+def _check_floating(name: str, x: TensorRef, dtype: DType | None = None) -> None:
+    """Raises where a tensor has no norm, or none in a dtype, which has to hold all its numbers, complex ones if they are."""
+    own = x._k.dtype
+    if own.category < FLOATING:
+        raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[own.name]}",
                             remedy="convert it with .float()")
+    if dtype is None or dtype is own:
+        return
+    given = SCALAR_TYPE_NAMES[dtype.name]
+    if dtype.category < FLOATING:
+        raise AutogradError(f"{name}: dtype should be floating point or complex, but got {given}")
+    if dtype.is_complex is not own.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise AutogradError(f"{name}: dtype should be {kind} for {kind} inputs, but got {given}")
+    if result_dtype([(own, 1), (dtype, 1)]) is not dtype:
+        raise AutogradError(f"{name}: the dtype of the input ({SCALAR_TYPE_NAMES[own.name]}) should be convertible without narrowing to "
+                            f"the specified dtype ({given})")
+
+
+def _check_dtype(own: DType, wanted: DType) -> None:
+    """Raises torch's error where the norm of a vector cannot be computed in a dtype."""
+    name, found = "linalg.vector_norm", SCALAR_TYPE_NAMES[wanted.name]
+    if wanted.category < FLOATING:
+        raise AutogradError(f"{name}: dtype should be floating point or complex, but got {found}")
+    if own.is_complex is not wanted.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise AutogradError(f"{name}: dtype should be {kind} for {kind} inputs, but got {found}")
+    if promote(own, wanted) is not wanted:
+        raise AutogradError(f"{name}: the dtype of the input ({SCALAR_TYPE_NAMES[own.name]}) should be convertible without narrowing to "
+                            f"the specified dtype ({found})")
 
 
 @op("linalg_vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -89,7 +132,9 @@ class linalg_vector_norm:
     tensor(5.)
     """
 
+    words = {"input": "x"}
     lacks = {"float8": "norm_cpu"}
+    layout = "rows"
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     numpy = _vector_norm
@@ -104,11 +149,10 @@ class linalg_vector_norm:
             return F.sum(size, dim, keepdim)
         return F.sqrt(F.sum(size * size, dim, keepdim)) if ord == 2 else F.pow(F.sum(F.pow(size, ord), dim, keepdim), 1 / ord)
     def check(x, ord, dim, keepdim, dtype):
-        _check_floating("linalg.vector_norm", x, dtype)
-        normalize_dims(dim, x.ndim)
-        if not prod(x.shape) and (ord < 0 or ord == inf):
-            raise AutogradError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-                                "an identity")
+        _check_floating("linalg.vector_norm", x)
+        if dtype is not None:
+            _check_dtype(x.dtype, dtype)
+        _check_identity(x.shape, ord, dim)
     vjp_x = _vector_norm_grad
 
     def samples(rng):
@@ -163,6 +207,7 @@ class linalg_matrix_norm:
     tensor(5.)
     """
 
+    words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
@@ -186,6 +231,7 @@ class linalg_norm:
     tensor(5.)
     """
 
+    words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -200,7 +246,13 @@ class linalg_norm:
         if dims is None:
             if A.ndim not in (1, 2):
                 raise AutogradError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
-            dims = (0,) if A.ndim == 1 else (0, 1)
+            dims = (0,) if A.ndim == 1 and not isinstance(ord, str) else (0, 1)
+        if isinstance(ord, str) and A.ndim < 2:
+            raise AutogradError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        if isinstance(ord, str) and len(dims) == 1:
+            raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dims[0]}")
+        if dim is None and A.ndim == 1:
+            return F.linalg_vector_norm(A, ord, None, keepdim)
         return F.linalg_vector_norm(A, ord, dims, keepdim) if len(dims) == 1 else _matrix_norm(F, A, ord, dims, keepdim)
 
     def samples(rng):
@@ -398,7 +450,7 @@ class cdist:
             return F.euclidean_distance(x1, x2)
         a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
         b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
-        return _distance(F, a - b, p)
+        return F.contiguous(_distance(F, a - b, p))
 
     def samples(rng):
         r = rng.standard_normal
@@ -419,7 +471,8 @@ class pdist:
     tensor([5.0000, 1.0000, 4.2426])
     """
 
-    lacks = {"half float8": "pdist if any", "int bool uint": "RuntimeError: pdist only supports floating-point dtypes"}
+    lacks = {"half float8": lambda input, p: "pdist" if input.shape[0] > 1 else None,
+             "int bool uint": "RuntimeError: pdist only supports floating-point dtypes"}
     complex_on_meta = True
     def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
 

@@ -98,7 +98,7 @@ class sort_along:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
-@op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)",
+@op("sort(Tensor input, int dim=-1, bool descending=False, bool? stable=False) -> (Tensor values, Index indices)",
     dtypes="float int bool half")
 class sort:
     """The elements in order along a dimension, and where they were; equal ones keep their order.
@@ -177,6 +177,9 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> t
         return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
     head = (slice(None),) * d + (slice(0, k),)
     n = input.shape[d]
+    if not k:
+        nothing = (*input.shape[:d], 0, *input.shape[d + 1:])
+        return np.empty(nothing, input.dtype), np.empty(nothing, np.int64)
     if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
         # Selection is linear in n where sorting is not; NaN is the largest.
         key = -input if largest else input
@@ -389,7 +392,7 @@ class median:
     tensor(2.)
     """
 
-    lacks = {"uint float8": "median_cpu"}
+    lacks = {"uint float8": lambda dim, **_: "median_cpu" if dim is None else "median_out"}
     out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
         if dim is None and out is not None:
@@ -409,7 +412,7 @@ class nanmedian:
     tensor(1.)
     """
 
-    lacks = {"uint float8": "median_cpu"}
+    lacks = {"uint float8": lambda dim, **_: "median_cpu" if dim is None else "median_out"}
     out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
         if dim is None and out is not None:

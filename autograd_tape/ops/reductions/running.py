@@ -14,6 +14,7 @@ from ...functions.out import EXPECTED, SCALAR_TYPE
 from ...record import op
 from .. import _mindspore as kernels
 from .._host import on_host
+from .._precision import in_single
 from ..elementwise.arithmetic import is_complex
 from .sums import _WIDE, finish
 from ...annotations import Fn, Functions, Values
@@ -106,6 +107,7 @@ class cumprod:
     compose = on_host(_cumprod)
     def shape(input, dim): return input
 
+    @in_single(again=lambda F, input, dim: F.cumprod(input, dim))
     def vjp(F, grad, input, result, dim):
         shape = tuple(input.shape)
         if not shape:
@@ -224,6 +226,7 @@ class logcumsumexp:
     compose = on_host(_logcumsumexp)
     def shape(input, dim): return input
 
+    @in_single(again=lambda F, input, dim: F.logcumsumexp(input, dim))
     def vjp(F, grad, input, result, dim):
         # grad is split by sign, so that each part's running sum stays a sum of exponentials.
         def part(g):
@@ -268,7 +271,7 @@ class diff:
     tensor([3., 5.])
     """
 
-    lacks = {"uint float8": "add_stub"}
+    lacks = {"uint float8": lambda input, n, **_: "add_stub" if n else None}
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         if not input.ndim:
             raise AutogradError("diff expects input to be at least one-dimensional")
@@ -337,6 +340,8 @@ class trapezoid:
 
     lacks = {"uint float8": "add_stub", "chalf": "sum_cpu"}
     def function(F, y, x=None, *, dx=None, dim=-1):
+        if y.dtype.name == "bool" or x is not None and x.dtype.name == "bool":
+            raise AutogradError(f"trapezoid: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
         if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
             return F.sum(y, dim)
         if x is None and y.ndim:

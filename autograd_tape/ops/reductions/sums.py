@@ -17,11 +17,13 @@ from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARE
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
 from ...functions.refusals import on_meta
 from ...record import Sample, op
+from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._host import on_host
+from .._precision import in_single
 from ..elementwise.arithmetic import is_complex
-from ...annotations import Dims, Fn, Functions, Values
+from ...annotations import Dims, Fn, Functions, Keywords, Values
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -266,6 +268,7 @@ class prod:
     compose = on_host(_prod)
     shape = shapes.reduced
 
+    @in_single(again=lambda F, input, dim, keepdim: F.prod(input, dim, keepdim) if dim is not None else F.prod(input))
     def vjp(F, grad, input, result, dim, keepdim):
         shape = tuple(input.shape)
         grad = expand_reduced(F, grad, shape, dim, keepdim)
@@ -354,7 +357,7 @@ class any_:
 
 
 def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:
-    return _add(input != 0, normalize_dims(dim, input.ndim), np.int64)
+    return finish(_add(input != 0, normalize_dims(dim, input.ndim), np.int64), input)
 
 
 @op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
@@ -365,7 +368,7 @@ class count_nonzero:
     tensor([1, 2])
     """
 
-    lacks = {"uint float8": "nonzero_count_cpu"}
+    lacks = {"uint float8": lambda input, dim: "nonzero_count_cpu" if dim is None or dim == () else None}
     sharding = "reduces dim by add"
     numpy = _count_nonzero
     shape = shapes.reduced
@@ -486,6 +489,7 @@ class var_of:
         return F.sum(center * center, dim, keepdim) / center.dtype.type(max(count(input.shape, dim) - correction, 0))
     def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
     check = _check_moment
+    @in_single
     def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
     aten = "var" + _CORRECTION
 
@@ -505,6 +509,7 @@ class std_of:
     def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
     check = _check_moment
 
+    @in_single
     def vjp(F, grad, input, result, dim, correction, keepdim):
         return _var_gradient(F, _root_gradient(F, grad, result), input, dim, correction, keepdim)
     aten = "std" + _CORRECTION
@@ -519,6 +524,15 @@ def _mean_gradient(F: Functions, grad: np.ndarray, input: Values, dim: Dims, kee
     if not n:  # an empty gradient, but a tangent of nothing by nothing
         return expand_reduced(F, grad / typed(grad, 0), tuple(input.shape), dim, keepdim)
     return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, n)
+
+
+def _mean_tangents(F: Functions, arguments: Keywords, tangents: Keywords) -> tuple[TensorRef, TensorRef]:
+    """The tangents of variance and mean, as torch has them: a transposed gradient would round what every element is multiplied by."""
+    t, (input, dim, correction, keepdim) = tangents["input"], arguments.values()
+    n = count(input.shape, dim)
+    scale = 2 / (n - correction) if n != correction else inf
+    var = F.sum((F.conj(t) if is_complex(t) else t) * scale * (input - F.mean(input, dim, True)), dim, keepdim)
+    return F.real(var) if is_complex(var) else var, F.mean(t, dim, keepdim)
 
 
 def _both(first: Values, second: Values | None) -> Values:
@@ -537,10 +551,13 @@ class var_mean_of:
     def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     check = _check_moment
 
+    @in_single
     def vjp(F, grad, input, dim, correction, keepdim):
         var, mean = grad
         return _both(None if var is None else _var_gradient(F, var, input, dim, correction, keepdim),
                      None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def jvp(F, outputs, arguments, tangents): return _mean_tangents(F, arguments, tangents)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -560,11 +577,16 @@ class std_mean_of:
     def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     check = _check_moment
 
+    @in_single
     def vjp(F, grad, input, std, dim, correction, keepdim):
         first, mean = grad
         first = None if first is None else _root_gradient(F, first, std)
         return _both(None if first is None else _var_gradient(F, first, input, dim, correction, keepdim),
                      None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def jvp(F, outputs, arguments, tangents):
+        var, mean = _mean_tangents(F, arguments, tangents)
+        return _root_gradient(F, var, outputs[0]), mean
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -582,6 +604,10 @@ def _moment_arguments(name: str, dim: object, unbiased: bool | None, correction:
     return dim, correction
 
 
+def _std_lacks(dim: Any, **_: object) -> str:
+    return "RuntimeError: std_var_all: Unsupported dtype {dtype}" if dim is None or isinstance(dim, bool) else "std_cpu"
+
+
 @op("var(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> Tensor")
 class var:
     """The variance of all elements, or along dimensions; the divisor is the count less `correction`.
@@ -590,7 +616,7 @@ class var:
     (tensor(1.), tensor(1.))
     """
 
-    lacks = {"float8": "RuntimeError: std_var_all: Unsupported dtype {dtype}"}
+    lacks = {"float8": _std_lacks}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
@@ -617,7 +643,7 @@ class std:
     tensor(1.)
     """
 
-    lacks = {"float8": "RuntimeError: std_var_all: Unsupported dtype {dtype}"}
+    lacks = {"float8": _std_lacks}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...codegen import execute
 from ...dims import wrap_dim
-from ...dtypes import INTEGER
+from ...dtypes import INTEGER, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels.reduce import add_at
 from ...executors.meta import meta_array
@@ -26,7 +26,7 @@ from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
 from .. import _shapes as shapes
-from .._host import on_host
+from .._host import need_values, on_host
 from ...annotations import Fn, Functions, Keywords, Values
 
 if TYPE_CHECKING:
@@ -445,7 +445,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         head, first = ["input", *([parameter] if parameter else []), "dim=0"], [""]
         words: Keywords = {}
         if F.numpy_words:
-            head, first, words = spelled_too(name, head, first)
+            head, first, words = spelled_too(name, head, first, {"axis": "dim"})
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
          STUMBLES, ref, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
     def {name}({', '.join(head)}):
@@ -627,10 +627,21 @@ class tensor_split:
     (tensor([0., 1., 2.]), tensor([3., 4.]))
     """
 
+    words = {"sections": "indices_or_sections", "indices": "indices_or_sections", "tensor_indices_or_sections": "indices_or_sections"}
     def function(F, input, indices_or_sections, dim=0):
         if not input.ndim:
             raise AutogradError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-        sections = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
+        sections = indices_or_sections
+        if isinstance(sections, TensorRef):
+            if sections._k.dtype.name != "int64":
+                raise AutogradError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                                    f"{SCALAR_TYPE_NAMES[sections._k.dtype.name]}", expected="int64")
+            if sections.ndim > 1:
+                raise AutogradError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+                                    f"but got a tensor with {sections.ndim} dims")
+            sections = need_values(sections).tolist()
+        elif hasattr(sections, "tolist"):
+            sections = sections.tolist()
         bounds = _section_bounds(sections, input.shape[wrap_dim(dim, input.ndim)])
         return F.list_type(RECORDS["tensor_split"])([F.slice(input, dim, a, b) for a, b in bounds])
 
@@ -664,6 +675,7 @@ class hsplit:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
+    words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
     def function(F, input, indices_or_sections):
         return _named_split(F, "hsplit", 1, 0 if input.ndim == 1 else 1, input, indices_or_sections)
 
@@ -684,6 +696,7 @@ class vsplit:
     torch.Size([2, 2])
     """
 
+    words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
     def function(F, input, indices_or_sections): return _named_split(F, "vsplit", 2, 0, input, indices_or_sections)
     def samples(rng): yield rng.standard_normal((4, 2)), (1, 3)
 
@@ -696,6 +709,7 @@ class dsplit:
     torch.Size([2, 2, 2])
     """
 
+    words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
     def function(F, input, indices_or_sections): return _named_split(F, "dsplit", 3, 2, input, indices_or_sections)
     def samples(rng): yield rng.standard_normal((2, 2, 4)), 2
 
@@ -779,5 +793,5 @@ class unsafe_split:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
-    def function(F, tensor, split_size, dim=0): return _on_their_own(F.split_equal(tensor, split_size, dim))
+    def function(F, input, split_size, dim=0): return _on_their_own(F.split_equal(input, split_size, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2

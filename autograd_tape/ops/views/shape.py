@@ -14,8 +14,9 @@ from ...errors import ArgumentError, AutogradError
 from ...executors.kernels.sharing import BIG, copy
 from ...executors.meta import elementwise_strides, meta_array
 from ...record import RECORDS, Sample, no_derivative, op
-from ...strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
+from ...strided import channels_last_strides, contiguous_strides, copy_like, empty_strided, storage_offset, strided, view_strides
 from ...tensor import as_dtype
+from ...warned import warn_once
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
@@ -302,6 +303,9 @@ def _view_dtype(input: np.ndarray, dtype: DType | np.dtype) -> np.ndarray:
         if input.shape[-1] % ratio:
             raise AutogradError(f"self.size(-1) must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
                                 f"(different element sizes), but got {input.shape[-1]}")
+        if storage_offset(input) % ratio:
+            raise AutogradError(f"self.storage_offset() must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
+                                f"(different element sizes), but got {storage_offset(input)}")
         for i, n in enumerate(step[:-1]):
             if n % ratio:
                 raise AutogradError(f"self.stride({i}) must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
@@ -397,7 +401,6 @@ class broadcast_tensors:
     """
 
     def function(F, *tensors):
-        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         shape = broadcast_shape(*[t.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
 
@@ -484,7 +487,8 @@ class adjoint:
         if input.ndim == 1:
             raise AutogradError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
         if input.ndim == 0:
-            return F.view(input, ())
+            warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=4)
+            return F.conj(input) if input.dtype.is_complex else input
         swapped = F.transpose(input, -2, -1)
         return F.conj(swapped) if input.dtype.is_complex else swapped
 
@@ -768,9 +772,7 @@ def _format_strides(input: np.ndarray, memory_format: object) -> tuple[int, ...]
         raise ArgumentError(f"unsupported memory format {memory_format}")
     if input.ndim != rank:
         raise AutogradError(f"required rank {rank} tensor to use {name} format")
-    n, c, *space = input.shape
-    inner = contiguous_strides((n, *space, c))
-    return (inner[0], 1, *inner[1:-1])
+    return channels_last_strides(input.shape)
 
 
 def _clone(input: np.ndarray, memory_format: str | None) -> np.ndarray:
@@ -829,7 +831,7 @@ class contiguous:
 
     def function(F, input, *, memory_format=None):
         data = input._data
-        if memory_format is None and data.flags.c_contiguous:
+        if data.flags.c_contiguous and (memory_format is None or str(memory_format).endswith("preserve_format")):
             return input
         name = str(memory_format)
         if name.endswith("preserve_format"):

@@ -51,7 +51,7 @@ class CudnnModule(FlagModule):
 
     @allow_tf32.setter
     def allow_tf32(self, value: bool) -> None:
-        _flags.thaw_check("cudnn")
+        _flags.check_thawed(self)
         if not isinstance(value, bool):
             raise RuntimeError(f"set_allow_tf32_cublas expects a bool, but got {type(value).__name__}")
         for op in ("conv", "rnn"):

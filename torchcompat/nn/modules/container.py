@@ -266,7 +266,8 @@ def _pairs(items: object, owner: str) -> Iterable[tuple[Any, Any]]:
         what = "ModuleDict.update" if owner == "ModuleDict" else "ParametersDict.update"
         raise TypeError(f"{what} should be called with an iterable of key/value pairs, but got {type(items).__name__}")
     if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
-        return list(items.items())
+        plain = owner == "ParameterDict" and not isinstance(items, (OrderedDict, Module))  # whose order torch does not trust
+        return sorted(items.items()) if plain else list(items.items())
     pairs = []
     for i, item in enumerate(items):
         if not isinstance(item, Iterable):

@@ -50,6 +50,11 @@ def _typename(value: Tensor | int | Module) -> str:
     return torch.typename(value)
 
 
+def _of_one_kind(new: Tensor, old: Tensor) -> bool:
+    """Whether the one can lend the other its memory: both are of one layout, and have data or not."""
+    return new.is_meta == old.is_meta and new.layout is old.layout
+
+
 def _forward_unimplemented(self: object, *input: object) -> None:
     """Computes the module's result; every subclass defines its own."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
@@ -427,14 +432,14 @@ class Module(StateDict):
                 applied = fn(param)
             grad = param.grad
             new = param
-            if overwrite or applied.is_meta != param.is_meta:
+            if overwrite or not _of_one_kind(applied, param):
                 new = self._parameters[name] = Parameter(applied, param.requires_grad)
             else:
                 param.data = applied
             if grad is not None:
                 with torch.no_grad():
                     grad_applied = fn(grad)
-                if new is param and grad_applied.is_meta == grad.is_meta:
+                if new is param and _of_one_kind(grad_applied, grad):
                     grad.data = grad_applied
                 else:
                     new.grad = grad_applied.requires_grad_(grad.requires_grad)
@@ -453,7 +458,9 @@ class Module(StateDict):
     def to(self, *args: Any, **kwargs: Any) -> "Module":
         """Moves or casts parameters and buffers in place: `to(device, dtype, non_blocking)`, `to(dtype)`, `to(tensor)`,
         `to(memory_format=...)`. Only floating point tensors are cast."""
-        dtype, device, _, memory_format = parse_to(*args, **kwargs)
+        dtype, device, copy, memory_format = parse_to(*args, **kwargs)
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument")
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_tape.annotations import DeviceLike
 import torchcompat as torch
 
+from ..._calls.absent import absences as _absences
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -132,3 +133,6 @@ class RMSNorm(_Affine):
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+__getattr__ = _absences(__name__)

@@ -22,7 +22,7 @@ def _fuse(weight: Any, bias: Any, mean: Any, var: Any, eps: float, bn_weight: An
     new = new * scale + (0.0 if bn_bias is None else bn_bias)
     dtype = weight.dtype if bias is None else bias.dtype
     return (Parameter((weight * scale.reshape(shape)).to(weight.dtype).detach(), weight.requires_grad),
-            Parameter(new.to(dtype).detach(), weight.requires_grad if bias is None else bias.requires_grad))
+            Parameter(new.to(dtype).detach(), bias is not None and bias.requires_grad))
 
 
 def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,

@@ -1,12 +1,14 @@
-"""Ready parametrizations: weight norm and spectral norm."""
+"""Ready parametrizations: orthogonal matrices, spectral norm, weight norm."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
+from ..._calls.absent import absences as _absences
 from .. import functional as F
 from ..modules.conv import _ConvTransposeNd
 from ..modules.module import Module
@@ -16,7 +18,126 @@ from .weight_norm import norm_except_dim, weight_of
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def _is_orthogonal(Q: Tensor) -> bool:
+    """Whether the columns of a tall matrix are orthonormal, up to rounding."""
+    eps = 10.0 * Q.size(-2) * torch.finfo(Q.dtype).eps
+    return torch.allclose(Q.mH @ Q, torch.eye(Q.size(-1), dtype=Q.dtype, device=Q.device), atol=eps)
+
+
+def _make_orthogonal(A: Tensor) -> Tensor:
+    """The Q of a tall matrix A = QR, where the diagonal of R is not negative."""
+    X, tau = torch.geqrf(A)
+    Q = torch.linalg.householder_product(X, tau)
+    Q *= X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    return Q
+
+
+class _OrthMaps(Enum):
+    """Maps from matrices to orthogonal ones."""
+
+    matrix_exp, cayley, householder = 1, 2, 3
+
+
+class _Orthogonal(Module):
+    """A matrix with orthonormal columns, or rows where it is wide, from one without constraints.
+
+    With `use_trivialization` the map is taken around a matrix `base`, the orthogonal matrix that was assigned last.
+    """
+
+    base: Any
+
+    def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map is _OrthMaps.householder:
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Tensor) -> Tensor:
+        wide = X.size(-2) < X.size(-1)
+        X = X.mT if wide else X
+        Q = self._reflections(X) if self.orthogonal_map is _OrthMaps.householder else self._rotation(X)
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if wide else Q
+
+    @staticmethod
+    def _reflections(X: Tensor) -> Tensor:
+        """Of the columns below the diagonal; the diagonal has signs, through which nothing is differentiated."""
+        A = X.tril(diagonal=-1)
+        tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
+        product: Tensor = torch.linalg.householder_product(A, tau) * X.diagonal(dim1=-2, dim2=-1).to(torch.int32).unsqueeze(-2)
+        return product
+
+    def _rotation(self, X: Tensor) -> Tensor:
+        """The first columns of the exponential, or Cayley's map, of the skew matrix with the lower triangle of X."""
+        n, k = X.size(-2), X.size(-1)
+        X = X.tril()
+        if n != k:
+            X = torch.cat([X, X.new_zeros(n, n - k).expand(*X.shape[:-2], -1, -1)], dim=-1)
+        A = X - X.mH
+        if self.orthogonal_map is _OrthMaps.matrix_exp:
+            Q = torch.matrix_exp(A)
+        else:
+            one = torch.eye(n, dtype=A.dtype, device=A.device)
+            Q = torch.linalg.solve(torch.add(one, A, alpha=-0.5), torch.add(one, A, alpha=0.5))
+        return Q if n == k else Q[..., :k]
+
+    @torch.no_grad()
+    def right_inverse(self, Q: Tensor) -> Tensor:
+        """What gives a matrix, after it is made orthogonal: with `base`, minus the identity, since the base becomes the matrix."""
+        if Q.shape != self.shape:
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+        wide = Q.size(-2) < Q.size(-1)
+        tall = Q.mT if wide else Q
+        n, k = tall.size(-2), tall.size(-1)
+        if hasattr(self, "base"):
+            if n != k:
+                more = torch.randn(*tall.shape[:-2], n, n - k, dtype=Q.dtype, device=Q.device)
+                tall = _make_orthogonal(torch.cat([tall, more], dim=-1))
+            else:
+                tall = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
+            self.base = tall
+            start = torch.zeros_like(Q)
+            start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+            return start
+        if self.orthogonal_map is not _OrthMaps.householder:
+            raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                                      "use_trivialization=False.")
+        A, tau = torch.geqrf(tall)
+        signs = A.diagonal(dim1=-2, dim2=-1)
+        signs.sign_()
+        signs[tau == 0.0] *= -1  # columns without a reflection
+        return A.mT if wide else A
+
+
+def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> Module:
+    """Makes a weight, or each matrix of a batch, orthogonal (unitary where complex): its columns, or its rows where it is wide.
+
+    Args:
+        module: the module.
+        name: its weight, (..., m, n).
+        orthogonal_map: "matrix_exp", "cayley" or "householder"; the first for square and complex matrices, else the last, where None.
+        use_trivialization: whether the map is taken around the matrix assigned last, which trains better and needs memory for it.
+
+    Raises:
+        ValueError: there is no such weight, it is no matrix, or there is no such map.
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, torch.Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
+    kind = getattr(_OrthMaps, orthogonal_map, None)
+    if kind is None:
+        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+    return register_parametrization(module, name, _Orthogonal(weight, kind, use_trivialization=use_trivialization), unsafe=True)
 
 
 class _WeightNorm(Module):
@@ -117,3 +238,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     if dim is None:
         dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+__getattr__ = _absences(__name__)

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ..parameter import Parameter, is_lazy
+from ._hooks import undone
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -80,9 +81,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undoes `weight_norm`."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
+    if undone(module, lambda hook: isinstance(hook, WeightNorm) and hook.name == name):
+        return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._calls.absent import absences as _absences
 from . import collate
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader, _DatasetKind
@@ -15,3 +16,5 @@ __all__ = [
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "collate",
     "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
+
+__getattr__ = _absences(__name__)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torchcompat as torch
 
+from ..._calls.absent import absences as _absences
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -282,3 +283,6 @@ def _fetched_by_workers(loader: DataLoader[object], batches: Iterator[object], p
     finally:
         if close:
             pool.close()
+
+
+__getattr__ = _absences(__name__)

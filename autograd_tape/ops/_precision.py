@@ -1,0 +1,56 @@
+"""Gradient formulas of half precision."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from inspect import signature
+from typing import Any
+
+from ..annotations import Fn, Functions
+from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
+from ..errors import UnsupportedDTypeError
+from ..tensor import TensorRef
+
+_HALVES = {float16: float16, bfloat16: bfloat16, float16.np: float16, bfloat16.np: bfloat16}
+
+
+def _half(value: Any) -> DType | None:
+    """The dtype of a buffer or tensor in half precision."""
+    return _HALVES.get(value._k.dtype if isinstance(value, TensorRef) else getattr(value, "dtype", None))
+
+
+def in_single(formula: Fn | None = None, again: Fn | None = None) -> Any:
+    """A formula, of a `vjp` field or one that makes a gradient of tensors, that computes half precision in float32 and rounds its results
+    once, as torch's kernels do. It is for formulas of several steps of which the last cancels what the others have rounded, and for those
+    whose steps are not torch's. As an operation on tensors it records the conversions, so that its own derivative works in float32, too;
+    there the saved `result`, which was rounded, is computed `again(F, ...)` where that is given, of parameters of the formula."""
+    if formula is None:
+        return partial(in_single, again=again)
+    names = list(signature(formula).parameters)[2:] if again else []
+    known = [names.index(n) for n in list(signature(again).parameters)[1:]] if again else []
+
+    @wraps(formula)
+    def wide(F: Functions, *values: Any) -> Any:
+        half = next((h for v in values if (h := _half(v)) is not None), None)
+        if half is None:
+            return formula(F, *values)
+
+        def narrow(g: Any) -> Any:
+            return g if g is None or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
+
+        wider = [v if _half(v) is None else F.cast(v, float32) for v in values]
+        if again and isinstance(values[0], TensorRef):
+            wider[1 + names.index("result")] = again(F, *[wider[1 + i] for i in known])
+        found = formula(F, *wider)
+        return type(found)([narrow(g) for g in found]) if isinstance(found, (tuple, list)) else narrow(found)
+
+    return wide
+
+
+_SINGLES = (float32, float32.np)
+
+
+def no_half(kernel: str, value: Any) -> None:
+    """Raises torch's error where `kernel`, of a gradient or a tangent, does not take half precision: NotImplementedError."""
+    if (half := _half(value)) is not None:
+        raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[half.name]}'", remedy="convert the tensor first")

@@ -1,0 +1,116 @@
+"""Why names of torch's are not here, and what to use in their place.
+
+A name stands for itself and all below it, `*` for any letters but a dot. The longest name that fits counts. A module that is here stands
+for what it lacks. `tests/core/test_status.py` holds that every absent name has a reason, and that no reason stands for what is there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Reason(NamedTuple):
+    """Why some names are absent, and what to use."""
+
+    why: str
+    use: str
+    names: str
+    """After `torch.`, separated by spaces."""
+
+    def __str__(self) -> str:
+        return f"{self.why}; {self.use}" if self.use else self.why
+
+
+GROUPS = (
+    Reason("nothing is compiled from TorchScript", "call the Python function or module itself; files of `torch.save` are loaded", """
+        jit AggregationType AVG SUM AliasDb *Type Argument ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block BufferDict CallStack
+        Capsule Code CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext
+        ErrorReport ExecutionPlan FatalError FileCheck FunctionSchema Gradient Graph GraphExecutorState IODescriptor JITException
+        LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoopLogger OperatorInfo ParameterDict PyTorchFileReader
+        PyTorchFileWriter Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
+        import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_schema parse_type_comment
+        unify_type_list utils.ThroughputBenchmark utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle utils.jit
+        Future futures"""),
+    Reason("there is no compiler, operations run when they are called",
+           "leave it out, or see `autograd_tape.trace`, which replays a function as one", """
+        compile compiler export fx onnx cond while_loop nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS
+        autograd.graph.region_activation_memory_budget"""),
+    Reason("sizes are numbers, never symbols", "Python's own functions do the same for numbers", "Sym* sym_*"),
+    Reason("there is one device, the CPU, and no library of another", "leave them out, `is_available()` says that it is not there", """
+        cuda xpu mtia mps accelerator cudnn_* miopen_* backends.cuda backends.mps backends.xeon backends.python_native Event Stream
+        AcceleratorError OutOfMemoryError profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 get_device_module batch_norm_backward_elemt
+        batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
+        batch_norm_update_stats Tensor.ipu Tensor.mtia Tensor.xpu Tensor.record_stream nn.Module.ipu nn.Module.mtia nn.Module.xpu
+        nn.modules.Module.ipu nn.modules.Module.mtia nn.modules.Module.xpu nn.modules.module.Module.ipu nn.modules.module.Module.mtia
+        nn.modules.module.Module.xpu nn.utils.rnn.PackedSequence.cuda nn.utils.rnn.PackedSequence.pin_memory
+        multiprocessing.reductions.rebuild_cuda_tensor multiprocessing.reductions.rebuild_event multiprocessing.reductions.reduce_event
+        serialization.validate_cuda_device serialization.validate_hpu_device storage.TypedStorage.hpu utils.backend_registration
+        utils.generate_methods_for_privateuse1_backend utils.rename_privateuse1_backend autograd.profiler.load_nvprof
+        autograd.profiler.parse_nvprof_trace autograd.graph.set_override_stale_capture_stream
+        autograd.graph.set_warn_on_accumulate_grad_stream_mismatch autograd.grad_mode.enforce_grad_layout_policy
+        autograd.enforce_grad_layout_policy amp.grad_scaler"""),
+    Reason("the names of the CPU as a device", "`torch.device('cpu')`", "cpu"),
+    Reason("gradients in half precision are not scaled", "train in float32 or bfloat16 (`torch.autocast`)", """
+        GradScaler amp.GradScaler cuda.amp.GradScaler cpu.amp"""),
+    Reason("there are no quantized tensors, their dtypes are names", "compute in floating point", """
+        ao quantization nn.intrinsic nn.qat nn.quantizable nn.quantized choose_qparams_optimized dequantize empty_quantized
+        fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_* fused_moving_avg_obs_fake_quant int_repr q_* qscheme
+        quantize_per_* quantized_* Tensor.dequantize Tensor.int_repr Tensor.q_* Tensor.qscheme nn.functional.scaled_mm
+        nn.functional.scaled_grouped_mm nn.functional.ScalingType nn.functional.SwizzleType"""),
+    Reason("there is no MKL-DNN", "tensors are strided, and operations the same without it", "mkldnn_* "),
+    Reason("processes do not work on one model together", "`autograd_tape.sharding` shards tensors over processes of MPI",
+           "distributed library.Library.register_symm_mem_args numa"),
+    Reason("one model runs on one device", "call the module itself", """
+        nn.DataParallel nn.parallel"""),
+    Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
+        nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
+    Reason("there are no distributions", "`torch.rand`, `torch.randn` and their kin draw", "distributions binomial"),
+    Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
+    Reason("there are no named dimensions", "count them", "Tensor.name"),
+    Reason("torch took it out, and refuses", "`torch.linalg` has `eig`, `lstsq`, `matrix_rank`, `solve` and `eigh`", """
+        eig lstsq matrix_rank solve symeig Tensor.eig Tensor.lstsq Tensor.solve Tensor.symeig Tensor.reinforce"""),
+    Reason("the layers are modules of operations, not one operation", "`torch.nn.RNN`, `LSTM`, `GRU` and their cells", """
+        gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell nn.LSTM.permute_hidden nn.RNNBase.permute_hidden
+        nn.modules.LSTM.permute_hidden nn.modules.RNNBase.permute_hidden nn.modules.rnn.LSTM.permute_hidden
+        nn.modules.rnn.RNNBase.permute_hidden"""),
+    Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """
+        adaptive_max_pool1d affine_grid_generator binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding_bag
+        hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle native_norm poisson_nll_loss
+        triplet_margin_loss frobenius_norm nuclear_norm norm_except_dim nn.functional.native_channel_shuffle"""),
+    Reason("not built yet", "", """
+        nn.functional.grouped_mm
+        quasirandom nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
+        optim.Adafactor
+        optim.Muon sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
+        sparse.semi_structured nn.attention utils.flop_counter utils.benchmark utils.weak utils.swap_tensors
+        utils.module_tracker Tensor.grad_dtype Tensor.index"""),
+    Reason("torch itself advises against it", "`reshape`, or `resize_` in place", "Tensor.resize Tensor.resize_as"),
+    Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
+        ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy values_copy detach_copy slice_inverse
+        Tensor.slice_inverse"""),
+    Reason("optimizers are classes here, and work in place", "the class of that name in `torch.optim`", """
+        optim.adadelta optim.adagrad optim.adam optim.adamax optim.adamw optim.asgd optim.nadam optim.radam optim.rmsprop optim.rprop
+        optim.sgd optim.optimizer optim.Optimizer.OptimizerPostHook optim.Optimizer.OptimizerPreHook optim.Optimizer.profile_hook_step
+        optim.swap_in_optimizer_params_and_state"""),
+    Reason("data pipes are torchdata's", "`torch.utils.data.Dataset` and `DataLoader`", """
+        utils.data.datapipes utils.data.graph utils.data.graph_settings utils.data.DataChunk utils.data.argument_validation
+        utils.data.functional_datapipe utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic
+        utils.data.runtime_validation utils.data.runtime_validation_disabled"""),
+    Reason("a tool for torch's own sources and builds", "", """
+        utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
+        utils.backcompat utils.model_zoo utils.file_baton utils.debug_log utils.set_module nn.cpp contrib classes get_file_path
+        nn.backends linalg.common_notes"""),
+    Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
+        utils.checkpoint"""),
+    Reason("the profiler notes operations in Python", "`torch.profiler.profile`, its tables and traces", """
+        profiler autograd.profiler autograd.profiler_util autograd.profiler_legacy monitor"""),
+    Reason("files are little-endian archives, and read as such", "`torch.load`, `torch.save`", "serialization utils.serialization"),
+    Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
+    Reason("a part of torch's own machinery, which is another here", "", """
+        DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
+        thread_safe_generator random.thread_safe_generator init_num_threads overrides fft utils.data types nn.factory_kwargs
+        nn.MultiheadAttention.merge_masks nn.modules nn.functional nn.utils masked autograd amp return_types signal DispatchKeySet
+        classproperty"""),
+    Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),
+)
+"""The more special ones may stand anywhere."""
