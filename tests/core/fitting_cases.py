@@ -19,7 +19,7 @@ OUTS = [f"t.{call}" for call in (
     "exp(t.ones(3, 2), out=t.zeros(2).expand(5, 2))",
     "index_select(t.ones(3, 6), 1, t.tensor([0, 1]), out=t.zeros(6).expand(2, 6))", "sum(t.ones(3, 2), 0, out=t.zeros(2).expand(5, 2))",
     "masked_select(t.ones(3), t.ones(3) > 0, out=t.zeros(1).expand(2))", "gather(t.ones(3), 0, t.tensor([0]), out=t.zeros(1).expand(2))",
-    "geqrf(t.ones(2, 2), out=(t.ones(2, 2), t.ones(2)))", "max(t.ones(2, 2), 0, out=(t.ones(2), t.ones(2, dtype=t.int64)))",
+    "geqrf(t.eye(2) + 1, out=(t.ones(2, 2), t.ones(2)))", "max(t.ones(2, 2), 0, out=(t.ones(2), t.ones(2, dtype=t.int64)))",
     "return_types.sort_out.__name__")]
 INDICES = [f"{call}(t.ones(5, requires_grad=True), 0, t.zeros({n}, dtype=t.uint8){more.format(n)})" for n in (0, 2) for call, more in (
     ("t.gather", ""), ("t.scatter_add", ", t.ones({})"), ("t.scatter", ", 1.0"), ("t.scatter_reduce", ", t.ones({}), 'sum'"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 from tests.numerics import half_cases
 import ml_dtypes
@@ -138,7 +139,17 @@ def test_errors_do_not_grow_with_the_length(name):
     for nr, (a, b) in enumerate(zip(half_cases.CASES[name](torch, torch.float32, filled), exact, strict=True)):
         a, b = a.numpy(), b.numpy()
         worst = np.max(np.abs(a - b)) / np.max(np.abs(b)) / 2**-24
-        assert worst < (LOSES_DIGITS if nr and name.split()[0] in CENTRED else 24), f"number {nr}: off by {worst:.0f}"
+        limit = LOSES_DIGITS if nr and name.split()[0] in CENTRED else blas_loses() if name.startswith("linear") else 24
+        assert worst < limit, f"number {nr}: off by {worst:.0f}"
+
+
+@cache
+def blas_loses() -> float:
+    """Units in the last place that the library's products of small matrices lose over so many numbers: some kernels add one by one."""
+    rng = np.random.default_rng(1)
+    x, y = (np.asarray(rng.uniform(0.5, 1.5, (half_cases.N, n)) + 1e4, np.float32) for n in (3, 2))
+    exact = x.T.astype(float) @ y.astype(float)
+    return max(24, 2 * float(np.max(np.abs(x.T @ y - exact)) / np.max(exact) / 2**-24))
 
 
 # Gradients that subtract the mean, which is rounded to float32, or the rounded logarithm: torch's are no better.
