@@ -498,6 +498,14 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         # Slots that are set on first need only would be names without a value.
         return sorted(name for name in object.__dir__(self) if name not in ("_grad", "_id", "_info") or hasattr(self, name))
 
+    def __invert__(self) -> "Tensor":
+        try:
+            return frontend.bitwise_not(self)
+        except NotImplementedError:  # `bitwise_not` says that it has no such kernel, as it does for the rarer integers
+            if self.is_floating_point() or self.is_complex():
+                raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors") from None
+            raise
+
     def __contains__(self, element: object) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool(frontend.eq(self, element).any())

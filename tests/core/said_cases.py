@@ -34,6 +34,16 @@ GROUPS: dict[str, list[str]] = {
         "T.ones(2, device='meta').__dlpack__()", "T.to_dlpack(3)", "done(T.to_dlpack(T.ones(2, requires_grad=True)))", "twice()",
         "list(T.utils.dlpack.DLDeviceType)",
     ],
+    "operators": [
+        *[text.replace("x", f"filled(3, {d!r})") for d in (*DTYPES, *RARE)
+          for text in ("~x", "-x", "+x", "abs(x)", "x << 1", "x >> x", "x & 1", "x | x", "x ^ True", "x // 2", "x % 2", "x ** 2", "2 ** x",
+                       "1 - x", "2 / x", "7 // x", "x @ x", "x < 1", "1 << x", "True | x")],
+    ],
+    "keywords of factories": [
+        f"T.{call}, {word})" for word in ("names=None", "names=('N',)", "foo=1")
+        for call in ("zeros((2,)", "ones(2", "empty((2,)", "full((2,), 1", "zeros_like(S", "empty_like(S", "full_like(S, 1", "tensor([1.]",
+                     "as_tensor([1.]", "empty_strided((2,), (1,)", "scalar_tensor(1")
+    ],
     "indices": [
         *[call for d in (*DTYPES, "uint16", "uint64") for one, two in [(f"T.tensor(1, dtype=T.{d})", f"T.tensor([1, 0, 1], dtype=T.{d})")]
           for call in (f"S[{one}]", f"S[{two}]", f"S[0, {one}]", f"S[:{one}]", f"S[T.tensor([1, 0]), {one}]", f"after(S.clone(), {one}, 5)",

@@ -20,7 +20,7 @@ def makes(door: Door) -> bool:
 
 OVERLOADS = {"empty": "memory_format", "linspace": "default", "bernoulli_": "float", "scalar_tensor": "default"}
 _SIZES = frozenset("ones zeros empty rand randn new_ones new_zeros new_empty".split())
-_NOT_SHOWN = frozenset(["requires_grad", "out", "names"])
+_NOT_SHOWN = frozenset(["requires_grad", "out"])
 
 
 def form(name: str, args: tuple[object, ...], kwargs: Keywords) -> tuple[str, str, list[Any], Keywords]:

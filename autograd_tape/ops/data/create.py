@@ -174,7 +174,6 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
         return factory
 
     def function(F, *size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, **named):
-        named.pop("names", None)
         memory_format = named.pop("memory_format", None) if name == "empty" else None
         size = named_size(name, size, named)
         if not size:  # torch takes zeros(()) but not zeros()
