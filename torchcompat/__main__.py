@@ -10,7 +10,10 @@ USAGE = """usage: python -m torchcompat SCRIPT [ARGUMENTS ...]   run a script th
        python -m torchcompat -m MODULE [ARGUMENTS ...]  the same for a module
        python -m torchcompat ops [NAME ...]            the status of operations on each executor
        python -m torchcompat status [NAME]             what of torch's names is here, and why the rest is not
-       python -m torchcompat stubs                     write the type stubs of the installed version"""
+       python -m torchcompat stubs [-o FILE]           the operations' type stubs, of the records as they are
+       python -m torchcompat --version                 which version this is, and of which torch
+
+After `pip install`, `torchcompat` is short for `python -m torchcompat`."""
 
 
 def main(arguments: list[str]) -> int:
@@ -18,6 +21,13 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
+        from autograd_tape import __version__
+
+        from .version import __version__ as torch_version
+
+        print(f"torchcompat {__version__} (torch {torch_version})")
+        return 0
     if arguments[0] == "ops":
         from autograd_tape.functions.status import main as table
 
@@ -52,5 +62,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def console() -> int:
+    """The console script `torchcompat`."""
+    return main(sys.argv[1:])
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(console())

@@ -1,12 +1,13 @@
 """Type stubs from the records: the functions of `torchcompat` and the methods of its Tensor, for editors and type checkers.
 
-`python -m torchcompat stubs` writes `torchcompat/_ops.pyi`. Its tests say when it is out of date.
+`python -m torchcompat stubs -o torchcompat/_ops.pyi` writes those of the package. Tests say when they are out of date.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import sys
 import textwrap
 from pathlib import Path
 from collections.abc import Sequence
@@ -136,14 +137,19 @@ def path() -> Path:
 
 def main(arguments: Sequence[str]) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m torchcompat stubs", description="write the operations' type stubs")
-    parser.add_argument("--check", action="store_true", help="only say whether they are up to date")
+    parser = argparse.ArgumentParser(prog="python -m torchcompat stubs", description="the operations' type stubs, as the records are")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write them; printed without it")
+    parser.add_argument("--check", action="store_true", help="only say whether those that lie beside the package are up to date")
     options = parser.parse_args(arguments)
-    target, text = path(), render()
+    text = render()
     if options.check:
+        target = path()
         current = target.exists() and target.read_text() == text
-        print("up to date" if current else f"{target.name} is out of date; run python -m torchcompat stubs")
+        print("up to date" if current else f"{target.name} is out of date; run python -m torchcompat stubs -o {target}")
         return 0 if current else 1
-    target.write_text(text)
-    print(f"wrote {target.name}: {text.count('def ')} definitions")
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    options.output.write_text(text)
+    print(f"wrote {options.output}: {text.count('def ')} definitions")
     return 0
