@@ -568,8 +568,8 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     for rec in RECORDS.values():
         add(rec)
     registered.append(add)
-    # Comparison makes tensors, so equality must not decide hashing.
-    tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
+    if "__hash__" not in own:  # comparison makes tensors, so equality must not decide hashing
+        tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 
 
 _RETURN_TYPES: dict[tuple[str, str], object] = {}

@@ -124,8 +124,9 @@ class TapeEntry:
     # The graph as torch's programs look at it (torchviz and others):
 
     def name(self) -> str:
-        """The node's name."""
-        return type(self).__name__
+        """The node's name; of torch's that belong to no operation, with where they are."""
+        found = type(self).__name__
+        return f"torch::autograd::{found}" if found in ("NotImplemented", "Error") else found
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

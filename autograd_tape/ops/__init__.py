@@ -36,7 +36,7 @@ ROOMS = {
         "comparison"),
     "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "statistics", "convolution", "pooling",
         "resampling", "embedding", "dropout", "attention"),
-    "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "norms"),
+    "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "segments", "norms"),
     "views": ("shape", "parts", "in_place", "copies"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write"),
     "matrices": ("products", "contractions", "factorization", "general", "checked", "reflectors", "indefinite", "fourier", "spectra",

@@ -8,15 +8,12 @@ import numpy as np
 
 from ...annotations import Functions
 from ...dims import normalize_dims
-from ...dtypes import FLOATING, INTEGER
 from ...errors import AutogradError, IndexRangeError
 from ...functions.out import OutRule
 from ...functions.overloads import no_match
-from ...functions.refusals import no_kernel
 from ...record import Sample, op
 from ...tensor import TensorRef
-from .._host import on_host, values_of
-from ..networks._losses import constant
+from .._host import on_host
 
 _GRADIENT = ("Tensor input, *, tuple of ints dim, int edge_order = 1",
              "Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1",
@@ -166,86 +163,3 @@ class hash_tensor:
         yield (rng.integers(0, 9, (2, 3)),)
         yield rng.standard_normal((2, 3)), 1
         yield np.ones((0, 3)), 1
-
-
-# -- segments ---------------------------------------------------------------------------------------------------------------------------
-
-
-
-def _taken(reduce: str) -> tuple[str, float]:
-    """(what `scatter_reduce` calls a reduction of segments, what it begins with)."""
-    if reduce in ("max", "amax"):
-        return "amax", -np.inf
-    if reduce in ("min", "amin"):
-        return "amin", np.inf
-    if reduce not in ("sum", "mean", "prod"):
-        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    return ("prod", 1.0) if reduce == "prod" else ("sum", 0.0)
-
-
-def _lengths(F: Functions, data: TensorRef, lengths: TensorRef | None, offsets: TensorRef | None, indices: Any, axis: int,
-             unsafe: bool) -> np.ndarray:
-    if indices is not None:
-        raise AutogradError("segment_reduce(): indices based reduction is not supported yet.")
-    given = lengths if offsets is None else offsets
-    if given is None:
-        raise AutogradError("segment_reduce(): Either lengths or offsets must be defined.")
-    name = "lengths" if offsets is None else "offsets"
-    if axis % max(data.ndim, 1) != given.ndim - 1:
-        raise AutogradError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis % max(data.ndim, 1)}.")
-    if given._k.dtype.category != INTEGER:
-        no_kernel(f"_segment_reduce_{name}_cpu_kernel1", given)
-    values = values_of(given)
-    if offsets is not None:
-        return np.diff(values)
-    if not values.size:
-        raise AutogradError("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-                            "'dim' argument.")
-    if not unsafe and not F.valueless(given):
-        if values.min() < 0:
-            raise AutogradError("lengths contains negative value!")
-        if (values.sum(-1) != data.shape[given.ndim - 1]).any():
-            raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                                "!unsafe.")
-    return values
-
-
-@op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
-    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False, alias="_segment_reduce")
-class segment_reduce:
-    """The sum, mean, product, largest or smallest of each of the segments that a dimension is cut into.
-
-    >>> torch.segment_reduce(torch.tensor([1., 2., 3.]), "sum", lengths=torch.tensor([1, 2]))
-    tensor([1., 5.])
-    """
-
-    reads = "lengths offsets"
-    no_forward = "segment_reduce"
-
-    def function(F, data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-        how, identity = _taken(reduce)
-        counts = _lengths(F, data, lengths, offsets, indices, axis, unsafe)
-        if data._k.dtype.category != FLOATING:
-            no_kernel("_segment_reduce_cpu", data)
-        axis %= data.ndim
-        segments = counts.shape[-1]
-        start = identity if initial is None else float(initial)
-        starts = np.concatenate([np.zeros((*counts.shape[:-1], 1), np.int64), np.cumsum(counts, -1)], -1)
-        first = values_of(offsets)[..., :1] if offsets is not None else 0
-        rest = (1,) * (data.ndim - axis - 1)
-        place = np.full(data.shape[:axis + 1], segments)  # what is in no segment goes to one more
-        for row in np.ndindex(*counts.shape[:-1]):
-            edges = starts[row] + (first[row][0] if offsets is not None else 0)
-            for s in range(segments):
-                place[(*row, slice(edges[s], edges[s + 1]))] = s
-        index = F.expand(constant(F, data, place.reshape(*place.shape, *rest)), data.shape)
-        base = F.full((*data.shape[:axis], segments + 1, *data.shape[axis + 1:]), start, dtype=data._k.dtype, device=data._k.device)
-        found = F.slice(F.scatter_reduce(base, axis, index, data, how), axis, 0, segments)
-        if reduce == "mean":
-            sizes = np.where(counts > 0, counts, 1 if initial is not None else 0).reshape(*counts.shape, *rest)
-            return F.div(found, constant(F, data, sizes.astype(data._k.np)))
-        return F.alias_copy(found)
-
-    def samples(rng):
-        for how in ("sum", "mean", "max"):
-            yield Sample((rng.standard_normal((5, 2)), how), {"lengths": np.array([2, 3])})
