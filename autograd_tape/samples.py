@@ -434,6 +434,10 @@ def _differentiated_twice(rec: Record, sample: Sample) -> bool:
             if recorded.requires_grad:
                 terms.append(F.sum(recorded * TensorRef.of(weights[-1])))
 
+    refusing = [g for g in gradients if g is not None and type(getattr(g, "_node", None)).__name__ == "NotImplemented"]
+    if refusing:
+        return all([_refused(lambda: backward(F.sum(g)), "is not implemented") for g in refusing])
+
     def first(values: list[np.ndarray]) -> float:
         return float(sum([np.sum(w * g) for w, g in zip(weights, problem.gradients(values)[1]) if g is not None]))
 

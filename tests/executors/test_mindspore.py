@@ -107,8 +107,9 @@ def test_gradients(name: str, excused: Callable[[str], None]) -> None:
             expected = on("numpy", lambda: gradients(problem, order))
             found = on("mindspore", lambda: gradients(problem, order))
             if isinstance(expected, Exception):
-                assert problem.no_gradient and type(found) is type(expected), f"order {order}: {found!r} for {expected!r}"
-                excused(problem.no_gradient)
+                once = order == 2 and "derivative for aten::" in str(expected)
+                assert (problem.no_gradient or once) and type(found) is type(expected), f"order {order}: {found!r} for {expected!r}"
+                excused(problem.no_gradient or "torch has no second derivative")
                 continue
             assert not isinstance(found, Exception), f"order {order}: {found!r}"
             assert [g is None for g in found] == [g is None for g in expected]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from ...annotations import Functions
 from ...dims import wrap_dim
 from ...dtypes import FLOATING
 from ...errors import AutogradError
 from ...functions.refusals import no_kernel
 from ...record import Sample, no_derivative, op
 from ...tensor import TensorRef
-from .._host import on_host, values_of
+from .._batch import BatchedCall, shifted
+from .._host import on_host
 from .._samples import check_number
 
 _KINDS: dict[str, tuple[np.ufunc, float]] = {
@@ -27,29 +30,46 @@ def _is_half(x: np.ndarray) -> bool:
     return x.dtype.itemsize == 2
 
 
-def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """(where segments begin, how long they are), one row for each place before `axis`. ValueError where they are not within the data."""
+def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int,
+              unsafe: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(where segments begin, how long they are), one row for each place before `axis`, in torch's words where they are none."""
     given = lengths if offsets is None else offsets
     axis %= max(len(shape), 1)
-    if given is None or given.ndim != axis + 1 or given.shape[:-1] != shape[:axis] or given.dtype not in (np.int32, np.int64) \
-            or (given is offsets and not given.shape[-1]):
+    if given is None or given.ndim != axis + 1 or given.dtype not in (np.int32, np.int64):
         raise ValueError("lengths or offsets of int32 or int64 expected, for each place before the axis")
+    name, n = "lengths" if offsets is None else "offsets", shape[axis]
+    if offsets is None and not unsafe:
+        if not given.size:
+            raise AutogradError("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+                                "'dim' argument.")
+        if given.min() < 0:
+            raise AutogradError("lengths contains negative value!")
+        if (given.sum(-1) != n).any():
+            raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                                "!unsafe.")
+    if given.shape[:-1] != shape[:axis]:
+        raise AutogradError(f"segment_reduce(): Expected {name} for each of {list(shape[:axis])}, but got {list(given.shape)}",
+                            expected="the data's sizes before the axis", found=str(list(given.shape)))
+    if given is offsets and not given.shape[-1]:
+        raise AutogradError(f"Trying to create tensor with negative dimension -1: {[*given.shape[:-1], -1, *shape[axis + 1:]]}",
+                            expected="one offset or more")
     given = given.reshape(prod(shape[:axis]), given.shape[-1]).astype(np.int64, copy=False)
-    if offsets is None:
-        counts = given
-        starts = np.cumsum(counts, -1) - counts
-    else:
-        counts, starts = np.diff(given), given[:, :-1]
-    if counts.size and (counts.min() < 0 or starts.min() < 0 or (starts + counts).max() > shape[axis]):
-        raise ValueError("segments within the data expected")
+    counts = given if offsets is None else np.diff(given)
+    starts = np.cumsum(given, -1) - given if offsets is None else given[:, :-1]
+    if counts.size:
+        if counts.min() < 0:
+            raise AutogradError(f"Expected segment_length >= 0 to be true, but got false.{_IMPROVED}")
+        if starts.min() < 0 or counts.max() > n or (starts + counts).max() > n:  # where torch reads past the end
+            raise AutogradError(f"segment_reduce(): Expected segments within the {n} elements along the axis, but {name} reach beyond them",
+                                expected=f"at most {n}", found="more")
     return starts, counts
 
 
 class _Cut:
     """Data (rows, along the axis, the rest) as one column of elements, and the segments of all rows in it one after the other."""
 
-    def __init__(self, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int) -> None:
-        starts, counts = _segments(data.shape, lengths, offsets, axis)
+    def __init__(self, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int, unsafe: bool = True) -> None:
+        starts, counts = _segments(data.shape, lengths, offsets, axis, unsafe)
         axis %= data.ndim
         n = data.shape[axis]
         self.rest = prod(data.shape[axis + 1:])
@@ -93,9 +113,7 @@ def _reduced(data: np.ndarray, reduce: str, lengths: np.ndarray | None = None, i
     ufunc, identity = _KINDS[reduce]
     if indices is not None:
         raise ValueError("lengths or offsets expected")
-    if lengths is not None and offsets is None and not unsafe and (not lengths.size or (lengths.sum(-1) != data.shape[axis]).any()):
-        raise ValueError("lengths of as many elements as there are expected")
-    cut = _Cut(data, lengths, offsets, axis)
+    cut = _Cut(data, lengths, offsets, axis, unsafe)
     with np.errstate(all="ignore"):
         found = cut.joined(ufunc, cut.data, identity if initial is None else initial)
         if reduce == "mean":
@@ -150,30 +168,19 @@ def _check_given(name: str, given: TensorRef, data: TensorRef, axis: int) -> Non
         raise AutogradError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
 
 
-def _check_values(name: str, values: np.ndarray, data: TensorRef, unsafe: bool) -> None:
-    """The same for their values. torch reads past the end of data that segments reach beyond."""
-    n = data.shape[values.ndim - 1]
-    if name == "lengths" and not unsafe:
-        if not values.size:
-            raise AutogradError("min(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-                                "'dim' argument.")
-        if values.min() < 0:
-            raise AutogradError("lengths contains negative value!")
-        if (values.sum(-1) != n).any():
-            raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                                "!unsafe.")
-    if values.shape[:-1] != data.shape[:values.ndim - 1]:
-        raise AutogradError(f"segment_reduce(): Expected {name} for each of {list(data.shape[:values.ndim - 1])}, but got "
-                            f"{list(values.shape)}", expected="the data's sizes before the axis", found=str(list(values.shape)))
-    if name == "offsets" and not values.shape[-1]:
-        shape = [*values.shape[:-1], -1, *data.shape[values.ndim:]]
-        raise AutogradError(f"Trying to create tensor with negative dimension -1: {shape}", expected="one offset or more")
-    if values.size and ((np.diff(values) if name == "offsets" else values) < 0).any():
-        raise AutogradError(f"Expected segment_length >= 0 to be true, but got false.{_IMPROVED}")
-    reached = values[..., -1] if name == "offsets" else values.sum(-1)
-    if values.size and (values.min() < 0 or values.max() > n or reached.max() > n):
-        raise AutogradError(f"segment_reduce(): Expected segments within the {n} elements along the axis, but {name} reach beyond them",
-                            expected=f"at most {n}", found="more")
+def _sharded(call: Any) -> Any:
+    """Whatever is split before the axis is so in all tensors, what lies behind it in all but the lengths or offsets."""
+    axis, ndim = call["axis"] % len(call.shape("data")), len(call.shape("data"))
+    whole = [None if d == axis else d for d in range(ndim)]
+    given = [whole[:len(call.shape(p.name))] for p, _ in call.operands]
+    return call.propagate(given, [whole])
+
+
+def _batched(F: Functions, call: BatchedCall) -> Any:
+    """Examples are further places before the axis."""
+    if not call.size:
+        return NotImplemented
+    return call(**{name: call.whole(name) for name in call.ranks}, axis=shifted(call.axis, call.ranks["data"]))
 
 
 @op("segment_reduce(Tensor data, str reduce, *, Index? lengths=None, Index? indices=None, Index? offsets=None, int axis=0, "
@@ -191,6 +198,8 @@ class segment_reduce:
     no_forward = "segment_reduce"
     saved_as = {"data": "data"}
     layout = "rows"
+    sharding = _sharded
+    batch = _batched
     numpy = half = _reduced
     compose = on_host(_reduced)
 
@@ -219,7 +228,6 @@ class segment_reduce:
             no_kernel("_segment_reduce_cpu", data)
         if initial is not None:
             check_number(initial, data._k.dtype)
-        _check_values(name, values_of(given), data, unsafe)
 
     def samples(rng):
         for how in ("sum", "mean", "max", "prod"):
@@ -240,6 +248,8 @@ class segment_reduce_backward:
     """The gradient of `segment_reduce` with respect to its data, from that of its `output`."""
 
     aten = "_segment_reduce_backward"
+    sharding = _sharded
+    batch = _batched
     numpy = half = _gradient
     compose = on_host(_gradient)
     def shape(grad, output, data, *rest): return data
