@@ -649,7 +649,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             RuntimeError: the tensor requires grad, `size` is more than there are addresses, or of another rank than `memory_format` has.
         """
         if self._k.special.__class__ is layout:
-            raise above.sparse_methods().refused(self, "resize_")
+            return above.sparse_methods().resize_(self, *sizes, size=size)
         sizes = sizes if size is None else (size,)
         if not sizes:
             raise TypeError('resize_() missing 1 required positional arguments: "size"')

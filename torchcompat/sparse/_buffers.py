@@ -151,12 +151,14 @@ class Compressed(Sparse):
         compressed: (*batch, rows + 1), where each row begins.
         plain: (*batch, elements), the column of each.
         values: (*batch, elements, *block, *dense sizes).
+        checked: whether the parts are known to fit each other; who reads indices looks first.
     """
 
-    __slots__ = ("layout", "compressed", "plain")
+    __slots__ = ("layout", "compressed", "plain", "checked")
 
-    def __init__(self, layout: layout, shape: Sizes, compressed: Tensor, plain: Tensor, values: Tensor) -> None:
+    def __init__(self, layout: layout, shape: Sizes, compressed: Tensor, plain: Tensor, values: Tensor, checked: bool = True) -> None:
         self.layout, self.shape, self.compressed, self.plain, self.values = layout, tuple(shape), compressed, plain, values
+        self.checked = checked
 
     @property
     def by_rows(self) -> bool:
@@ -198,10 +200,10 @@ class Compressed(Sparse):
         return self.compressed, self.plain, self.values
 
     def over(self, values: Tensor) -> Compressed:
-        return Compressed(self.layout, self.shape, self.compressed, self.plain, values)
+        return Compressed(self.layout, self.shape, self.compressed, self.plain, values, self.checked)
 
     def copy(self) -> Compressed:
-        return Compressed(self.layout, self.shape, *[copied(t) for t in self.parts()])
+        return Compressed(self.layout, self.shape, *[copied(t) for t in self.parts()], self.checked)
 
 
 def copied(t: Tensor) -> Tensor:

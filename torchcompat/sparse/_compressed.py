@@ -17,7 +17,7 @@ from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_
 from .._tensor import Tensor, frontend
 from ._arithmetic import add_coo, times
 from ._buffers import NAMES, Compressed, Coo, flat_index, is_sparse, sparse
-from ._checks import WORDS, compressed_parts, wanted
+from ._checks import WORDS, bounded, compressed_parts, wanted
 from ._coo import _as_tensor, dense_of, in_order, index_tensor, leaf, nonzeros
 from ._door import COMPRESSED, composite, could_not_run, kernel, unrecorded
 from ._nodes import picked, plain, recorded
@@ -31,10 +31,15 @@ NODES = {lay: f"To{NAMES[lay]}Backward0" for lay in LAYOUTS}
 
 
 def _estimated(lay: layout, compressed: Tensor, plain_: Tensor, values: Tensor) -> tuple[int, ...]:
-    batch = compressed._data.shape[:-1]
-    at = len(batch) + 1
-    block = values._data.shape[at:at + 2] if lay is sparse_bsr or lay is sparse_bsc else (1, 1)
-    dense = values._data.shape[at + (2 if lay is sparse_bsr or lay is sparse_bsc else 0):]
+    batch, blocked = compressed._data.shape[:-1], lay is sparse_bsr or lay is sparse_bsc
+    at, have = len(batch) + 1, values._data.ndim
+    if not compressed._data.ndim:
+        raise RuntimeError(f"{WORDS[lay][0]} must have dimensionality >= 1 but got 0")
+    if have < at + 2 * blocked:
+        raise RuntimeError(f"values must have dimensionality > sum of batch and block dimensionalities (={len(batch)} + {2 * blocked}) but "
+                           f"got {have}")
+    block = values._data.shape[at:at + 2] if blocked else (1, 1)
+    dense = values._data.shape[at + 2 * blocked:]
     n = compressed._data.shape[-1] - 1
     m = int(plain_._data.max()) + 1 if plain_._data.size else 0
     rows, cols = (n, m) if lay is sparse_csr or lay is sparse_bsr else (m, n)
@@ -45,20 +50,18 @@ def _compressed(name: str, fixed: layout | None, parts: Sequence[object], values
                 layout: layout | None, requires_grad: bool, check_invariants: bool | None) -> Tensor:
     lay = fixed if fixed is not None else layout
     if fixed is not None and layout is not None and layout is not fixed:
-        raise RuntimeError(f"{name}: layout must be {fixed} but got {layout}")
+        raise RuntimeError(f"{name}: layout must be {NAMES[fixed]} but got {NAMES.get(layout, 'Strided')}")
     if lay not in LAYOUTS:
-        raise RuntimeError(f"expected sparse compressed tensor layout but got {'Strided' if lay in (None, strided) else NAMES[lay]}"
-                           if lay is not None else "sparse_compressed_tensor expected sparse compressed tensor layout but got none")
+        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got "
+                           f"{'none' if lay is None else NAMES.get(lay, 'Strided')}")
     values = _as_tensor(values, checked_dtype(dtype, name))
-    indices = [plain(_as_tensor(x, None if isinstance(x, Tensor) and x._k.dtype in (int32, int64) else int64))
-               for x in parts]
+    indices = [plain(x if isinstance(x, Tensor) and x._k.dtype in (int32, int64) else _as_tensor(x, int64)) for x in parts]
     sizes = _estimated(lay, indices[0], indices[1], values) if size is None else tuple([int(n) for n in size])
-    if size is None or wanted(check_invariants) or check_invariants is None:
-        compressed_parts(lay, indices[0], indices[1], values, sizes)
-    if indices[0]._k.dtype is not indices[1]._k.dtype:
-        raise RuntimeError(f"{WORDS[lay][0]} and {WORDS[lay][1]} must have the same dtype, bot got {indices[0].dtype} and "
-                           f"{indices[1].dtype}, respectively")
-    return leaf(made(lay, sizes, indices[0], indices[1], values), requires_grad)
+    bounded(sizes)
+    t = made(lay, sizes, indices[0], indices[1], values)
+    if wanted(check_invariants):
+        checked(t._data)
+    return leaf(t, requires_grad)
 
 
 def _factory(name: str, fixed: layout | None, compressed: str, plain_: str) -> Fn:
@@ -73,9 +76,17 @@ def _factory(name: str, fixed: layout | None, compressed: str, plain_: str) -> F
     return function
 
 
+def checked(b: Compressed) -> Compressed:
+    """The buffer, whose parts fit each other; an error where they do not. Looked at once: who reads indices asks."""
+    if not b.checked:
+        compressed_parts(b.layout, b.compressed, b.plain, b.values, b.shape)
+        b.checked = True
+    return b
+
+
 def made(lay: layout, size: Sequence[int], compressed: Tensor, plain_: Tensor, values: Tensor) -> Tensor:
-    """A tensor of parts that fit, with the history of its values."""
-    buffer = Compressed(lay, size, compressed, plain_, plain(values))
+    """A tensor of parts that nobody looked at yet, with the history of its values."""
+    buffer = Compressed(lay, size, compressed, plain_, plain(values), False)
     return recorded(sparse(buffer), "SparseCompressedTensorBackward0", (values, lambda g: picked(g, buffer)))
 
 
@@ -120,6 +131,7 @@ def _validator(lay: layout) -> Fn:
 
 def coordinates(b: Compressed) -> Coo:
     """The elements, one for one in the order of `values`, as coordinates."""
+    checked(b)
     batch, (bh, bw) = b.batch, b.block
     n = int(np.prod(batch, dtype=np.int64))
     c, p = b.compressed._data.reshape(n, -1), b.plain._data.reshape(n, b.nnz)
@@ -192,57 +204,78 @@ def _name(lay: layout) -> str:
 
 def _from_dense(x: Tensor, lay: layout, blocksize: Sizes | None, dense_dim: int) -> Compressed:
     ndim = x._data.ndim
-    if ndim - dense_dim < 2:
-        raise RuntimeError(f"to_sparse_{_name(lay)}: expected tensor of at least 2 dimensions")
+    if ndim < 2:  # torch looks for the second dimension
+        raise IndexError(f"select(): index 1 out of range for tensor of size {[*x.shape, 1]} at dimension 1" if ndim and lay is sparse_csr
+                         else f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], but got 1)")
     b = nonzeros(x, ndim - dense_dim)
     return compressed_of(b, lay, blocksize)
 
 
+def convertible(x: Any, lay: layout, blocksize: Any, dense_dim: int | None, suffix: str = "") -> None:
+    """Raises where torch has no conversion of a tensor to a layout, in the order in which torch looks.
+
+    Args:
+        suffix: of the method that was called, "_csr" of `to_sparse_csr`.
+    """
+    own, has = x._k.special if is_sparse(x) else strided, x._data
+    blocked, was_blocked = lay in (sparse_bsr, sparse_bsc), own in (sparse_bsr, sparse_bsc)
+    where = ("to_sparse" if lay is own else "dense_to_sparse" if own is strided else "sparse_compressed_to_sparse" if own is not sparse_coo
+             else "coo_to_sparse" if suffix else "sparse_coo_to_sparse") + suffix
+    way = f"{where}: conversion from {NAMES.get(own, 'Strided')} to {NAMES.get(lay, 'Strided')} "
+    if own is sparse_coo and lay is not sparse_coo and has.sparse_dim != 2:
+        raise RuntimeError(way + "for input tensors with sparse_dim()!=2 is not supported")
+    if own in (sparse_csr, sparse_csc) and blocked and has.batch:
+        raise RuntimeError(way + "for batched inputs is not supported")
+    if blocksize is None:
+        if blocked:
+            raise RuntimeError(way + "without blocksize argument given is not supported")
+    elif len(blocksize) != 2:
+        raise RuntimeError(f"{where}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}")
+    elif min(blocksize) <= 0:
+        raise RuntimeError(f"{where}: blocksize needs to be positive, but got {list(blocksize)}")
+    elif not blocked:
+        raise RuntimeError(way + "with blocksize argument given is not supported")
+    elif was_blocked:
+        if tuple(blocksize) != tuple(has.block):
+            raise RuntimeError(way + f"with blocksize changed from {list(has.block)} to {list(blocksize)} is not supported")
+    else:
+        at = -2 - (has.dense_dim if own is not strided else max(dense_dim or 0, 0))
+        if at < -has.ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-has.ndim}, {has.ndim - 1}], but got {at})")
+        h, w = has.shape[at], has.shape[at + 1]
+        if h % blocksize[0] or w % blocksize[1]:
+            raise RuntimeError(f"{where}: tensor sparse size ({h},{w}) must be divisible by given blocksize ({blocksize[0]},{blocksize[1]})")
+    if dense_dim is not None:
+        if own is not strided:
+            raise RuntimeError(way + "with dense_dim argument given is not supported")
+        most = has.ndim - (0 if lay is sparse_coo else 2)
+        if not 0 <= dense_dim <= most:
+            raise RuntimeError(f"{where}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given")
+
+
 def in_layout(x: Any, lay: layout, like: Tensor | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
-    """A tensor in another layout; recorded. `like` is one whose blocks, and dense dimensions, it is to have."""
+    """A tensor in another layout; recorded. `like` is one whose blocks, and dense dimensions, it is to have. Whether torch has such a
+    conversion, `convertible` says."""
+    if like is not None and not is_sparse(x):
+        dense_dim = like._data.dense_dim
     if lay is strided:
         return above.sparse_methods().to_dense(x)
     if lay is sparse_coo:
         lead = None if like is None or is_sparse(x) else like._data.sparse_dim
         return above.sparse_methods().to_sparse(x, lead)
-    if x._k.special is lay and blocksize is None:
+    if like is not None and like._data.blocked:
+        blocksize = like._data.block
+    if x._k.special is lay:
         return x
-    if like is not None:
-        blocksize, dense_dim = like._data.block if like._data.blocked else None, like._data.dense_dim
-    blocked, own = lay is sparse_bsr or lay is sparse_bsc, x._data
-    where = "sparse_compressed_to_sparse" if own.__class__ is Compressed else "coo_to_sparse" if own.__class__ is Coo else "dense_to_sparse"
-    if blocked and blocksize is None:
-        if is_sparse(x) and own.__class__ is Compressed and own.blocked:
-            blocksize = own.block
-        else:
-            raise RuntimeError(f"{'dense_to_sparse' if not is_sparse(x) else 'to_sparse'}: conversion from "
-                               f"{NAMES.get(x._k.special, 'Strided')} to {NAMES[lay]} without blocksize argument given is not supported")
-    if not blocked and blocksize is not None:
-        raise RuntimeError(f"{where}: conversion from {NAMES.get(x._k.special, 'Strided')} to {NAMES[lay]} with blocksize argument "
-                           "given is not supported")
-    word = f"{where}_{_name(lay)}"
-    if own.__class__ is Compressed and own.blocked and not blocked:
-        raise RuntimeError(f"{word}: expected SparseCsr or SparseCsc layout but got {NAMES[x._k.special]}")
-    if blocked:
-        if len(blocksize) != 2 or min(blocksize) <= 0:
-            raise RuntimeError(f"{where}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}" if len(blocksize) != 2 else
-                               f"{where}: blocksize needs to be positive, but got {list(blocksize)}")
-        at = x._data.ndim - 2 - (dense_dim or 0) if not is_sparse(x) else own.sparse_dim - 2
-        h, w = x._data.shape[at:at + 2]
-        if h % blocksize[0] or w % blocksize[1]:
-            raise RuntimeError(f"{word}: tensor sparse size ({h},{w}) must be divisible by given blocksize ({blocksize[0]},{blocksize[1]})")
     if not is_sparse(x):
-        most = x._data.ndim - 2
-        if most < 0:
-            raise RuntimeError("dense_to_sparse_compressed: expected tensor with 2 or more dimensions")
-        if dense_dim is not None and not 0 <= dense_dim <= most:
-            raise RuntimeError(f"{word}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given")
         made = _from_dense(plain(x), lay, blocksize, dense_dim or 0)
     else:
-        b = own if own.__class__ is Coo else coordinates(own)
-        if b.sparse_dim < 2:
-            raise RuntimeError(f"{word}: conversion from Sparse to {NAMES[lay]} for input tensors with sparse_dim()!=2 is not supported")
-        made = compressed_of(b, lay, blocksize if blocked else None)
+        own = x._data
+        if own.__class__ is Compressed and own.blocked and not blocksize:
+            raise RuntimeError(f"sparse_compressed_to_sparse_{_name(lay)}: expected SparseCsr or SparseCsc layout but got "
+                               f"{NAMES[x._k.special]}")
+        made = compressed_of(own if own.__class__ is Coo else coordinates(own), lay, blocksize,
+                             np.int64 if own.__class__ is Coo else own.plain._k.np)
 
     def back(g: Tensor) -> Tensor:
         return above.sparse_methods().to_dense(g) if not is_sparse(x) else in_layout(g, x._k.special, x)
@@ -287,6 +320,8 @@ def _clone(input: Tensor, memory_format: Any = None) -> Tensor:
 
 def _turned(b: Compressed, a: int, c: int) -> Compressed:
     """Two dimensions exchanged: rows become columns, with the same parts."""
+    if b.dense_dim:
+        raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
     batch, turns = len(b.batch), {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr}
     shape = list(b.shape)
     shape[a], shape[c] = shape[c], shape[a]
@@ -294,14 +329,11 @@ def _turned(b: Compressed, a: int, c: int) -> Compressed:
         return b.over(b.values)
     if {a, c} == {batch, batch + 1}:
         values = F.transpose(b.values, batch + 1, batch + 2) if b.blocked else b.values
-        return Compressed(turns[b.layout], shape, b.compressed, b.plain, values)
+        return Compressed(turns[b.layout], shape, b.compressed, b.plain, values, b.checked)
     if max(a, c) < batch:
-        return Compressed(b.layout, shape, *[F.transpose(t, a, c) for t in b.parts()])
-    if min(a, c) >= batch + 2:
-        at = 1 - 2 + 2 * b.blocked
-        return b.over(F.transpose(b.values, a + at, c + at))
-    raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {_sort(b, a)} and "
-                       f"{_sort(b, c)}")
+        return Compressed(b.layout, shape, *[F.transpose(t, a, c) for t in b.parts()], b.checked)
+    raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {a}({_sort(b, a)}) and "
+                       f"{c}({_sort(b, c)})")
 
 
 def _sort(b: Compressed, d: int) -> str:
@@ -309,7 +341,7 @@ def _sort(b: Compressed, d: int) -> str:
     return "Batch" if d < batch else "Sparse" if d < batch + 2 else "Dense"
 
 
-@kernel("transpose", on=(COMPRESSED,))
+@kernel("transpose", on=(COMPRESSED,), views=True)
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     n = input._data.ndim
     for d in (dim0, dim1):
@@ -318,7 +350,7 @@ def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return sparse(_turned(input._data, dim0 % n, dim1 % n))
 
 
-@kernel("t", on=(COMPRESSED,))
+@kernel("t", on=(COMPRESSED,), views=True)
 def _t(input: Tensor) -> Tensor:
     if input._data.ndim != 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {input._data.sparse_dim} sparse and "

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike
-from autograd_tape.dtypes import CPU, DType, Device, int64
+from autograd_tape.dtypes import CPU, DType, Device, complex32, complex64, int64
 from autograd_tape.executors.kernels.embedding import index_add
 from autograd_tape.modes import GradMode, grad_mode
 
@@ -144,6 +144,8 @@ def summed(values: Tensor, groups: np.ndarray, n: int) -> Tensor:
         total = np.zeros((n, *values._data.shape[1:]), values._k.np)
         add_rows(total, groups, values._data)
         return F.wrap(total, values._k)
+    if values._k.dtype is complex32:  # of which nobody adds elements
+        return F.cast(summed(F.cast(values, complex64), groups, n), complex32)
     zeros = F.zeros((n, *values._data.shape[1:]), dtype=values._k.dtype)
     return F.index_add(zeros, 0, index_tensor(groups), values)
 
@@ -208,17 +210,23 @@ def dense_of(b: Coo) -> Tensor:
         return F.reshape(summed(b.values, b.flat(), count), b.shape)
 
 
-def nonzeros(x: Tensor, sparse_dim: int | None) -> Coo:
-    """The elements of a dense tensor that are not zero, as coordinates of its first dimensions."""
+def not_zero(data: np.ndarray) -> np.ndarray:
+    """Which elements are not zero, of dtypes that NumPy does not compare, too."""
+    if data.dtype.names:
+        return (data["real"] != 0) | (data["imag"] != 0)
+    return (data.astype(np.float32) if data.dtype.kind == "V" else data) != 0
+
+
+def nonzeros(x: Tensor, sparse_dim: int | None, by_dense: bool = False) -> Coo:
+    """The elements of a dense tensor that are not zero, as coordinates of its first dimensions. `by_dense` where the others were counted."""
     data, ndim = x._data, x._data.ndim
     n = ndim if sparse_dim is None else sparse_dim
     if not n and ndim:
-        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
+        raise RuntimeError("dense_to_sparse: " + ("sparse_dim argument must be in >0" if sparse_dim is not None and not by_dense else
+                                                  "dense_dim argument must be !=self.dim()") + " when self.dim()>0")
     if not 0 <= n <= ndim:
         raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{ndim}] range, but {n} is given")
-    if data.dtype.kind == "V":
-        data = data.astype(np.float32)
-    there = data != 0
+    there = not_zero(data)
     if n < ndim:
         there = there.any(tuple(range(n, ndim)))
     rows = np.stack(np.nonzero(there)) if n else np.zeros((0, int(there)), np.int64)

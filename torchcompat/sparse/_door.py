@@ -24,31 +24,32 @@ from .._calls.aten import plan_of
 from .._memory.layout import layout, sparse_coo
 from .._tensor import Tensor, frontend
 
-Table = dict[str, tuple[bool, Callable[..., Any]]]
+Table = dict[str, tuple[str, Callable[..., Any]]]
 COO: Table = {}
 COMPRESSED: Table = {}
-"""What carries out operations by name, with an underscore in place: (whether it is a composite, the function). Where several are given
+"""What carries out operations by name, with an underscore in place: ("composite", "kernel", or "view" where a
+kernel's results look at the memory of its first argument; the function). Where several are given
 sparse tensors of both families, the first decides."""
 
 
-def _entering(composite: bool, tables: Iterable[Table], names: tuple[str, ...]) -> Callable[[Fn], Fn]:
+def _entering(sort: str, tables: Iterable[Table], names: tuple[str, ...]) -> Callable[[Fn], Fn]:
     def enter(function: Fn) -> Fn:
         for table in tables:
             for name in names:
-                table[name] = composite, function
+                table[name] = sort, function
         return function
 
     return enter
 
 
-def kernel(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Fn], Fn]:
+def kernel(*names: str, on: Iterable[Table] = (COO,), views: bool = False) -> Callable[[Fn], Fn]:
     """Says that a function carries out the operations of these names; see above."""
-    return _entering(False, on, names)
+    return _entering("view" if views else "kernel", on, names)
 
 
 def composite(*names: str, on: Iterable[Table] = (COO,)) -> Callable[[Fn], Fn]:
     """Says that a function makes the operations of these names of others; see above."""
-    return _entering(True, on, names)
+    return _entering("composite", on, names)
 
 
 class unrecorded:
@@ -91,7 +92,7 @@ class _Sparse(Interceptor):
             if x is None:
                 return NotImplemented
         table, name = COO if x._k.special is sparse_coo else COMPRESSED, door.rec.name
-        is_composite, function = table.get(name + "_" * inplace) or table.get(name) or (True, None)
+        sort, function = table.get(name + "_" * inplace) or table.get(name) or ("composite", None)
         if function is None:
             if door.irregular:
                 return NotImplemented  # what it is made of comes here
@@ -99,17 +100,17 @@ class _Sparse(Interceptor):
             if target is None:
                 raise refusal(door, args, x, inplace)
             found = getattr(frontend, target[0] + "_" * inplace)(*target[1])
-        elif is_composite:
+        elif sort == "composite":
             found = function(*args)
         else:
-            return _carried_out(door, function, args, out, inplace)
+            return _carried_out(door, function, args, out, inplace, sort == "view")
         return found if out is None else given(out, found)
 
 
 SPARSE = _Sparse()
 
 
-def _carried_out(door: Any, function: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+def _carried_out(door: Any, function: Any, args: tuple[Any, ...], out: Any, inplace: bool, views: bool) -> Any:
     """A call that a kernel carries out."""
     assert not door.irregular, f"{door.rec.name} is made of others: whoever carries it out says what its gradient is"
     values, tensors = door.arguments(args, inplace)
@@ -124,7 +125,7 @@ def _carried_out(door: Any, function: Any, args: tuple[Any, ...], out: Any, inpl
     if target is None:
         made = compute()
         made = made if isinstance(made, (tuple, list)) else (made,)
-        found = door.carried_out(values, tensors, made, False)
+        found = door.carried_out(values, tensors, made, views)
         return found if out is None else given(out, found)
     if target._k.special.__class__ is layout:
         return door.changed_elsewhere(values, tensors, lambda: put(target, compute()), lambda t: frontend.wrap(t._data.copy()))

@@ -15,10 +15,10 @@ from .._memory.layout import _mkldnn, layout, sparse_bsc, sparse_bsr, sparse_coo
 from .._memory.size import Size
 from .._tensor import Tensor, frontend
 from .._tensor_str import array_str, with_suffixes
-from ._buffers import NAMES, Compressed, Coo, is_sparse, sparse
+from ._buffers import NAMES, Compressed, Coo, copied, is_sparse, sparse
 from ._checks import WORDS
 from ._compressed import empty as empty_compressed
-from ._compressed import compressed_mask, dense_of_compressed, in_layout, to_coordinates
+from ._compressed import compressed_mask, convertible, dense_of_compressed, in_layout, to_coordinates
 from ._coo import alias, coalesce, dense_of, empty, in_order, index_tensor, made, nonzeros, of_layout, picked_dense, picked_sparse
 from ._door import COMPRESSED, COO, composite, could_not_run, unrecorded
 from ._nodes import plain, recorded, values_of
@@ -161,30 +161,28 @@ def to_layout(g: Tensor, like: Tensor) -> Tensor:
 def to_sparse(x: Tensor, sparse_dim: int | None = None, *, layout: layout | None = None, blocksize: Sizes | None = None,
               dense_dim: int | None = None) -> Tensor:
     """The elements that are not zero: coordinates of the first `sparse_dim` dimensions, or another sparse layout."""
-    if sparse_dim is not None and (layout is not None or blocksize is not None or dense_dim is not None):
-        raise TypeError("to_sparse() takes 0 positional arguments but 1 was given")
+    if sparse_dim is not None:
+        if layout is not None or blocksize is not None or dense_dim is not None:
+            raise TypeError("to_sparse() takes 0 positional arguments but 1 was given")
+        if is_sparse(x) and (x._k.special is not sparse_coo and sparse_dim != 2 + len(x._data.batch)
+                             or x._k.special is sparse_coo and sparse_dim != x._data.sparse_dim):
+            where, most = ("to_sparse", "self.sparse_dim()") if x._k.special is sparse_coo else ("sparse_compressed_to_sparse", "2")
+            raise RuntimeError(f"{where}: conversion from {NAMES[x._k.special]} to Sparse with sparse_dim argument !={most} is not "
+                               "supported")
     lay = sparse_coo if layout is None else layout
+    convertible(x, lay, blocksize, dense_dim)
     if lay is not sparse_coo:
-        if lay is strided:
-            return to_dense(x)
-        return in_layout(x, lay, None, blocksize, dense_dim)
+        return in_layout(x, lay, None, blocksize, dense_dim) if lay is not strided else x if not is_sparse(x) else to_dense(x)
     if is_sparse(x):
-        if x._k.special is sparse_coo:
-            if sparse_dim is not None and sparse_dim != x._data.sparse_dim:
-                raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not "
-                                   "supported")
-            return x
-        return to_coordinates(x)
-    if blocksize is not None:
-        raise RuntimeError("dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not supported")
+        return x if x._k.special is sparse_coo else to_coordinates(x)
     if dense_dim is not None:
         sparse_dim = x._data.ndim - dense_dim
-    found = nonzeros(plain(x), sparse_dim)
+    found = nonzeros(plain(x), sparse_dim, dense_dim is not None)
     return recorded(sparse(found), "ToSparseBackward0" if sparse_dim is not None else "ToSparseBackward1", (x, lambda g: to_dense(g)))
 
 
 def _to(lay: layout) -> Any:
-    blocked = lay is sparse_bsr or lay is sparse_bsc
+    blocked, suffix = lay is sparse_bsr or lay is sparse_bsc, lay.name.removeprefix("sparse")
 
     def method(x: Any, *args: Any, **options: Any) -> Any:
         given = dict(zip(("blocksize", "dense_dim") if blocked else ("dense_dim",), args)) | options
@@ -193,6 +191,7 @@ def _to(lay: layout) -> Any:
         blocksize = given.get("blocksize")
         if isinstance(blocksize, int):
             blocksize = (blocksize, blocksize)
+        convertible(x, lay, blocksize, given.get("dense_dim"), suffix)
         return in_layout(x, lay, None, blocksize, given.get("dense_dim"))
 
     method.__name__ = method.__qualname__ = f"to_{lay.name}"
@@ -360,8 +359,58 @@ def _resizable(x: Tensor, name: str) -> Coo:
     return x._data
 
 
+def resize_(x: Any, *sizes: Any, size: Sizes | None = None, memory_format: object = None) -> Any:
+    """Other sizes of a compressed tensor, in place: rows are added or cut off, and with them elements; none moves.
+
+    Raises:
+        RuntimeError: there are fewer columns, or no matrix is left.
+    """
+    if x._k.special is sparse_coo or is_opaque(x):
+        raise refused(x, "resize_")
+    b: Compressed = x._data
+    new = tuple(size if size is not None else sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+    if len(new) < 2:
+        raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(new)}")
+    columns = b.shape[len(b.batch) + 1]
+    minor, major = (new[-1], new[-2]) if b.by_rows else (new[-2], new[-1])
+    if new[-1] < columns:
+        raise RuntimeError("torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. The original number "
+                           f"of columns is {columns} while the requested new number of columns is {new[-1]}.")
+    nnz, have = min(b.nnz, major * minor), b.compressed._data.shape[-1]
+    compressed = resized_to(b.compressed, (*new[:-2], major + 1))._data
+    compressed[..., have:] = b.nnz
+    np.minimum(compressed, nnz, out=compressed)
+    compressed[..., -1] = nnz
+    x._data = Compressed(b.layout, new, F.wrap(compressed), resized_to(b.plain, (*new[:-2], nnz)),
+                         resized_to(b.values, (*new[:-2], nnz)), False)
+    frontend.bump(x)
+    return x
+
+
+def resized_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The elements of a tensor in memory of their own and of other sizes, one behind the other; zeros behind them."""
+    new, flat = np.zeros(shape, t._k.np), t._data.reshape(-1)
+    n = min(new.size, flat.size)
+    new.reshape(-1)[:n] = flat[:n]
+    return F.wrap(new, t._k)
+
+
 def resize_as_sparse_(x: Any, other: Any) -> Any:
-    """The sizes of another sparse tensor, in place."""
+    """The sizes of another sparse tensor, in place; of compressed ones, the sizes of its parts, too."""
+    if any([t._data.__class__ is Compressed for t in (x, other)]):
+        for name, t in (("self", x), ("src", other)):
+            if t._data.__class__ is not Compressed:
+                raise RuntimeError(f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor layout but got "
+                                   f"{NAMES.get(t._k.special, 'Strided')}")
+        a, b = x._data, other._data
+        if a.layout is not b.layout:
+            raise RuntimeError("resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
+                               f"({NAMES[a.layout]}) and source ({NAMES[b.layout]})")
+        if a.shape != b.shape:
+            parts = [F.cast(own, mine._k.dtype) for own, mine in zip((copied(b.compressed), copied(b.plain)), a.parts())]
+            x._data = Compressed(b.layout, b.shape, *parts, resized_to(a.values, tuple(b.values.shape)), b.checked)
+            frontend.bump(x)
+        return x
     if tuple(x.shape) == tuple(other.shape) and sparse_dim(x) == sparse_dim(other):
         return x
     return sparse_resize_(x, other.shape, sparse_dim(other), dense_dim(other))
