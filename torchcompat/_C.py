@@ -42,7 +42,8 @@ __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_en
 
 has_lapack = has_spectral = True  # NumPy brings both
 has_mkldnn = _has_mkldnn = True  # its layout, that is
-has_mkl = has_cuda = has_mps = has_openmp = False
+has_mkl = True  # what torch has with it, that is
+has_cuda = has_mps = has_openmp = False
 
 
 class _AnyTensor(type(Tensor)):  # type: ignore[misc]  # which is a class

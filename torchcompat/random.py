@@ -27,10 +27,11 @@ from ._calls.absent import absences as _absences
 from ._calls.above import above
 from ._making.conversion import checked_dtype
 from ._memory.bits import values
+from ._memory.layout import layout
 from ._tensor import Tensor, frontend
 
 if TYPE_CHECKING:
-    from torchcompat._memory.layout import layout, memory_format
+    from torchcompat._memory.layout import memory_format
 
 
 _new, _FLOAT32 = object.__new__, kind(float32)
@@ -354,7 +355,7 @@ def _like(function: Fn, fill: str) -> Fn:
                 like, (input, dtype, layout, device, requires_grad, memory_format, generator, pin_memory))) is not HERE:
             return found
         if not input._data.flags.c_contiguous or memory_format is not None:
-            t = _empty_like(input, dtype, device, memory_format)
+            t = _empty_like(input, dtype, device, memory_format, layout)
             getattr(t, fill)(generator=generator)
             return t.requires_grad_(requires_grad)
         return function(input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device, requires_grad=requires_grad,
@@ -369,9 +370,11 @@ rand_like, randn_like = frontend.passing(_like(rand, "uniform_")), frontend.pass
 
 
 def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | None = None,
-                memory_format: memory_format | None = None) -> Tensor:
+                memory_format: memory_format | None = None, wanted: layout | None = None) -> Tensor:
     """Memory for numbers in the layout of `input`."""
-    more = {} if memory_format is None else {"memory_format": memory_format}
+    more: dict[str, Any] = {} if memory_format is None else {"memory_format": memory_format}
+    if input._k.special.__class__ is layout:
+        more["layout"] = wanted
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
@@ -389,7 +392,7 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
         raise TypeError("randint_like() missing required argument: 'high'")
     low = 0 if low is None else low
     if not input._data.flags.c_contiguous or memory_format is not None:
-        t: Any = _empty_like(input, dtype, device, memory_format)
+        t: Any = _empty_like(input, dtype, device, memory_format, layout)
         return t.random_(low, high, generator=generator).requires_grad_(requires_grad)
     return randint(low, high, input._data.shape, generator=generator, dtype=dtype or input._k.dtype, device=device or input._k.device,
                    requires_grad=requires_grad)
@@ -506,6 +509,8 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
         if self._k.device.type != "meta":
             data = numbers = np.empty_like(self._data) if recording else self._data
             rows = self._data.flags.c_contiguous
+            if not rows and self._k.special.__class__ is layout:
+                return above.sparse_methods().drawn(self, name, args, {"generator": generator, **kwargs})
             args = tuple([frontend.expand(a, self._data.shape) if isinstance(a, Tensor) else a for a in args])
             if not rows:  # numbers are drawn in the order of the elements in memory
                 order = by_memory(self._data)

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.sparse.layout_cases import SPARSE_LAYOUTS
 from tests.sparse.sparse_cases import SPARSE_CALLS, SPARSE_GRADIENTS, SPARSE_OPTIMIZERS
 
 import torchcompat as torch
@@ -20,6 +21,11 @@ from torchcompat.sparse import _door
 @pytest.mark.parametrize("group", range(4))
 def test_calls_give_what_torch_gives(group: int) -> None:
     SPARSE_CALLS.assert_as_torch(torch, *SPARSE_CALLS.part(group, 4))
+
+
+@pytest.mark.parametrize("group", range(8))
+def test_layouts_meet_as_they_do_in_torch(group: int) -> None:
+    SPARSE_LAYOUTS.assert_as_torch(torch, *SPARSE_LAYOUTS.part(group, 8))
 
 
 @pytest.mark.parametrize("group", range(2))

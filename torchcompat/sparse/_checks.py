@@ -122,14 +122,11 @@ def compressed_parts(lay: layout, compressed: Tensor, plain: Tensor, values: Ten
     require(cd >= 1, f"{c_name} must have dimensionality >= 1 but got {cd}")
     require(pd == cd, f"{c_name} and {p_name} dimensionalities must be equal but got {cd} and {pd}, respectively")
     batch = cd - 1
-    dense = len(size) - batch - 2
-    require(dense >= 0, f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (=2+{batch}+{max(dense, 0)}) "
-                        f"but got {len(size)}" if len(size) >= 2 else f"size must have dimensionality >= 2 but got {len(size)}")
-    require(vd == batch + 1 + block + dense,
-            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {vd}"
-            if vd <= batch + block else
-            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {vd - batch - 1 - block}) "
-            f"but got {len(size)}")
+    require(vd >= batch + 1 + block or not block,
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {vd}")
+    dense = vd - batch - 1 - block
+    require(len(size) == batch + 2 + dense, "tensor dimensionality must be sum of batch, base, and dense dimensionalities "
+                                            f"(={batch} + 2 + {dense}) but got {len(size)}")
     bounded(size)
     batchsize = tuple(size[:batch])
     require(batchsize == tuple(compressed.shape[:-1]) == tuple(plain.shape[:-1]) == tuple(values.shape[:batch]),

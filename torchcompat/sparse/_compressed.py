@@ -244,7 +244,8 @@ def convertible(x: Any, lay: layout, blocksize: Any, dense_dim: int | None, suff
             raise IndexError(f"Dimension out of range (expected to be in range of [{-has.ndim}, {has.ndim - 1}], but got {at})")
         h, w = has.shape[at], has.shape[at + 1]
         if h % blocksize[0] or w % blocksize[1]:
-            raise RuntimeError(f"{where}: tensor sparse size ({h},{w}) must be divisible by given blocksize ({blocksize[0]},{blocksize[1]})")
+            raise RuntimeError(f"{where}: tensor sparse size ({h},{w}) must be divisible by given blocksize "
+                               f"({blocksize[0]},{blocksize[1]})")
     if dense_dim is not None:
         if own is not strided:
             raise RuntimeError(way + "with dense_dim argument given is not supported")
@@ -473,12 +474,13 @@ def _like(name: str) -> None:
 
 
 @composite("zeros_like", on=(COMPRESSED,))
-def _zeros_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, *_: object) -> Tensor:
+def _zeros_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, device: object = None, pin_memory: object = None,
+                requires_grad: bool = False, *_: object) -> Tensor:
     if layout is not None and layout is not input._k.special:
         if layout in (sparse_bsr, sparse_bsc) and input._data.blocked:
             return in_layout(sparse(without_elements(input._data, dtype)), layout)
         return F.zeros(input._data.shape, dtype=dtype or input._k.dtype, layout=layout)
-    return sparse(without_elements(input._data, dtype))
+    return leaf(sparse(without_elements(input._data, dtype)), requires_grad)
 
 
 def without_elements(b: Compressed, dtype: DType | None = None) -> Compressed:
@@ -498,11 +500,12 @@ def _zero_(input: Tensor) -> Tensor:
 
 
 @composite("empty_like", on=(COMPRESSED,))
-def _empty_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, *_: object) -> Tensor:
+def _empty_like(input: Tensor, dtype: DType | None = None, layout: layout | None = None, device: object = None, pin_memory: object = None,
+                requires_grad: bool = False, *_: object) -> Tensor:
     if layout is not None and layout is not input._k.special:
         raise RuntimeError("empty_like with different sparse layout is not supported (self is "
                            f"{NAMES[input._k.special]} but you requested {NAMES.get(layout, 'Strided')})")
-    return sparse(input._data.over(F.empty_like(input._data.values, dtype=dtype)).copy())
+    return leaf(sparse(input._data.over(F.empty_like(input._data.values, dtype=dtype)).copy()), requires_grad)
 
 
 for _named in ("ones_like", "full_like", "rand_like", "randn_like"):

@@ -218,7 +218,8 @@ def not_zero(data: np.ndarray) -> np.ndarray:
 
 
 def nonzeros(x: Tensor, sparse_dim: int | None, by_dense: bool = False) -> Coo:
-    """The elements of a dense tensor that are not zero, as coordinates of its first dimensions. `by_dense` where the others were counted."""
+    """The elements of a dense tensor that are not zero, as coordinates of its first dimensions; `by_dense` where the
+    others were counted."""
     data, ndim = x._data, x._data.ndim
     n = ndim if sparse_dim is None else sparse_dim
     if not n and ndim:

@@ -147,7 +147,9 @@ def put(target: Tensor, result: Tensor) -> None:
 
 
 def given(out: Any, found: Any) -> Any:
-    """Writes a result into `out`, sparse or not, and returns that."""
+    """Writes a result into `out`, sparse or not, or several into several, and returns that."""
+    if isinstance(out, (tuple, list)):
+        return found.__class__(*[given(o, f) for o, f in zip(out, found)])  # a tuple with names
     if out._k.special.__class__ is not layout and found._k.special.__class__ is not layout:
         return frontend.write_out(None, out, (found,))
     if out._k.special is not found._k.special:

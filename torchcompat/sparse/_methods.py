@@ -164,7 +164,7 @@ def to_sparse(x: Tensor, sparse_dim: int | None = None, *, layout: layout | None
     if sparse_dim is not None:
         if layout is not None or blocksize is not None or dense_dim is not None:
             raise TypeError("to_sparse() takes 0 positional arguments but 1 was given")
-        if is_sparse(x) and (x._k.special is not sparse_coo and sparse_dim != 2 + len(x._data.batch)
+        if is_sparse(x) and (x._k.special is not sparse_coo and sparse_dim != 2
                              or x._k.special is sparse_coo and sparse_dim != x._data.sparse_dim):
             where, most = ("to_sparse", "self.sparse_dim()") if x._k.special is sparse_coo else ("sparse_compressed_to_sparse", "2")
             raise RuntimeError(f"{where}: conversion from {NAMES[x._k.special]} to Sparse with sparse_dim argument !={most} is not "
@@ -309,6 +309,16 @@ def copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return x
 
 
+def drawn(x: Tensor, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    """Draws the values of a compressed tensor anew, in place: from a normal distribution, which is the one that torch has for them."""
+    if x._data.__class__ is not Compressed or name != "normal_":
+        forms = {"bernoulli_": "bernoulli_.float", "random_": ("random_", "random_.to", "random_.from")[min(len(args), 2)]}
+        raise refused(x, forms.get(name, name))
+    x._data.values.normal_(*args, **options)
+    frontend.bump(x)
+    return x
+
+
 def sparse_resize_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     """Other sizes, in place; elements stay."""
     x._data = resized(_resizable(x, "sparse_resize_"), tuple(size), sparse_dim, dense_dim)
@@ -335,10 +345,7 @@ def resized(b: Coo, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> C
         if any([m < n for m, n in zip(size[sparse_dim:], b.shape[sparse_dim:])]):
             raise RuntimeError(f"shrinking the size of dense dimensions (from {list(b.shape[sparse_dim:])} to "
                                f"{list(size[sparse_dim:])}) on a non-empty sparse tensor is not supported.")
-        grown = b.values
-        if size[sparse_dim:] != b.shape[sparse_dim:]:
-            grown = F.zeros((b.nnz, *size[sparse_dim:]), dtype=b.dtype)
-            grown._data[(slice(None), *[slice(n) for n in b.shape[sparse_dim:]])] = b.values._data
+        grown = b.values if size[sparse_dim:] == b.shape[sparse_dim:] else resized_to(b.values, (b.nnz, *size[sparse_dim:]))
         return Coo(size, b.indices, grown, b.coalesced)
     return empty(size, b.dtype, b.kind.device, sparse_dim)
 
@@ -371,7 +378,7 @@ def resize_(x: Any, *sizes: Any, size: Sizes | None = None, memory_format: objec
     new = tuple(size if size is not None else sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
     if len(new) < 2:
         raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(new)}")
-    columns = b.shape[len(b.batch) + 1]
+    columns = b.shape[-1]
     minor, major = (new[-1], new[-2]) if b.by_rows else (new[-2], new[-1])
     if new[-1] < columns:
         raise RuntimeError("torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. The original number "

@@ -11,6 +11,7 @@ from autograd_tape.modes import GradMode, grad_mode, keep_on_tapes
 from autograd_tape.node import TapeEntry, edge_of, freed
 from autograd_tape.saved import SavedVariable
 from autograd_tape.tensor import next_id
+from autograd_tape.views import link_view
 
 from .._calls.above import above
 from .._tensor import Tensor, frontend
@@ -77,7 +78,7 @@ def values_of(x: Tensor) -> Tensor:
     """The values of a sparse tensor, over the same memory. Their gradient is a sparse tensor's with the same indices."""
     buffer: Sparse = x._data
     values = frontend.wrap(buffer.values._data, buffer.values._k)
-    values._v = buffer.values._v
+    link_view(values, x)
     return recorded(values, "ValuesBackward0", (x, lambda g: with_values(buffer, g, coalesced=False)))
 
 

@@ -8,11 +8,14 @@ import numpy as np
 
 from autograd_tape.annotations import Number
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
+from autograd_tape.ops.matrices.checked import check_equation
+from autograd_tape.record import get_record
 
-from .._memory.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csr
+from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .._tensor import Tensor, frontend
-from ._buffers import Compressed, Coo, is_sparse, sparse
-from ._compressed import coordinates, in_layout
+from ._arithmetic import add_coo
+from ._buffers import NAMES, Compressed, Coo, flat_index, is_sparse, sparse
+from ._compressed import compressed_of, coordinates
 from ._coo import add_rows, coalesce, in_numpy, in_order, index_tensor, summed, unraveled
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import plain, recorded, values_of, with_values
@@ -79,23 +82,65 @@ def _fits(a: Tensor, b: Tensor, name: str = "addmm") -> None:
                            f"{b._data.shape[0]}x{b._data.shape[1]})")
 
 
+PRODUCTS = {(strided, sparse_csr), (strided, sparse_csc), (strided, sparse_bsc), (sparse_csr, strided), (sparse_csc, strided),
+            (sparse_bsr, strided), (sparse_csr, sparse_csr), (sparse_csr, sparse_csc), (sparse_csc, sparse_csr), (sparse_csc, sparse_csc)}
+"""The pairs of layouts, one of them compressed, whose matrices torch multiplies."""
+
+
+def _compressed_pair(result: layout, a: Tensor, b: Tensor) -> None:
+    """Raises where torch has no product of two matrices, one of them compressed, that goes into such a tensor."""
+    if b._data.ndim < 2:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    for name, t in (("mat1", a), ("mat2", b)):
+        if t._data.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {t._data.ndim}-D tensor")
+    if a._data.shape[1] != b._data.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a._data.shape[0]}x{a._data.shape[1]} and "
+                           f"{b._data.shape[0]}x{b._data.shape[1]})")
+    into = (strided, sparse_csr) if is_sparse(a) and is_sparse(b) else (strided,)
+    if (a.layout, b.layout) not in PRODUCTS or result not in into and not result is a.layout is b.layout is sparse_csc or (
+            result is strided and a.layout is sparse_csc and b.layout is sparse_csr):
+        words = [NAMES.get(lay, "Strided") for lay in (result, a.layout, b.layout)]
+        raise RuntimeError(f"addmm: computation on CPU is not implemented for {words[0]} + {words[1]} @ {words[2]}")
+
+
 @kernel("mm", on=BOTH)
 def _mm(input: Tensor, mat2: Tensor) -> Tensor:
-    _fits(input, mat2)
-    _same_dtype(input, mat2)
-    if not is_sparse(mat2):
-        return by_dense(matrix_of(input), mat2)
-    if not is_sparse(input):
-        b = matrix_of(mat2)
-        turned = Coo(b.shape[::-1], index_tensor(b.indices._data[::-1]), b.values)
-        return F.t(by_dense(turned, F.t(input)))
-    product = by_sparse(matrix_of(input), matrix_of(mat2))
-    if input._k.special is sparse_coo and mat2._k.special is sparse_coo:
+    if any([t._data.__class__ is Compressed for t in (input, mat2)]):
+        result = strided
+        if is_sparse(input) and is_sparse(mat2):
+            _block_free(input)
+            result = sparse_csr if (input.layout, mat2.layout) in PRODUCTS else input.layout
+        _compressed_pair(result, input, mat2)
+        _same_dtype(*((mat2, input) if is_sparse(input) else (input, mat2)))
+    else:
+        _fits(input, mat2)
+        _same_dtype(input, mat2)
+    return _product(input, mat2)
+
+
+def _block_free(x: Tensor) -> None:
+    """Raises where a result would have to have blocks."""
+    if x._k.special in (sparse_bsr, sparse_bsc):
+        raise RuntimeError("zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+                           f"{NAMES[x._k.special]}")
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """The product of two matrices that fit, of which one or both are sparse: dense, or of coordinates, or CSR."""
+    if not is_sparse(b):
+        return by_dense(matrix_of(a), b)
+    if not is_sparse(a):
+        m = matrix_of(b)
+        turned = Coo(m.shape[::-1], index_tensor(m.indices._data[::-1]), m.values)
+        return F.t(by_dense(turned, F.t(a)))
+    product = by_sparse(matrix_of(a), matrix_of(b))
+    if a._k.special is sparse_coo and b._k.special is sparse_coo:
         return sparse(product)
-    return in_layout(sparse(product), input._k.special if input._k.special is not sparse_coo else sparse_csr)
+    return sparse(compressed_of(product, sparse_csr))
 
 
-@kernel("mv", on=BOTH)
+@kernel("mv")
 def _mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._data.ndim != 2 or vec._data.ndim != 1:
         raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {input._data.ndim}Tensor Dim: "
@@ -103,6 +148,85 @@ def _mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._data.shape[-1] != vec._data.shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
     return F.squeeze(by_dense(matrix_of(input), F.unsqueeze(vec, 1)), 1)
+
+
+@kernel("mv", on=(COMPRESSED,))
+def _compressed_mv(input: Tensor, vec: Tensor) -> Tensor:
+    return _by_vector(input, vec, 1)
+
+
+def _by_vector(mat: Tensor, vec: Tensor, rank: int) -> Tensor:
+    if mat._data.ndim != 2 or vec._data.ndim != 1 or rank > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {rank}, {mat._data.ndim}, {vec._data.ndim}")
+    if mat._data.shape[1] != vec._data.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({mat._data.shape[0]}), mat ({mat._data.shape[0]}x{mat._data.shape[1]}), vec "
+                           f"({vec._data.shape[0]})")
+    if mat._k.special is sparse_bsc:
+        raise RuntimeError("torch.addmv: operation not supported for mat with SparseBsc layout")
+    return F.squeeze(by_dense(matrix_of(mat), F.unsqueeze(vec, 1)), 1)
+
+
+@kernel("addmv", on=(COMPRESSED,))
+def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    return plus(input, _by_vector(mat, vec, input._data.ndim), beta, alpha)
+
+
+def _no_batches(name: str) -> None:
+    """Enters a product of batches, which torch has for the GPU alone."""
+    def function(*args: Any) -> Tensor:
+        first, *_ = mats = args[-2:] if name == "bmm" else args[1:3]
+        for i, t in enumerate(mats):
+            if t._data.ndim != 3:
+                raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
+        raise could_not_run(f"{name}.out", "SparseCsrCPU")
+
+    composite(name, on=(COMPRESSED,))(function)
+
+
+_no_batches("bmm")
+_no_batches("baddbmm")
+
+
+@composite("triangular_solve", on=(COMPRESSED,))
+def _triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """X with A X = `input`, one row after the other; of a sparse A no copy is made."""
+    if is_sparse(input):
+        raise could_not_run("empty_strided", "SparseCsrCPU")
+    for name, t in (("b", input), ("A", A)):
+        if t._data.ndim != 2:
+            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {t._data.ndim} "
+                               "dimensions instead")
+    check_equation("triangular_solve", A, input)
+    if A._k.special not in (sparse_csr, sparse_bsr):
+        raise ValueError("triangular_solve: unsupported sparse layout.")
+    b = coordinates(A._data)
+    if transpose:
+        b, upper = Coo(b.shape[::-1], index_tensor(b.indices._data[::-1]), b.values), not upper
+    with unrecorded():
+        solution = F.wrap(_solved(in_order(b), input._data, upper, unitriangular), input._k)
+
+    def back(g: Tensor) -> Tensor:
+        return _triangular_solve(g, F.conj_physical(A), upper is transpose, not transpose, unitriangular)[0]
+
+    def of_matrix(g: Tensor) -> Tensor:
+        raise could_not_run("triangular_solve.X", "SparseCsrCPU")
+
+    found = recorded(solution, "TriangularSolveBackward0", (input, back), (A, of_matrix))
+    return F.return_type(get_record("triangular_solve"))(found, F.empty((0,), dtype=A._k.dtype))
+
+
+def _solved(m: Coo, right: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
+    """The solution of a system whose matrix counts on one side of its diagonal, from the row that has one unknown on."""
+    rows, cols = m.indices._data
+    x, starts, values = right.copy(), np.searchsorted(rows, np.arange(m.shape[0] + 1)), m.values._data
+    with np.errstate(all="ignore"):
+        for i in range(m.shape[0] - 1, -1, -1) if upper else range(m.shape[0]):
+            at = slice(starts[i], starts[i + 1])
+            known = cols[at] > i if upper else cols[at] < i
+            x[i] -= values[at][known] @ x[cols[at][known]]
+            if not unit:
+                x[i] /= values[at][cols[at] == i].sum()
+    return x
 
 
 @composite("matmul", on=BOTH)
@@ -116,7 +240,8 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
         return F.dot(input, other)
     if a == 1 and b == 2:
         return F.squeeze(F.mm(F.unsqueeze(input, 0), other), 0)
-    raise RuntimeError("expand is unsupported for Sparse tensors")
+    x = input if is_sparse(input) else other
+    raise RuntimeError(f"expand is unsupported for {NAMES[x._k.special]} tensors")
 
 
 @composite("mm_nt", on=BOTH)
@@ -137,13 +262,24 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 @kernel("addmm", on=BOTH)
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    if is_sparse(input):
-        raise RuntimeError("expand is unsupported for Sparse tensors" if input._k.special is sparse_coo else
-                           "addmm: computation on CPU is not implemented for SparseCsr + Strided @ Strided")
-    product = _mm(mat1, mat2)
-    if is_sparse(product):
-        product = product.to_dense()
-    return plus(input, product, beta, alpha)
+    if not any([t._data.__class__ is Compressed for t in (input, mat1, mat2)]):
+        if is_sparse(input):
+            raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
+        if is_sparse(mat2):
+            raise RuntimeError("addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got "
+                               f"'mat1' with layout {NAMES.get(mat1._k.special, 'Strided')} and 'mat2' with layout Sparse")
+        return plus(input, _mm(mat1, mat2), beta, alpha)
+    _compressed_pair(input.layout, mat1, mat2)
+    product = _product(mat1, mat2)
+    if not is_sparse(input):
+        return plus(input, product.to_dense() if is_sparse(product) else product, beta, alpha)
+    if tuple(input.shape) != tuple(product.shape):
+        raise RuntimeError(f"The expanded size of the tensor {list(product.shape)} must match the existing size {list(input.shape)}")
+    if beta == 0:  # whatever is there, be it NaN
+        return sparse(compressed_of(in_order(coordinates((product if alpha == 1 else F.mul(product, alpha))._data)), input.layout))
+    a, b = [in_order(coordinates(t._data)) for t in (input, product)]
+    total = add_coo(a.over(a.values if beta == 1 else F.mul(a.values, beta)), b, alpha)
+    return sparse(compressed_of(total, input.layout))
 
 
 def plus(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
@@ -190,9 +326,42 @@ def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def picked_product(a: Tensor, b: Tensor, like: Tensor) -> Tensor:
     """The values of a @ b where a sparse tensor has elements, from the rows and columns that they need; recorded."""
-    m = matrix_of(like)
-    rows, cols = m.indices._data
-    return F.sum(F.mul(F.index_select(a, 0, index_tensor(rows)), F.index_select(F.t(b), 0, index_tensor(cols))), 1)
+    *batch, rows, cols = matrix_of(like).indices._data
+    if batch:  # one matrix below the other
+        which = flat_index(np.stack(batch), like._data.shape[:len(batch)])
+        rows, cols = which * a._data.shape[-2] + rows, which * b._data.shape[-1] + cols
+        a, b = [F.reshape(t, (-1, t._data.shape[-1])) for t in (a, F.transpose(b, -2, -1))]
+    else:
+        b = F.t(b)
+    return F.sum(F.mul(F.index_select(a, 0, index_tensor(rows)), F.index_select(b, 0, index_tensor(cols))), 1)
+
+
+def _sampled(x: Tensor, a: Tensor, b: Tensor) -> None:
+    """Raises where a product has no elements at the places of those of a sparse tensor."""
+    for name, t in (("mat1", a), ("mat2", b)):
+        if is_sparse(t):
+            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {NAMES[t._k.special]}")
+    if x._k.special is not sparse_csr:
+        raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {NAMES.get(x._k.special, 'Strided')}")
+    names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (x, a, b)]
+    if names[1] != names[2]:
+        raise RuntimeError(f"sampled_addmm: Expected mat1 and mat2 to have the same dtype, but got {names[1]} and {names[2]}")
+    if names[0] != names[1]:
+        raise RuntimeError(f"sampled_addmm: Expected self and mat1 to have the same dtype, but got {names[0]} and {names[1]}")
+    for name, t in (("mat1", a), ("mat2", b)):
+        if t._data.ndim < 2:
+            raise RuntimeError(f"sampled_addmm: Expected {name} to be a matrix, got {t._data.ndim}-D tensor")
+    batches = [list(t._data.shape[:-2]) for t in (x, a, b)]
+    if batches[1] != batches[2]:
+        raise RuntimeError(f"sampled_addmm: Expected mat1 and mat2 to have the same batch size, but got {batches[1]} and {batches[2]}")
+    if batches[0] != batches[1]:
+        raise RuntimeError(f"sampled_addmm: Expected self and mat1 to have the same batch size, but got {batches[0]} and {batches[1]}")
+    if a._data.shape[-1] != b._data.shape[-2]:
+        sizes = ["x".join(map(str, t._data.shape[-2:])) for t in (a, b)]
+        raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({sizes[0]} and {sizes[1]})")
+    for at, name, t in ((-2, "mat1", a), (-1, "mat2", b)):
+        if x._data.shape[at] != t._data.shape[at]:
+            raise RuntimeError(f"sampled_addmm: self.shape[{at}] must match {name}.shape[{at}]")
 
 
 def _conjugate(t: Tensor) -> Tensor:
@@ -268,7 +437,9 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     if a and b:
         if mat1._k.special is sparse_coo and mat2._k.special is sparse_coo:
             return sparse_sparse_matmul(mat1, mat2)
-        return F.mm(mat1, mat2)
+        _block_free(mat2)
+        _compressed_pair(mat2.layout, mat1, mat2)  # torch multiplies into a matrix like the second one
+        return F.mm(mat1, mat2).to_sparse(layout=mat2.layout)
     if a:
         _fits(mat1, mat2)
         return sparse_addmm(None, mat1, mat2)
@@ -288,19 +459,12 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1.0, alpha:
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1.0, alpha: Number = 1.0,
                   out: Tensor | None = None) -> Tensor:
     """beta input + alpha mat1 @ mat2 where a matrix of layout CSR has elements."""
-    if input._k.special is not sparse_csr:
-        raise (could_not_run("sparse_sampled_addmm", "CPU") if not is_sparse(input) else RuntimeError(
-            f"Expected input to have sparse csr layout, but got {input.layout}") if input._k.special is not sparse_coo else
-            could_not_run("sparse_sampled_addmm", "SparseCPU"))
-    if mat1._data.ndim < 2 or mat2._data.ndim < 2 or mat1._data.shape[-1] != mat2._data.shape[-2]:
-        raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, mat1.shape))} and "
-                           f"{'x'.join(map(str, mat2.shape))})")
-    if tuple(input.shape[-2:]) != (mat1._data.shape[-2], mat2._data.shape[-1]):
-        raise RuntimeError(f"sampled_addmm: Expected self.shape[-2] == mat1.shape[-2], but got {input.shape[-2]} and {mat1.shape[-2]}"
-                           if input.shape[-2] != mat1.shape[-2] else
-                           f"sampled_addmm: Expected self.shape[-1] == mat2.shape[-1], but got {input.shape[-1]} and {mat2.shape[-1]}")
+    backends = [t._k.special for t in (input, mat1, mat2) if is_sparse(t)]
+    if all([lay is sparse_coo for lay in backends]):
+        raise could_not_run("sparse_sampled_addmm", "SparseCPU" if backends else "CPU")
+    _sampled(input, mat1, mat2)
     with unrecorded():
-        terms = F.mul(picked_product(plain(mat1), plain(mat2), input), alpha)
+        terms = F.reshape(F.mul(picked_product(plain(mat1), plain(mat2), input), alpha), tuple(input._data.values.shape))
         values = terms if beta == 0 else F.add(terms, F.mul(input._data.values, beta))
         result = sparse(input._data.over(values))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from .._tensor import Tensor, frontend
 from ._buffers import Coo, copied, flat_index, is_sparse, sparse
 from ._coo import coalesce, empty, empty_like, in_numpy, in_order, index_tensor, made, picked_dense, picked_sparse, summed
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
-from ._nodes import recorded
+from ._nodes import picked, recorded
 
 F = frontend
 
@@ -212,6 +213,36 @@ def _setitem(input: Tensor, index: object, value: Tensor | Number | None = None)
 def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     dim = dim_of(dim, input._data.ndim)
     return tuple([F.select(input, dim, i) for i in range(input.shape[dim])])
+
+
+def _sparse_broadcast_to(input: Tensor, size: Sizes) -> Tensor:
+    """A tensor of coordinates in larger sizes, as broadcasting makes it: the copies of an element are one behind the other."""
+    if not is_sparse(input) or input._k.special is not sparse_coo:
+        raise could_not_run("_sparse_broadcast_to", "SparseCsrCPU" if is_sparse(input) else "CPU")
+    b, size = input._data, tuple(size)
+    new = len(size) - b.ndim
+    if new < 0:
+        raise RuntimeError("the requested broadcast shape has fewer dimensions than the input")
+    old = (1,) * new + b.shape
+    for d, (n, m) in enumerate(zip(old, size)):
+        if n != m and n != 1:
+            raise RuntimeError(f"The input's length {n} at dimension {d - new} does not broadcast over the requested shape of length {m} at "
+                               f"dimension {d}")
+    lead = new + b.sparse_dim
+    spread = [d for d in range(lead) if d < new or old[d] != size[d]]
+    copies = math.prod([size[d] for d in spread])
+    rows = np.repeat(np.concatenate([np.zeros((new, b.nnz), np.int64), b.indices._data]), copies, axis=1)
+    for d, places in zip(spread, np.indices([size[d] for d in spread]).reshape(len(spread), copies)):
+        rows[d] = np.tile(places, b.nnz)
+
+    def back(g: Tensor) -> Tensor:
+        over = [d for d in range(len(size)) if d < new or old[d] != size[d]]
+        total = F.reshape(F.sum(g.to_dense() if is_sparse(g) else g, over), b.shape) if over else g
+        return picked(total, b) if is_sparse(total) else total.to_sparse(b.sparse_dim)
+
+    with unrecorded():
+        values = F.index_select(F.expand(b.values, (b.nnz, *size[lead:])), 0, index_tensor(np.repeat(np.arange(b.nnz), copies)))
+    return recorded(sparse(Coo(size, index_tensor(rows), values, b.coalesced and not spread)), "SparseBroadcastToBackward0", (input, back))
 
 
 # -- joined ---------------------------------------------------------------------------------------------------------------------
@@ -517,4 +548,4 @@ _unsupported({"expand": "expand is unsupported for Sparse tensors", "reshape": "
               "contiguous": "unsupported memory format option Contiguous", "flatten": "reshape is not implemented for sparse tensors",
               "broadcast_to": "expand is unsupported for Sparse tensors", "repeat": "expand is unsupported for Sparse tensors",
               "masked_fill": "unsupported memory format option Contiguous"})
-__all__ = ["log_softmax", "narrow_copy", "softmax", "sparse_sum"]
+__all__ = ["_sparse_broadcast_to", "log_softmax", "narrow_copy", "softmax", "sparse_sum"]
