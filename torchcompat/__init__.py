@@ -85,7 +85,8 @@ _LAZY = {
         ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
         "_making.settings"),
-    "sparse_coo_tensor": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes", "_validate_sparse_coo_tensor_args": "sparse._coo", **dict.fromkeys(
+    "sparse_coo_tensor": "sparse._coo", "_validate_sparse_coo_tensor_args": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes",
+    **dict.fromkeys(
         [f"_validate_sparse_{name}_tensor_args" for name in ("compressed", "csr", "csc", "bsr", "bsc")], "sparse._compressed"),
     **dict.fromkeys(
         ["sparse_compressed_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor"],

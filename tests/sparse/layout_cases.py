@@ -97,4 +97,5 @@ PRODUCTS += [f"torch.triangular_solve({b}, {a}, {flags})" for b, a in (
     for flags in ("True, False, False", "True, True, False", "True, True, True", "False, False, True")]
 
 SPARSE_LAYOUTS = Table("sparse_layouts", list(dict.fromkeys([
-    *CONVERSIONS, *METHODS, *PARTS, *SIZES, *TURNED, *FRESH, *BROADCAST, *PRODUCTS])), called, tolerance=(1e-9, 1e-12), digits=9, zipped=True)
+    *CONVERSIONS, *METHODS, *PARTS, *SIZES, *TURNED, *FRESH, *BROADCAST, *PRODUCTS])), called,
+    tolerance=(1e-9, 1e-12), digits=9, zipped=True)

@@ -226,8 +226,8 @@ def _sparse_broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     old = (1,) * new + b.shape
     for d, (n, m) in enumerate(zip(old, size)):
         if n != m and n != 1:
-            raise RuntimeError(f"The input's length {n} at dimension {d - new} does not broadcast over the requested shape of length {m} at "
-                               f"dimension {d}")
+            raise RuntimeError(f"The input's length {n} at dimension {d - new} does not broadcast over the requested shape of length {m} "
+                               f"at dimension {d}")
     lead = new + b.sparse_dim
     spread = [d for d in range(lead) if d < new or old[d] != size[d]]
     copies = math.prod([size[d] for d in spread])
