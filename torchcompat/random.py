@@ -13,7 +13,7 @@ from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import (
     BOOL, CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind,
 )
-from autograd_tape.errors import MAX_DIMS, AutogradError
+from autograd_tape.errors import MAX_DIMS, AutogradError, type_name
 from autograd_tape.strided import by_memory
 from autograd_tape.ops._samples import check_number
 from autograd_tape.ops.data.create import given_size
@@ -54,6 +54,8 @@ class Generator:
 
     def manual_seed(self, seed: int) -> "Generator":
         """Restarts from a seed."""
+        if not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
         self.stream.manual_seed(int(seed))
         return self
 

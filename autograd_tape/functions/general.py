@@ -140,7 +140,7 @@ def fits(p: Param, value: object) -> bool:
         return True
     if value is None:
         return p.type.endswith("?") or p.default == "None" or base not in ("bool", "int", "float", "Scalar", "Tensor", "Tensor[]", "str")
-    if base == "Tensor":
+    if base in ("Tensor", "Index"):
         return isinstance(value, TensorRef) or hasattr(value, "__torch_function__")
     if base == "Tensor[]":
         return isinstance(value, (tuple, list))

@@ -26,7 +26,7 @@ FACTORIES = {n for n in NAMES if not RECORDS[n].tensor_params}
 DEPENDENT = {"allclose", "argwhere", "bincount", "combinations", "corrcoef", "cov", "embedding_bag", "equal", "getitem",
              "histogram", "histogramdd", "istft",
              "linalg_lstsq", "masked_select", "nonzero", "one_hot", "repeat_interleave", "unique",
-             "unique_consecutive", "unique_index"}
+             "unique_consecutive", "unique_index", *[n for n in NAMES if n.startswith("_sobol_engine")]}
 SAMPLED = [n for n in NAMES if RECORDS[n].field("samples") is not None]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own, of operations that samples call in a deprecated way
 

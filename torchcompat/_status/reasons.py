@@ -79,7 +79,7 @@ GROUPS = (
         triplet_margin_loss frobenius_norm nuclear_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
         nn.functional.grouped_mm
-        quasirandom nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
+        nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         optim.Adafactor
         optim.Muon sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
         sparse.semi_structured nn.attention utils.flop_counter utils.benchmark utils.weak utils.swap_tensors

@@ -1,0 +1,148 @@
+"""The points of Sobol sequences, and what scrambles them. I. M. Sobol, "The distribution of points in a cube and the accurate evaluation of
+integrals" (1967), in the order of Gray codes; A. B. Owen, "Scrambling Sobol and Niederreiter-Xing points" (1998)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...annotations import Functions
+from ...dtypes import default_dtype
+from ...errors import AutogradError, ShapeMismatchError
+from ...functions.refusals import no_kernel
+from ...random.directions import BITS, DIMENSIONS, direction_numbers
+from ...record import Sample, op
+from ...tensor import TensorRef, as_dtype
+from .._host import need_values
+from .create import given_size
+
+
+def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
+    """The elements, of a tensor at least as large as `shape` in each dimension.
+
+    Raises:
+        RuntimeError: it is smaller, where torch reads past the end of memory; or `quasi` or `sobolstate`, but not of int64.
+    """
+    if name != "ltm" and tensor._k.dtype.name != "int64":
+        raise AutogradError(f"{name} needs to be of type Long")
+    if tensor.ndim != len(shape) or any([n < wanted for n, wanted in zip(tensor.shape, shape)]):
+        raise ShapeMismatchError(f"{name} needs to have {' x '.join(map(str, shape))} elements, but has shape {list(tensor.shape)}")
+    return need_values(tensor)
+
+
+def _directions(sobolstate: TensorRef, dimension: int) -> np.ndarray:
+    return _values("sobolstate", sobolstate, (dimension, BITS))[:dimension, :BITS]
+
+
+def _check_end(end: int) -> int:
+    if end >= 2 ** BITS:
+        raise AutogradError(f"A Sobol sequence has 2 ** {BITS} points, but number {end} was asked for")
+    return end
+
+
+def _changed_bits(first: int, n: int) -> np.ndarray:
+    """Which bit of the Gray code changes after each of `n` numbers: the lowest that is not set; of a negative one the first."""
+    numbers = np.maximum(np.arange(first, _check_end(first + n)), 0)
+    return np.frexp(~numbers & numbers + 1)[1] - 1
+
+
+def _changed_oddly(first: int, n: int) -> np.ndarray:
+    """Which bits change an odd number of times on the way: those in which the codes at its ends differ."""
+    start, end = max(first, 0), max(_check_end(first + n), 0)
+    below = max(min(n, -first), 0)
+    codes = start ^ start >> 1 ^ end ^ end >> 1 ^ below & 1
+    return np.flatnonzero(codes >> np.arange(BITS) & 1)
+
+
+@op("_sobol_engine_draw(Index quasi, int n, Index sobolstate, int dimension, int num_generated, dtype? dtype) -> "
+    "(Tensor result, Index state)", method=False, out=False)
+class _sobol_engine_draw:
+    """The next `n` points (n, dimension) of a Sobol sequence, after the integers `quasi` of the last one; and what these are then.
+
+    >>> state = torch._sobol_engine_initialize_state_(torch.zeros(2, 30, dtype=torch.int64), 2)
+    >>> torch._sobol_engine_draw(torch.zeros(2, dtype=torch.int64), 2, state, 2, 0, None)[0]
+    tensor([[0.5000, 0.5000],
+            [0.7500, 0.2500]])
+    """
+
+    def function(F, quasi, n, sobolstate, dimension, num_generated, dtype):
+        wanted = default_dtype() if dtype is None else as_dtype(dtype)
+        directions, last = _directions(sobolstate, dimension), _values("quasi", quasi, (dimension,)).copy()
+        if wanted.name not in ("float32", "float64"):
+            no_kernel("_sobol_engine_draw", quasi, wanted)
+        given_size(F, "empty", ((n, dimension),))
+        steps = directions.T[_changed_bits(num_generated, n)]
+        points = np.bitwise_xor.accumulate(np.concatenate([last[None, :dimension], steps]), 0)
+        last[:dimension] = points[-1]
+        return F.wrap((points[1:] * wanted.np.type(2.0 ** -BITS)).astype(wanted.np)), F.wrap(last)
+
+    def samples(rng): yield Sample((np.zeros(2, np.int64), 3, direction_numbers(2), 2, 0), {"dtype": None})
+
+
+def _written(F: Functions, target: TensorRef, values: np.ndarray) -> TensorRef:
+    """The tensor with `values` in its first rows. Its version stays, as in torch."""
+    F.check_inplace(target, [])
+    target._data[:len(values)] = values
+    return target
+
+
+@op("_sobol_engine_ff_(Index input, int n, Index sobolstate, int dimension, int num_generated) -> Index", method=False, out=False)
+class _sobol_engine_ff_:
+    """The integers of the last point of a Sobol sequence, changed to those `n` points later.
+
+    >>> state = torch._sobol_engine_initialize_state_(torch.zeros(1, 30, dtype=torch.int64), 1)
+    >>> torch._sobol_engine_ff_(torch.zeros(1, dtype=torch.int64), 2, state, 1, 0) / 2 ** 30
+    tensor([0.7500])
+    """
+
+    def function(F, input, n, sobolstate, dimension, num_generated):
+        directions, last = _directions(sobolstate, dimension), _values("quasi", input, (dimension,))[:dimension]
+        changed = directions[:, _changed_oddly(num_generated, max(n, 0))]
+        return _written(F, input, last ^ np.bitwise_xor.reduce(changed, 1))
+
+    def samples(rng): yield np.zeros(2, np.int64), 3, direction_numbers(2), 2, 0
+
+
+@op("_sobol_engine_initialize_state_(Index input, int dimension) -> Index", method=False, out=False)
+class _sobol_engine_initialize_state_:
+    """The direction numbers of the first `dimension` dimensions, written to a matrix (dimension, 30) of int64.
+
+    >>> torch._sobol_engine_initialize_state_(torch.zeros(1, 30, dtype=torch.int64), 1)[0, :3]
+    tensor([536870912, 268435456, 134217728])
+    """
+
+    def function(F, input, dimension):
+        if dimension > DIMENSIONS:
+            raise AutogradError(f"direction numbers are known for {DIMENSIONS} dimensions, not {dimension}")
+        rows = max(dimension, 1)  # the first is always written
+        _values("sobolstate", input, (rows, BITS))
+        F.bump(_written(F, input, direction_numbers(rows)))
+        return input
+
+    def samples(rng): yield np.zeros((2, BITS), np.int64), 2
+
+
+@op("_sobol_engine_scramble_(Index input, Index ltm, int dimension) -> Index", method=False, out=False)
+class _sobol_engine_scramble_:
+    """Direction numbers (dimension, 30), each multiplied as a vector of bits with its dimension's matrix of `ltm` (dimension, 30, 30),
+    which counts as having ones on its diagonal: a linear matrix scramble.
+
+    >>> state = torch._sobol_engine_initialize_state_(torch.zeros(1, 30, dtype=torch.int64), 1)
+    >>> same = torch._sobol_engine_scramble_(state.clone(), torch.zeros(1, 30, 30, dtype=torch.int64), 1)
+    >>> torch.equal(same, state)
+    True
+    """
+
+    def function(F, input, ltm, dimension):
+        numbers = _directions(input, dimension)
+        matrices = _values("ltm", ltm, (dimension, BITS, BITS))[:dimension, :BITS, :BITS].astype(np.int64)
+        powers = 1 << np.arange(BITS - 1, -1, -1)
+        masks = matrices @ powers + (1 - np.einsum("dpp->dp", matrices)) * powers
+        scrambled = np.zeros_like(numbers)
+        for p in range(BITS):  # the bits from the highest on: whether the row has an odd number of ones in common with the number
+            common = masks[:, p, None] & numbers
+            for half in (16, 8, 4, 2, 1):
+                common ^= common >> half
+            scrambled |= (common & 1) << (BITS - 1 - p)
+        return _written(F, input, scrambled)
+
+    def samples(rng): yield direction_numbers(2), np.tril(rng.integers(0, 2, (2, BITS, BITS))), 2

@@ -1,0 +1,46 @@
+"""torch.quasirandom is torch's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+import torchcompat as torch
+from autograd_tape.random.directions import direction_numbers
+from tests.random.sobol_cases import TABLE
+
+
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
+
+
+def test_numbers_are_those_of_the_table_that_scipy_has() -> None:
+    sobol: Any = pytest.importorskip("scipy.stats._sobol")
+    theirs = np.zeros((21201, 30), np.uint32)
+    sobol._initialize_v(theirs, 21201, 30)
+    assert np.array_equal(direction_numbers(21201), theirs)
+
+
+@pytest.mark.no_numbers("which shapes are taken")
+@pytest.mark.parametrize("call", [
+    lambda q, z: torch._sobol_engine_draw(q[:2], 3, z, 3, 0, None), lambda q, z: torch._sobol_engine_draw(q, 3, z[:, :20], 3, 0, None),
+    lambda q, z: torch._sobol_engine_ff_(q, 3, z[:2], 3, 0), lambda q, z: torch._sobol_engine_scramble_(z, z, 3),
+    lambda q, z: torch._sobol_engine_scramble_(z, z[:1, :, None], 1), lambda q, z: torch._sobol_engine_initialize_state_(q, 3),
+    lambda q, z: torch._sobol_engine_initialize_state_(torch.zeros(30000, 30, dtype=torch.int64), 30000),
+    lambda q, z: torch._sobol_engine_draw(q, 1, z, 3, 2 ** 30, None), lambda q, z: torch._sobol_engine_ff_(q, 2 ** 60, z, 3, 0)])
+def test_what_torch_reads_past_the_end_for_is_refused(call: Any) -> None:
+    with pytest.raises(RuntimeError, match="needs to have|are known for|points, but number"):
+        call(torch.zeros(3, dtype=torch.int64), torch.zeros(3, 30, dtype=torch.int64))
+
+
+@pytest.mark.no_numbers("what is imported")
+def test_nothing_is_read_at_start_up() -> None:
+    code = ("import sys, torchcompat; from autograd_tape.random import directions;"
+            "print('torchcompat.quasirandom' in sys.modules, directions._table.cache_info().currsize)")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False 0\n"
+    assert find_spec("torchcompat.quasirandom") is not None
