@@ -681,6 +681,8 @@ class Sample:
     """What derivatives are taken of, where the results are arbitrary in part: "abs" where the phase is."""
     no_gradient: str = ""
     """Why floating-point results have no history though they depend on floating-point arguments: what torch does, and the tests ask for."""
+    single: str = ""
+    """What holds the gradients of an operation that refuses double precision, without which there are no differences to compare with."""
 
 
 def dynamic_shape(step: str) -> str:

@@ -392,7 +392,7 @@ def _in_place(rec: Record, sample: Sample) -> bool:
 
 def _problem(rec: Record, sample: Sample) -> Problem | None:
     """The gradients of a sample, where there are any to be compared."""
-    if rec.field("unset") or rec.node_name == "NotImplemented" and rec.differentiable:
+    if rec.field("unset") or rec.node_name == "NotImplemented" and rec.differentiable or sample.single:
         return None
     floating = {a.dtype.char for a in arrays_of(bind(rec, sample))}
     assert not floating & set("efFE") or floating & set("dD"), (

@@ -39,8 +39,8 @@ ROOMS = {
     "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "segments", "norms"),
     "views": ("shape", "parts", "in_place", "copies"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write", "quasirandom"),
-    "matrices": ("products", "contractions", "factorization", "general", "checked", "reflectors", "indefinite", "fourier", "spectra",
-        "short_time"),
+    "matrices": ("products", "contractions", "factorization", "general", "scaled", "checked", "reflectors", "indefinite", "fourier",
+        "spectra", "short_time"),
 }
 
 

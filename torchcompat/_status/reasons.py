@@ -49,14 +49,14 @@ GROUPS = (
         autograd.profiler.parse_nvprof_trace autograd.graph.set_override_stale_capture_stream
         autograd.graph.set_warn_on_accumulate_grad_stream_mismatch autograd.grad_mode.enforce_grad_layout_policy
         autograd.enforce_grad_layout_policy amp.grad_scaler"""),
+    Reason("torch has no kernel of it for the CPU", "`torch.nn.functional.scaled_mm` for each group", "nn.functional.scaled_grouped_mm"),
     Reason("the names of the CPU as a device", "`torch.device('cpu')`", "cpu"),
     Reason("gradients in half precision are not scaled", "train in float32 or bfloat16 (`torch.autocast`)", """
         GradScaler amp.GradScaler cuda.amp.GradScaler cpu.amp"""),
     Reason("there are no quantized tensors, their dtypes are names", "compute in floating point", """
         ao quantization nn.intrinsic nn.qat nn.quantizable nn.quantized choose_qparams_optimized dequantize empty_quantized
         fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_* fused_moving_avg_obs_fake_quant int_repr q_* qscheme
-        quantize_per_* quantized_* Tensor.dequantize Tensor.int_repr Tensor.q_* Tensor.qscheme nn.functional.scaled_mm
-        nn.functional.scaled_grouped_mm nn.functional.ScalingType nn.functional.SwizzleType"""),
+        quantize_per_* quantized_* Tensor.dequantize Tensor.int_repr Tensor.q_* Tensor.qscheme"""),
     Reason("there is no MKL-DNN", "tensors are strided, and operations the same without it", "mkldnn_* "),
     Reason("processes do not work on one model together", "`autograd_tape.sharding` shards tensors over processes of MPI",
            "distributed library.Library.register_symm_mem_args numa"),
@@ -78,7 +78,6 @@ GROUPS = (
         hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle native_norm poisson_nll_loss
         triplet_margin_loss frobenius_norm nuclear_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
-        nn.functional.grouped_mm
         nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         optim.Adafactor
         optim.Muon sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve

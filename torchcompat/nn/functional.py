@@ -21,7 +21,8 @@ from torchcompat._tensor import frontend as _frontend
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
-_LATER = {**dict.fromkeys(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"], "_attention"),
+_LATER = {**dict.fromkeys(["ScalingType", "SwizzleType", "grouped_mm", "scaled_mm"], "_scaled"),
+          **dict.fromkeys(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"], "_attention"),
           "linear_cross_entropy": "_linear_cross_entropy"}
 """The modules of what is imported at its first use."""
 
