@@ -234,10 +234,12 @@ def no_derivative(rec: Record) -> str:
     """Why an operation has no derivative that could be compared, after a look at whether that is so; nothing where none is found.
 
     It takes no tensors, or nothing but integers: floating-point numbers in their place make it fail or give none; or its values are left
-    to chance; or it says itself that it has no derivative.
+    to chance; or it refuses double precision; or it says itself that it has no derivative.
     """
     if rec.field("unset"):
         return "uninitialised"
+    if any([sample.single for sample in samples(rec)]):
+        return "single precision"
     found = [bind(rec, sample) for sample in samples(rec)]
     if not any(arrays_of(args) for args in found):
         return "no tensors"
