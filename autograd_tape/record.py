@@ -116,7 +116,8 @@ class Record:
     `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
     `jvp`                 how tangents go through it: "linear" (in all differentiable tensors together), "bilinear", "elementwise" (the
                           gradient formulas are their own transpose), "transposed" (`vjp`'s transpose), or a function
-                          `(F, outputs, arguments, tangents)`, the last two by parameter name, that returns a tangent per output.
+                          `(F, outputs, arguments, tangents)`, the last two by parameter name, that returns a tangent per output,
+                          in the dtype that the tangent is to have.
                           Left out: "linear" of views, "elementwise" of what is so, else "transposed"
     `batch(F, call)`      the operation on batches of examples, for vmap (see `_batch`): left out where family or schema say enough, as
                           `_batch.rule_of` reads them; else it is carried out for each example in turn

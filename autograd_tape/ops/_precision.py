@@ -50,6 +50,11 @@ def in_single(formula: Fn | None = None, again: Fn | None = None) -> Any:
 _SINGLES = (float32, float32.np)
 
 
+def is_half(value: Any) -> bool:
+    """Whether a buffer or tensor is of half precision."""
+    return _half(value) is not None
+
+
 def no_half(kernel: str, value: Any) -> None:
     """Raises torch's error where `kernel`, of a gradient or a tangent, does not take half precision: NotImplementedError."""
     if (half := _half(value)) is not None:

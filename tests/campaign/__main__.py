@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -139,7 +140,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20000, help="how many cases are wanted in all, at least")
     parser.add_argument("--first", type=int, default=0, help="the first number")
-    parser.add_argument("--only", default="", help="operations whose source/name starts so")
+    parser.add_argument("--only", default="", help="operations whose source/name starts so, or so, or so: database/std,database/var")
     parser.add_argument("--whole", default="", help="dtypes, or errors, of which all samples of the database are run")
     parser.add_argument("--case", help="one case, by its name")
     parser.add_argument("--again", help="a report, whose differing cases are run again")
@@ -161,7 +162,8 @@ def main() -> int:
 
     sources = [f"whole.{dtype}" for dtype in args.whole.split(",")] if args.whole else ["records", "database"]
     slices = [f"{source}/{name}" for source in sources for name in names(source)]
-    slices = [s for s in slices if s.startswith(args.only)]
+    wanted = tuple(args.only.split(","))
+    slices = [s for s in slices if s.startswith(wanted) or re.sub("^whole[^/]*", "database", s).startswith(wanted)]
     each = 0 if args.whole else -(-args.cases * 5 // 4 // len(slices))  # about a fifth is skipped: modes that do not apply; 0: all
     start, found, ran = time.perf_counter(), summary(args, slices, each), 0
     kinds: Counter[tuple[str, str]] = Counter()

@@ -6,7 +6,9 @@ arguments and results (`CANCELLED`, in single and double precision): where numbe
 Where they do not, torch computes the same case in double precision, from the same numbers (`exact`), and what is found agrees if it is as
 near to that truth as torch's result may be: no element is further from it than (1) twice torch's own largest error in that tensor, which
 counts as the largest element at most, and (2) what the element moves by if each argument is off by half a unit in its last place, which
-no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in the element's last place. So
+no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in the element's last place. In half
+precision, where torch's largest error is large beside many an element, it must also be in proportion: at most twice as many times what
+half a unit in the element's last place and (2) come to as torch's result is anywhere. So
 another order of summation, or roundings in other places, are no difference, while a wrong formula is one wherever torch's is right. What
 is infinite or NaN here must be so in torch; where only torch overflows on its way, the excuses are those of its other elements. What it
 makes of random numbers has no truth. The report counts apart what agrees only so. The truth of what is in double precision is known of
@@ -35,7 +37,7 @@ from autograd_tape.dtypes import DType
 from .cases import Array, Case, Stored, leaves, lookup, rebound, tree, whole
 from .ties import up_to_ties
 
-TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "complex64": 2e-4, "bfloat16": 1.6e-2, "float16": 2e-3}
+TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "complex64": 2e-4, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 CANCELLED = {"float64": 2.0**-44, "complex128": 2.0**-44, "float32": 2.0**-15, "complex64": 2.0**-15}
 WIDE = {"bfloat16": "float64", "float16": "float64", "float32": "float64", "complex64": "complex128"}
 LAST_PLACE = {"bfloat16": (2.0**-7, 2.0**-126), "float16": (2.0**-10, 2.0**-14), "float32": (2.0**-23, 2.0**-126),
@@ -426,8 +428,15 @@ def as_near(truths: list[np.ndarray], expected: np.ndarray, found: np.ndarray, d
     largest, error = np.abs(truth[finite]).max(initial=0.0), np.abs(expected - truth)[finite & np.isfinite(expected)].max(initial=0.0)
     allowed = min(2 * error, largest) if largest > zero else 2 * error
     moves = [np.abs(other - truth)[finite] for other in nudged]
-    moved = np.max([m for m in moves if m.max(initial=0.0) <= largest / 2] or [0.0], axis=0)
-    return bool((np.abs(found - truth)[finite] <= allowed + moved + unit * 2.0 ** np.floor(np.log2(size)) + zero).all())
+    moved = np.max([m for m in moves if m.max(initial=0.0) <= largest / 2] or [np.zeros(size.shape)], axis=0)
+    last = unit * 2.0 ** np.floor(np.log2(size))
+    if dtype in ZERO:
+        reach, known = last / 2 + moved + zero, np.isfinite(expected[finite])
+        share = (np.abs(expected - truth)[finite] / reach)[known].max(initial=1.0)
+        allowed = np.minimum(allowed + moved + last + zero, 2 * share * reach)
+    else:
+        allowed = allowed + moved + last
+    return bool((np.abs(found - truth)[finite] <= allowed).all())
 
 
 def differences(expected: Outcome, found: Outcome, truths: Sequence[Outcome] = ()) -> list[str]:

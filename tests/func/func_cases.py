@@ -530,6 +530,44 @@ cases(
 )
 
 
+# -- tangents of equal numbers, and of NaN, whose gradients have rules of their own -------------------------------------
+
+
+def _chosen(t: Any, function: Callable[..., Any], dtype: str, *which: int) -> Any:
+    """Results and tangents by the operands `which`, of numbers below, above and equal to the other's, and NaN on either side."""
+    nan = float("nan")
+    operands = [t.tensor(row, dtype=getattr(t, dtype)) for row in ([1.0, 2.0, 3.0, nan, 1.0], [1.0, 3.0, 2.0, 1.0, nan])]
+    return t.func.jvp(lambda *a: function(*[a[which.index(i)] if i in which else operands[i] for i in (0, 1)]),
+                      tuple([operands[i] for i in which]), tuple([t.full_like(operands[i], 10.0 * (i + 1)) for i in which]))
+
+
+cases(**{f"equal_{name}_{dtype}_{''.join(map(str, which))}":
+         lambda t, f=f, dtype=dtype, which=which: _chosen(t, lambda *a: f(t, *a), dtype, *which)
+         for dtype in ("float32", "bfloat16") for which in ((0, 1), (0,), (1,)) for name, f in {
+    "maximum": lambda t, x, y: t.maximum(x, y), "minimum": lambda t, x, y: t.minimum(x, y), "fmax": lambda t, x, y: t.fmax(x, y),
+    "fmin": lambda t, x, y: t.fmin(x, y), "clamp_min": lambda t, x, y: t.clamp_min(x, y), "clamp_max": lambda t, x, y: t.clamp_max(x, y),
+    "clamp_below": lambda t, x, y: t.clamp(x, y), "clamp_above": lambda t, x, y: t.clamp(x, None, y),
+    "clamp": lambda t, x, y: t.clamp(x, y, y), "clamp_crossed": lambda t, x, y: t.clamp(x, y, y - 1)}.items()})
+cases(**{f"frexp_{dtype}": lambda t, dtype=dtype: t.func.jvp(t.frexp, *[(x.to(getattr(t, dtype)),) for x in (t.arange(5), t.ones(5))])[1][0]
+         for dtype in ("float64", "bfloat16", "float16")})
+
+
+def _sampled(t: Any, mode: str, padding: str, dtype: str, twice: bool) -> Any:
+    """Gradients of `grid_sample` at places of which some are on the border, first or second ones; of half precision where they are zero."""
+    x = m(t, 1, 2, 3, 3).to(getattr(t, dtype)).requires_grad_()
+    grid = t.tensor([[[[-1.0, 1.0], [0.5, -0.25], [1.0, 0.125], [-2.0, 0.5]]]], dtype=x.dtype, requires_grad=True)
+    out = t.nn.functional.grid_sample(x, grid, mode, padding, align_corners=True)
+    first = t.autograd.grad(out.sum(), (x, grid), create_graph=twice)
+    found = t.autograd.grad(first[1].sum(), (x, grid)) if twice else first
+    return found if dtype == "float64" else [g == 0 for g in found]
+
+
+cases(**{f"sampled_{mode}_{padding}_{dtype}_{twice}": lambda t, a=(mode, padding, dtype, twice): _sampled(t, *a)
+         for mode in ("bilinear", "bicubic") for padding in ("zeros", "border", "reflection")
+         for dtype in ("float64", "bfloat16", "float16")
+         for twice in (False, True) if dtype == "float64" or mode == "bilinear" and padding != "zeros"})
+
+
 def plain(torch: Any, value: Any) -> Any:
     """A result as JSON: tensors with their shape and dtype."""
     if isinstance(value, torch.Tensor):

@@ -102,6 +102,7 @@ def test_forward_mode_matches_central_differences(name: str, excused: Callable[[
 APART = {"linalg_cond": "a quotient of singular values that are 0", "polar": "torch's gradient by the absolute value is 0 where that is, "
          "its tangent is not", "linalg_qr": "rounding decides whether a matrix of rank 1 has rank 2",
          "poisson_nll_loss": "the target's gradient has 0 * log(0), its tangent has it not",
+         **dict.fromkeys(("fmax", "clamp_tensor"), "torch's tangent is the second operand's, its gradient the first's"),
          "euclidean_distance": "torch has no forward mode for its use in cdist",
          **dict.fromkeys(("lp_pool1d", "lp_pool2d", "lp_pool3d"), "torch's tangent of a root is NaN where its gradient is 0")}
 """Operations whose gradient and tangent differ where all numbers are equal, as torch's do, and why."""

@@ -17,13 +17,13 @@ EPS, UNITS = 2.0**-8, 12
 REFUSED = frozenset("""
     _fft_r2c _lu_with_info avg_pool3d bincount cdist cholesky cholesky_inverse cholesky_solve cofactors complex cross_entropy
     ctc_loss det embedding_renorm erfcx fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
-    fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn histogram histogramdd i0 i0e i1 i1e
-    inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv_ex
+    fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn grid_sample histogram histogramdd
+    i0 i0e i1 i1e inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv_ex
     linalg_ldl_factor linalg_lstsq linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_norm linalg_pinv
     linalg_qr linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve
     linalg_vander log_ndtr logdet lp_pool3d lstsq_solution lu lu_solve matrix_power multi_margin_loss multilabel_margin_loss
-    nanquantile ndtri nll_loss orgqr ormqr pdist pinverse polar qr quantile slogdet segment_reduce solve_matrices solve_matrices_ex stft
-    svd triangular_solve unique unique_consecutive view_as_complex view_as_complex_copy zeta
+    nanquantile ndtri nll_loss orgqr ormqr pdist pinverse polar qr quantile reflected_gradient slogdet segment_reduce solve_matrices
+    solve_matrices_ex stft svd triangular_solve unique unique_consecutive view_as_complex view_as_complex_copy zeta
 """.split())
 """Operations without a kernel for half precision or of a derivative, as in torch, or whose samples hold numbers that stay double."""
 IN_STEPS = {"cosine_similarity": 600, "euclidean_distance": 40, "scatter_reduce": 20, "grid_sampler": 120}

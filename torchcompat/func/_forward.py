@@ -57,6 +57,8 @@ def run(level: Level, general: Any, args: tuple[object, ...], out: object, inpla
             if rec.family not in ("view", "view?") and _is_shared(t, tangents):
                 with below(level):
                     t = frontend.clone(t)
+            if t._k.np is not o._k.np and not callable(rec.jvp):
+                t = frontend.cast(t, o._k.dtype)
             attach(o, level, t, nr)
     return result
 
@@ -75,8 +77,6 @@ def _is_shared(t: Tensor, tangents: dict[str, Tensor]) -> bool:
 
 def attach(output: Tensor, level: Level, tangent: Tensor, nr: int = 0) -> None:
     """Gives an operation's output its tangent; also the entry that may have saved it."""
-    if tangent._k.np is not output._k.np:
-        tangent = frontend.cast(tangent, output._k.dtype)
     set_tangent(output, level, tangent)
     node = output.creator
     if node is not None:

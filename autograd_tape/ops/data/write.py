@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...annotations import Functions
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...record import no_derivative, op
@@ -11,6 +12,11 @@ from ...strided import storage_offset
 from ...tensor import TensorRef
 from .._host import on_host
 from .._samples import check_number
+
+
+def _everywhere(F: Functions, tangent: TensorRef, output: TensorRef) -> TensorRef:
+    """The tangent of what is written, as the written tensor has it."""
+    return F.cast(F.expand(tangent, tuple(output.shape)), output._k.dtype)
 
 
 def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
@@ -52,7 +58,7 @@ class copy:
     def place(values): return values["input"]._k.device
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_other(F, grad, other_shape): return F.reduce_to_shape(grad, tuple(other_shape))
-    def jvp(F, outputs, arguments, tangents): return F.expand(tangents["other"], outputs[0].shape) if "other" in tangents else None
+    def jvp(F, outputs, arguments, tangents): return _everywhere(F, tangents["other"], outputs[0]) if "other" in tangents else None
     no_vmap_ = "arithmetic"
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
@@ -81,7 +87,7 @@ class fill:
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_value(F, grad): return F.sum(grad)
     def jvp(F, outputs, arguments, tangents):
-        return F.expand(tangents["value"], tuple(outputs[0].shape)) if "value" in tangents else F.zeros_like(outputs[0])
+        return _everywhere(F, tangents["value"], outputs[0]) if "value" in tangents else F.zeros_like(outputs[0])
     no_vmap_ = "name"
     def samples(rng): yield rng.standard_normal((2, 3)), 1.5
 

@@ -263,6 +263,23 @@ def _keep(F: Functions, grad: Values, inside: Values) -> Values:
     return F.where(inside, grad, 0)
 
 
+def _tangent(choice: Fn) -> Fn:
+    """A `jvp` that chooses among the operands' tangents: `choice(F, operands, tangents)`, where an operand without a
+    tangent has zeros. Of equal operands, and of NaN, torch's tangents are one operand's, or the mean of both,
+    whatever their gradients are."""
+    def jvp(F: Functions, outputs: Any, arguments: Any, tangents: Any) -> Any:
+        return choice(F, *arguments.values(), *[tangents[n] if n in tangents else F.zeros_like(outputs[0]) for n in arguments])
+
+    return jvp
+
+
+def _clamp_tangent(F: Functions, input: Any, min: Any, max: Any, t: Any, at_min: Any, at_max: Any) -> Any:
+    """The tangent of a clamp between tensors; a bound may be None."""
+    if min is None or max is None:
+        return F.where(input < max, t, at_max) if min is None else F.where(input > min, t, at_min)
+    return F.where(min > max, at_max, F.where(input < min, at_min, F.where(input > max, at_max, t)))
+
+
 @op("clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor", family="unary", result="same", inplace=True, alias="clip",
     dtypes="float int half", node="ClampBackward1")
 class clamp:
@@ -324,6 +341,7 @@ class clamp_tensor:
 
     def vjp_min(F, grad, input, min, max): return _keep(F, grad, input < min if max is None else (min < max) & (input < min))
     def vjp_max(F, grad, input, min, max): return _keep(F, grad, input > max if min is None else (input > max) | (max < min))
+    jvp = _tangent(_clamp_tangent)
     aten = "clamp.Tensor"
 
     def samples(rng):
@@ -387,6 +405,7 @@ class clamp_min_tensor:
     shape = broadcast_shapes
     def vjp_input(F, grad, input, min): return _keep(F, grad, input >= min)
     def vjp_min(F, grad, input, min): return _keep(F, grad, input < min)
+    jvp = _tangent(lambda F, x, y, t, u: F.where(x >= y, t, u))
 
     def samples(rng):
         yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
@@ -407,6 +426,7 @@ class clamp_max_tensor:
     shape = broadcast_shapes
     def vjp_input(F, grad, input, max): return _keep(F, grad, input <= max)
     def vjp_max(F, grad, input, max): return _keep(F, grad, input > max)
+    jvp = _tangent(lambda F, x, y, t, u: F.where(x <= y, t, u))
 
     def samples(rng):
         yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
@@ -437,6 +457,7 @@ class maximum:
     check = _no_complex("maximum")
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
     def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
+    jvp = _tangent(lambda F, x, y, t, u: F.where(x == y, u + (t - u) / 2, F.where(x > y, t, u)))
     samples = pairs(apart=True)
 
     def errors(rng):
@@ -460,6 +481,7 @@ class minimum:
     check = _no_complex("minimum")
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
     def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
+    jvp = _tangent(lambda F, x, y, t, u: F.where(x == y, u + (t - u) / 2, F.where(x < y, t, u)))
     samples = pairs(apart=True)
 
 
@@ -478,6 +500,7 @@ class fmax:
     check = _no_complex("fmax")
     def vjp_input(F, grad, input, other): return _keep(F, grad, (input >= other) | F.isnan(other))
     def vjp_other(F, grad, input, other): return F.masked_fill(grad, (input >= other) | F.isnan(other), 0)
+    jvp = _tangent(lambda F, x, y, t, u: F.where((x > y) | F.isnan(y), t, u))
     samples = pairs(apart=True)
 
 
@@ -496,4 +519,5 @@ class fmin:
     check = _no_complex("fmin")
     def vjp_input(F, grad, input, other): return _keep(F, grad, (input <= other) | F.isnan(other))
     def vjp_other(F, grad, input, other): return F.masked_fill(grad, (input <= other) | F.isnan(other), 0)
+    jvp = _tangent(lambda F, x, y, t, u: F.where((x <= y) | F.isnan(y), t, u))
     samples = pairs(apart=True)

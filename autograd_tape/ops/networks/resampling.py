@@ -19,6 +19,7 @@ from ...functions.refusals import no_kernel
 from ...record import Sample, get_record, op
 from ...strided import in_format
 from .. import _batch as batches
+from .._precision import is_half
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant, elements
 from ...annotations import Functions, Values
@@ -359,6 +360,37 @@ class upsample_bilinear:
 # -- sampling at given places -----------------------------------------------------------------------------------------
 
 
+@op("reflected(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
+class reflected:
+    """The places that linear `grid_sample` reads, after reflection, which half precision has no second derivative by: torch refuses it."""
+
+    numpy = np.copy
+    def shape(input): return input
+    def compose(F, input): return F.alias_copy(input)
+    def vjp(F, grad): return F.reflected_gradient(grad)
+    jvp = "linear"
+    batch = batches.as_is
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
+@op("reflected_gradient(Tensor grad) -> Tensor", namespace="_internal", method=False, out=False)
+class reflected_gradient:
+    """The gradient of `reflected`; RuntimeError where that of half precision is differentiated again."""
+
+    numpy = np.copy
+    def shape(grad): return grad
+    def compose(F, grad): return F.alias_copy(grad)
+
+    def vjp(F, grad):
+        if is_half(grad):
+            raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", remedy="compute second derivatives in float32")
+        return F.alias_copy(grad)
+
+    jvp = "linear"
+    batch = batches.as_is
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
 def _place(F: Functions, x: Values, size: int, padding_mode: str, align_corners: bool) -> Values:
     """Coordinates in [-1, 1] as positions between 0 and size - 1, after border or reflection padding."""
     x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) * 0.5
@@ -375,7 +407,8 @@ def _padded(F: Functions, x: Values, size: int, padding_mode: str, align_corners
         rest = distance - constant(F, x, (flips * span).astype(buffer(x).dtype))
         even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
         x = even * rest + (1 - even) * (span - rest) + low
-    return x if padding_mode == "zeros" else F.clamp(x, 0.0, float(size - 1))
+    # Where a coordinate is on the border, as many of half precision are, torch's gradient is that of one beyond it.
+    return x if padding_mode == "zeros" else F.where(x <= 0.0, 0.0, F.where(x >= float(size - 1), float(size - 1), x))
 
 
 def _pick(F: Functions, flat: TensorRef, positions: list[np.ndarray], sizes: tuple[int, ...]) -> TensorRef:
@@ -434,6 +467,8 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
         offset = -1
     else:
         at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
+        if mode == "bilinear" and padding_mode == "reflection" and is_half(grid):
+            at = [F.reflected(x) for x in at]
         if mode == "nearest":
             result = _pick(F, flat, [np.rint(elements(x)) for x in at], sizes)
             if grid.requires_grad:  # whose gradient is zeros
@@ -449,8 +484,8 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
         positions = [f + (c + offset) for f, c in zip(first, corner)]
         if mode == "bicubic" and padding_mode != "zeros":
             positions = [elements(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
-        weight = weights[0][corner[0]]
-        for d in range(1, n):
+        weight = weights[-1][corner[-1]]
+        for d in range(n - 2, -1, -1):  # x first, as torch: half precision is rounded each time
             weight = weight * weights[d][corner[d]]
         term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
         total = term if total is None else total + term
