@@ -515,11 +515,29 @@ REFLECTED = {"__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "re
              "__rrshift__": "bitwise_right_shift", "__rmatmul__": "matmul"}
 
 
+class _Stub:
+    """A method that nobody has read yet."""
+
+    __slots__ = ("frontend", "name", "tensor_class")
+
+    def __init__(self, tensor_class: type, frontend: Frontend, name: str) -> None:
+        self.tensor_class, self.frontend, self.name = tensor_class, frontend, name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        function = self.frontend.method(self.name)
+        setattr(self.tensor_class, self.name, function)
+        return function if instance is None else function.__get__(instance)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self.__get__(None)(*args, **kwargs)
+
+
 def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     """Gives a tensor class its operators and the methods of all records.
 
-    Each is a stub that compiles the operation when first called and puts the compiled function in its own place. (A class-level
-    `__getattr__` would do the same more simply, but makes the interpreter give up its fast attribute access for the class.)
+    Each is a stub that compiles the operation when first called, and a method already when first read, so that tables by method (those of
+    `__torch_function__`) hold what calls are shown as; the compiled function takes the stub's place. (A class-level `__getattr__` would do
+    the same more simply, but makes the interpreter give up its fast attribute access for the class.)
     """
     def stub(attribute: str, name: str, get: Fn = lambda attribute, name: frontend.method(name)) -> Fn:
         def method(*args: object, **kwargs: object) -> object:
@@ -561,9 +579,9 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     def add(rec: Record) -> None:
         for name in (rec.name, *[a for a in rec.alias if "." not in a]):
             if rec.method and name not in own:
-                setattr(tensor_class, name, stub(name, name))
+                setattr(tensor_class, name, _Stub(tensor_class, frontend, name))
             if rec.inplace_method and name + "_" not in own:
-                setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
+                setattr(tensor_class, name + "_", _Stub(tensor_class, frontend, name + "_"))
 
     for rec in RECORDS.values():
         add(rec)

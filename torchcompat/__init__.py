@@ -199,7 +199,16 @@ def _of_method(name: str) -> _Any:
 
 
 resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
-resize_as_, resize_as_sparse_, zero_ = map(_of_method, ("resize_as_", "resize_as_sparse_", "zero_"))
+resize_as_, resize_as_sparse_ = map(_of_method, ("resize_as_", "resize_as_sparse_"))
+
+
+def zero_(input: Tensor) -> Tensor:
+    """Zeros in the place of the elements."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"zero_(): argument 'input' (position 1) must be Tensor, not {_errors.type_name(input)}")
+    return input.zero_()
+
+
 is_nonzero, is_same_size, is_signed = map(_of_method, ("is_nonzero", "is_same_size", "is_signed"))
 get_device, is_distributed = map(_of_method, ("get_device", "is_distributed"))
 _conj, _conj_physical, _neg_view = map(_of_method, ("_conj", "_conj_physical", "_neg_view"))
@@ -310,7 +319,7 @@ _above.later("_files.rebuild", "rebuilder")
 _of_the_tape.sparse_rows = lambda *args: _above.sparse_methods().sparse_rows(*args)
 _of_the_tape.sparse_elements = lambda *args: _above.sparse_methods().sparse_elements(*args)
 _above.later("sparse", "sparse_methods")
-_above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass")
+_above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper")
 
 from ._making import legacy as _legacy
 from ._memory.bits import RESOLVE as _RESOLVE

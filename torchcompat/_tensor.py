@@ -689,7 +689,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def to_sparse_coo(self) -> "Tensor":
         """A sparse tensor of its elements."""
-        return above.sparse_methods().to_sparse(self)
+        return self.to_sparse()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         if not self.is_leaf:
@@ -911,6 +911,9 @@ def _type_string(t: Tensor) -> str:
 def _of_sparse(name: str) -> Fn:
     """A method that the package of sparse tensors has."""
     def method(self: object, *args: object, **kwargs: object) -> object:
+        if TO_ALL:
+            behind = method if hasattr(method, "door") else frontend.passing(method)  # made late, as most programs need none
+            if (found := passed(behind, (self, args, kwargs))) is not HERE: return found
         return getattr(above.sparse_methods(), name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name

@@ -178,6 +178,56 @@ def test_a_class_that_dispatches_is_asked_from_its_first_instance_on(make: str) 
     assert done.stdout == f"3.0 3.0 True {['aten._local_scalar_dense.default'] * 3}\n", done.stderr
 
 
+def test_methods_are_the_same_before_they_are_used() -> None:
+    """Tables by method, as classes with `__torch_function__` have them, hold what calls are shown as; in a process that used none yet."""
+    code = """if True:
+        import torchcompat as torch
+        from autograd_tape.ops import RECORDS
+        names = [name for rec in RECORDS.values() for name in (rec.name, *rec.alias) if rec.method and "." not in name]
+        names += [f"{rec.name}_" for rec in RECORDS.values() if rec.inplace_method]
+        before = {name: getattr(torch.Tensor, name) for name in names}
+        assert len(before) > 300
+        class Shown(torch.Tensor):
+            seen = []
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                cls.seen.append(func)
+                return super().__torch_function__(func, types, args, kwargs or {})
+        x = torch.ones(2, 2).as_subclass(Shown)
+        for name in ("sum", "exp", "exp_", "contiguous", "clone", "zero_", "t", "to_dense", "to_sparse", "is_coalesced"):
+            Shown.seen.clear()
+            try:
+                getattr(x, name)()
+            except RuntimeError:
+                assert name == "is_coalesced"
+            assert Shown.seen[0] is before.get(name, getattr(torch.Tensor, name)), name
+        print([name for name in names if getattr(torch.Tensor, name) is not before[name]])"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[2])
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_wrappers_say_their_layout_and_are_asked_for_their_memory() -> None:
+    asked: list[str] = []
+
+    class Wrapper(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            asked.append(str(func))
+            return False if "contiguous" in str(func) else Wrapper._make_wrapper_subclass(cls, args[1])
+
+    plain = torch.Tensor._make_wrapper_subclass(Wrapper, (2,))
+    assert plain.layout is torch.strided and plain.is_contiguous() and not asked
+    told = torch.Tensor._make_wrapper_subclass(Wrapper, (2,), layout=torch.sparse_csr, dispatch_sizes_strides_policy="strides")
+    assert told.layout is torch.sparse_csr and not told.is_contiguous() and asked == ["aten.is_contiguous.default"]
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+    assert type(Same.apply(plain)) is Wrapper and asked[1:] == ["aten.view.default"]
+
+
 def test_modes_see_every_call() -> None:
     class Mode(TorchFunctionMode):
         calls: list[str] = []

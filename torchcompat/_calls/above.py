@@ -35,6 +35,7 @@ class Above:
     """`_files.rebuild`: the functions that files name, by name."""
     look_for_dispatch: Callable[[], None]
     make_wrapper_subclass: Fn
+    of_wrapper: Fn
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""

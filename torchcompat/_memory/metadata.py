@@ -15,6 +15,7 @@ from autograd_tape.version import changes, number_of
 from .bits import bits_of
 from .layout import _mkldnn, channels_last, channels_last_3d, layout, memory_format, sparse_coo, sparse_csr, strided
 from .size import Size
+from .._calls.above import above
 from ..storage import CLASSES, TypedStorage, UntypedStorage
 
 _IMPLS = {sparse_coo: "Sparse", _mkldnn: "Opaque"}
@@ -63,7 +64,9 @@ class Metadata(_Base):
     def layout(self) -> layout:
         """How elements are laid out: torch.strided, or that of a sparse tensor."""
         special = self._k.special
-        return special if special.__class__ is layout else strided
+        if special is None or special.__class__ is layout:
+            return special or strided
+        return getattr(self, "_wrapped_layout", strided)  # what a class said that wraps tensors of another layout
 
     @property
     def ndim(self) -> int:
@@ -170,6 +173,10 @@ class Metadata(_Base):
         special = self._k.special
         if special.__class__ is layout and special is not sparse_coo and special is not _mkldnn:
             raise RuntimeError(f"Sparse {special.name[-3:].upper()} tensors do not have is_contiguous")
+        if special is not None and getattr(self, "_asks_for_strides", False):
+            found = above.of_wrapper(self, "is_contiguous", memory_format)
+            if found is not NotImplemented:
+                return bool(found)
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._data.flags.c_contiguous
         data = self._data

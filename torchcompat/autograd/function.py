@@ -15,12 +15,13 @@ from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape import views
 from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
-from autograd_tape.modes import GradMode, _mode, grad_mode
+from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
 from autograd_tape.tensor import LEAF, buffer_of, next_id
 
 from .._calls.above import above
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
+from ..overrides import DisableTorchFunctionSubclass
 from .engine import carries_out, run_on_tensors
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
@@ -441,7 +442,10 @@ def _finish(node: FunctionNode, args: Arguments, outputs: list[Any], recording: 
 
 
 def _view_of_itself(t: Tensor) -> Tensor:
-    """Another tensor over the same memory, a view of `t` or of its base, without history."""
+    """Another tensor over the same memory, a view of `t` or of its base, without history. A class that carries out operations makes it."""
+    if isinstance(t._k.special, type) and hasattr(type(t), "__torch_dispatch__"):
+        with no_grad(), DisableTorchFunctionSubclass():
+            return frontend.view(t, tuple(t.shape))  # type: ignore[no-any-return]
     result = object.__new__(type(t))
     result._data, result._k, result._node = t._data.view(), t._k, None
     frontend.link_view(result, t)

@@ -7,14 +7,17 @@ the gradients are those of the operations.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from collections.abc import Callable
 
 import torchcompat as torch
 from autograd_tape.annotations import Fn, Number
 from autograd_tape.dtypes import DType
+from torchcompat._calls.absent import absences as _absences
 
-from .maskedtensor.core import MaskedTensor, as_masked_tensor, is_masked_tensor
+from . import _sparse
+from .maskedtensor.core import MaskedTensor, is_masked_tensor
+from .maskedtensor.creation import as_masked_tensor
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -22,8 +25,11 @@ if TYPE_CHECKING:
 
     Dims = int | tuple[int, ...] | list[int] | None
 
+__all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "logsumexp", "norm", "var", "std",
+           "softmax", "log_softmax", "softmin", "normalize"]
 _Function = TypeVar("_Function", bound=Fn)
 
+_LAYOUTS = (torch.strided, torch.sparse_coo, torch.sparse_csr)
 _ARGUMENTS = {
     "dim": "the dimensions that are reduced, all of them where it is None or (); or the one along which the function works.",
     "keepdim": "whether reduced dimensions stay, with size 1.",
@@ -41,7 +47,7 @@ def _documented(function: _Function) -> _Function:
     """The function with its arguments explained in its docstring."""
     names = function.__code__.co_varnames[1:function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
     explained = "".join(f"\n        {name}: {_ARGUMENTS[name]}" for name in names)
-    function.__doc__ = f"{function.__doc__}\n\n    Args:\n        input: any shape; strided.{explained}\n    "
+    function.__doc__ = f"{function.__doc__}\n\n    Args:\n        input: any shape.{explained}\n    "
     return function
 
 
@@ -114,14 +120,16 @@ def _input_mask(input: Tensor, *args: object, mask: Tensor | None = None, **kwar
         ValueError: no mask, or a layout other than strided and COO and CSR.
         IndexError: it has more dimensions than the input.
     """
-    if input.layout not in (torch.strided, torch.sparse_coo, torch.sparse_csr):
+    if input.layout not in _LAYOUTS:
         raise ValueError(f"_input_mask expects strided or sparse COO or sparse CSR tensor but got {input.layout}")
     if mask is None:
         raise ValueError("_input_mask requires explicit mask")
     if mask.shape != input.shape:
         if mask.ndim > input.ndim:
             raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-        mask = torch.broadcast_to(mask.to_dense() if mask.layout != torch.strided else mask.clone(), input.shape).to(torch.bool)
+        lay = mask.layout
+        mask = torch.broadcast_to(mask.to_dense() if lay != torch.strided else mask.clone(), input.shape).to(torch.bool)
+        mask = mask if lay == torch.strided else mask.to_sparse(layout=lay)
     if mask.layout != input.layout:
         if input.layout == torch.strided:
             mask = mask.to_dense()
@@ -134,10 +142,18 @@ def _input_mask(input: Tensor, *args: object, mask: Tensor | None = None, **kwar
 
 
 def _where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
-    """The input where the mask lets it in, fill_value elsewhere; of strided tensors."""
-    if mask.layout != torch.strided:
-        raise ValueError(f"_where expects strided tensor but got {mask.layout}")
-    return torch.where(mask, input, fill_value)
+    """The input where the mask lets it in, fill_value elsewhere. A sparse one has the elements that the mask lets in, zeros where the
+    input has none; what it does not have was masked.
+
+    Raises:
+        ValueError: the mask is not strided, nor in coordinates (COO) or rows (CSR).
+        AssertionError: sparse mask and input do not fit each other.
+    """
+    if mask.layout == torch.strided:
+        return torch.where(mask, input, fill_value)
+    if mask.layout not in _LAYOUTS:
+        raise ValueError(f"_where expects strided or sparse COO or sparse CSR tensor but got {mask.layout}")
+    return _sparse.where(mask, input, fill_value)
 
 
 _REDUCTIONS = frozenset(["sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp"])
@@ -204,23 +220,66 @@ def _summed_dtype(input: Tensor, dtype: DType | None) -> DType:
     return dtype or (torch.int64 if input.dtype in _SMALL else input.dtype)
 
 
+class _NoGradient(torch.autograd.Function):
+    """What is not differentiable, though its input is: torch has no formula for reductions of rows."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, name: str, found: Tensor) -> Tensor:
+        ctx.name = name
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, None]:
+        raise RuntimeError(f"derivative for aten::{ctx.name} is not implemented")
+
+
+def _reduced(name: str, filled: Tensor, dim: Dims, keepdim: bool | None, dtype: DType, mask: Tensor | None) -> Tensor:
+    """What a reduction makes of a sparse tensor, already masked. The result has no history, or one that refuses to go back.
+
+    Raises:
+        ValueError: another layout, or no mask, where the elements that are not there would count.
+        RuntimeError: rows (CSR) are to lose a dimension; of some reductions an AssertionError.
+    """
+    dims, rows = _canonical_dim(dim, filled.ndim), filled.layout == torch.sparse_csr
+    if filled.layout not in _LAYOUTS[(1 if name != "mean" else 2):]:
+        either = "strided" if name == "mean" else "strided, sparse_coo"
+        raise ValueError(f"masked {name} expects {either} or sparse_csr tensor (got {filled.layout} tensor)")
+    if mask is None and name != "sum":
+        named = "amax" if name == "amin" and not rows else name  # as torch says it
+        raise ValueError(f"masked {named} expects explicit mask for {filled.layout.name} tensor input")
+    if rows and not keepdim:
+        error = RuntimeError if name in ("sum", "prod") else AssertionError
+        raise error("reduction operations on CSR tensors with keepdim=False is unsupported")
+    with torch.no_grad():
+        if not rows:
+            identity = _reduction_identity(name, filled) if name in ("amax", "amin") else None
+            return cast("Tensor", _sparse.reduced_coordinates(name, filled, dims, bool(keepdim), dtype, identity))
+        found = _sparse.reduced_rows(name, filled, dims, dtype)
+    torchs = f"_sparse_csr_{name}" if name in ("sum", "prod") else "_coalesced_"
+    return cast("Tensor", _NoGradient.apply(filled, torchs, found)) if filled.requires_grad else found
+
+
 @_documented
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Sums; 0 of nothing."""
-    _strided(input, "sum")
     dtype = _summed_dtype(input, dtype)
     dims = _canonical_dim(dim, input.ndim)
-    return torch.sum(_combine_input_and_mask(sum, input, mask), dims, bool(keepdim), dtype=dtype)
+    filled = _combine_input_and_mask(sum, input, mask)
+    if filled.layout != torch.strided:
+        return _reduced("sum", filled, dims, keepdim, dtype, mask)
+    return torch.sum(filled, dims, bool(keepdim), dtype=dtype)
 
 
 @_documented
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:
     """Products; 1 of nothing."""
-    _strided(input, "prod")
     dtype = _summed_dtype(input, dtype)
     dims = _canonical_dim(dim, input.ndim)
-    result = _combine_input_and_mask(prod, input, mask).to(dtype=dtype)
+    filled = _combine_input_and_mask(prod, input, mask)
+    if filled.layout != torch.strided:
+        return _reduced("prod", filled, dims, keepdim, dtype, mask)
+    result = filled.to(dtype=dtype)
     for d in reversed(dims):
         result = result.prod(dim=d, keepdim=bool(keepdim))
     return result
@@ -268,8 +327,9 @@ def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:
     """Maxima; -inf, or the least integer, of nothing."""
-    _strided(input, "amax")
     filled = _combine_input_and_mask(amax, input, mask)
+    if filled.layout != torch.strided:
+        return _reduced("amax", filled, dim, keepdim, dtype or input.dtype, mask)
     return torch.amax(filled, _canonical_dim(dim, filled.ndim), bool(keepdim)).to(dtype=dtype or input.dtype)
 
 
@@ -277,8 +337,9 @@ def amax(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:
     """Minima; inf, or the greatest integer, of nothing."""
-    _strided(input, "amin")
     filled = _combine_input_and_mask(amin, input, mask)
+    if filled.layout != torch.strided:
+        return _reduced("amin", filled, dim, keepdim, dtype or input.dtype, mask)
     return torch.amin(filled, _canonical_dim(dim, filled.ndim), bool(keepdim)).to(dtype=dtype or input.dtype)
 
 
@@ -317,7 +378,9 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
                          f"Got: {dtype}")
-    _strided(input, "mean")
+    if input.layout != torch.strided:
+        rows = input.layout == torch.sparse_csr
+        return _reduced("mean", _combine_input_and_mask(mean, input, mask) if rows else input, dim, keepdim, dtype, mask)
     total, count = _sum_and_count(input, dim, bool(keepdim), dtype, None if mask is None else _input_mask(input, mask=mask))
     return total / count
 
@@ -408,3 +471,6 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correc
         dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Standard deviations; nan of nothing."""
     return torch.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
+
+
+__getattr__ = _absences(__name__)

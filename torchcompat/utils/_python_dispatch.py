@@ -22,6 +22,7 @@ from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad, recordings
 from autograd_tape.tensor import LEAF
 from autograd_tape.version import Version
 
+from .._memory.layout import strided
 from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
 from .._calls import aten, factories
@@ -311,6 +312,10 @@ def make_wrapper_subclass(cls: type, size: Size | tuple[int, ...], strides: Any 
                           dispatch_layout: bool = False) -> Any:
     """`Tensor._make_wrapper_subclass`: an instance of `cls` of a size, dtype and device but without memory of its own.
 
+    Args:
+        layout: what the instance says of its layout.
+        dispatch_sizes_strides_policy: "strides" or "sizes": the class is asked whether elements are in order.
+
     Raises:
         RuntimeError: `cls` has no `__torch_dispatch__`.
     """
@@ -328,7 +333,19 @@ def make_wrapper_subclass(cls: type, size: Size | tuple[int, ...], strides: Any 
     t._k = _kind_for(cls, kind(d, place))
     t._node = frontend.leaf_node(t, requires_grad)
     t._v = t._base = None
+    if layout is not None and layout is not strided:
+        t._wrapped_layout = layout
+    if dispatch_sizes_strides_policy is not None:
+        t._asks_for_strides = True
     return t
+
+
+def of_wrapper(t: Any, name: str, memory_format: memory_format | None) -> Any:
+    """What the class of a wrapper says of its memory; NotImplemented where it is not to be asked."""
+    if not dispatches(t):
+        return NotImplemented
+    args, overload = ((t,), "default") if memory_format is None else ((t, memory_format), "memory_format")
+    return _by_classes(overload_of(name, overload), args, {}, (type(t),))
 
 
 frontend.below_autograd = below_autograd

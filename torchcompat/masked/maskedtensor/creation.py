@@ -1,8 +1,9 @@
 """How masked tensors are made."""
 
+from torchcompat._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from .core import MaskedTensor, as_masked_tensor
+from .core import MaskedTensor
 
 __all__ = ["as_masked_tensor", "masked_tensor"]
 
@@ -18,3 +19,11 @@ def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> Ma
     )
     """
     return MaskedTensor(data, mask, requires_grad)
+
+
+def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
+    """A MaskedTensor of copies of data and mask through which gradients reach data, as `torch.as_tensor` makes."""
+    return MaskedTensor._from_values(data, mask)
+
+
+__getattr__ = _absences(__name__)
