@@ -44,8 +44,17 @@ if TYPE_CHECKING:
         coalesce: Callable[[], Any]
         to_dense: Callable[..., Any]
         sparse_mask: Callable[..., Any]
+        to_sparse: Callable[..., Any]
+        to_sparse_csr: Callable[..., Any]
         _indices: Callable[[], Any]
         _values: Callable[[], Any]
+        indices: Callable[[], Any]
+        values: Callable[[], Any]
+        crow_indices: Callable[[], Any]
+        col_indices: Callable[[], Any]
+        _nnz: Callable[[], int]
+        sparse_dim: Callable[[], int]
+        dense_dim: Callable[[], int]
 else:
     _Base = TensorRef
 

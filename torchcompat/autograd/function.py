@@ -445,7 +445,7 @@ def _view_of_itself(t: Tensor) -> Tensor:
     """Another tensor over the same memory, a view of `t` or of its base, without history. A class that carries out operations makes it."""
     if isinstance(t._k.special, type) and hasattr(type(t), "__torch_dispatch__"):
         with no_grad(), DisableTorchFunctionSubclass():
-            return frontend.view(t, tuple(t.shape))  # type: ignore[no-any-return]
+            return frontend.view(t, tuple(t.shape))
     result = object.__new__(type(t))
     result._data, result._k, result._node = t._data.view(), t._k, None
     frontend.link_view(result, t)

@@ -134,10 +134,10 @@ def _input_mask(input: Tensor, *args: object, mask: Tensor | None = None, **kwar
         if input.layout == torch.strided:
             mask = mask.to_dense()
         elif input.layout == torch.sparse_coo:
-            dims = (input.sparse_dim(),) if mask.layout == torch.strided else ()  # type: ignore[attr-defined]
-            mask = mask.to_sparse(*dims)  # type: ignore[union-attr]
+            dims = (input.sparse_dim(),) if mask.layout == torch.strided else ()
+            mask = mask.to_sparse(*dims)
         else:
-            mask = mask.to_sparse_csr()  # type: ignore[union-attr]
+            mask = mask.to_sparse_csr()
     return (mask.coalesce() if mask.layout == torch.sparse_coo else mask).to(torch.bool)
 
 

@@ -55,7 +55,7 @@ def where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
 
 def _grouped(name: str, values: Tensor, groups: Tensor, count: int) -> Tensor:
     """Each group of values reduced to one; half precision in float32."""
-    wide = values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+    wide = values.to(torch.float32) if values.dtype in (torch.float16, torch.bfloat16) else values
     at = groups.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
     made = wide.new_empty((count, *values.shape[1:])).scatter_reduce_(0, at, wide, name, include_self=False)
     return made.to(values.dtype)

@@ -89,7 +89,7 @@ class _MaskedWhere(torch.autograd.Function):
     def forward(ctx: Context, condition: Tensor, input: Tensor, other: Tensor) -> MaskedTensor:
         ctx.mark_non_differentiable(condition)
         ctx.save_for_backward(condition)
-        return _where(aten.where, condition, input, other)  # type: ignore[no-any-return]
+        return _where(aten.where, condition, input, other)
 
     @staticmethod
     def backward(ctx: Context, *grads: MaskedTensor) -> tuple[None, MaskedTensor, MaskedTensor]:

@@ -60,9 +60,9 @@ def _binary_helper(fn: Fn, args: Sequence[Any], kwargs: Keywords, inplace: bool)
     result = fn(data, other, *rest) if layout == torch.strided else _with_values(lambda values: fn(values, other, *rest), data, True)
     if inplace:
         args[0]._set_data_mask(result, args[0].get_mask())
-        return args[0]  # type: ignore[no-any-return]
+        return args[0]
     mask = _get_at_least_one_mask(*args[:2])
-    return _wrap_result(result, mask.expand_as(result) if layout == torch.strided else mask)  # type: ignore[no-any-return]
+    return _wrap_result(result, mask.expand_as(result) if layout == torch.strided else mask)
 
 
 def _rule(name: str, inplace: bool) -> Fn:

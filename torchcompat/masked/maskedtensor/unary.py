@@ -50,9 +50,9 @@ def _unary_helper(fn: Fn, args: Sequence[Any], kwargs: Keywords, inplace: bool) 
     masked, mask = args[0], args[0]._masked_mask
     result = _with_values(lambda values: fn(values, *rest), data.coalesce() if data.layout == torch.sparse_coo else data, False)
     if not inplace:
-        return _wrap_result(result, mask)  # type: ignore[no-any-return]
+        return _wrap_result(result, mask)
     masked._set_data_mask(result, mask)
-    return masked  # type: ignore[no-any-return]
+    return masked
 
 
 def _rule(name: str, inplace: bool) -> Fn:
