@@ -374,7 +374,7 @@ rand_like, randn_like = frontend.passing(_like(rand, "uniform_")), frontend.pass
 def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | None = None,
                 memory_format: memory_format | None = None, wanted: layout | None = None) -> Tensor:
     """Memory for numbers in the layout of `input`."""
-    more: dict[str, Any] = {} if memory_format is None else {"memory_format": memory_format}
+    more: Keywords = {} if memory_format is None else {"memory_format": memory_format}
     if input._k.special.__class__ is layout:
         more["layout"] = wanted
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)

@@ -9,6 +9,7 @@ from tests.core.dtype_cases import NAMES, TABLE
 import torchcompat as torch
 from autograd_tape import F, TensorRef
 from autograd_tape.dtypes import DType
+from autograd_tape.ops import RECORDS
 
 
 @pytest.mark.parametrize("case", TABLE.recorded)
@@ -34,6 +35,23 @@ def test_unsigned_integers_are_computed_with_outside_torch() -> None:
     assert (x + x)._data.tolist() == [2, 4] and F.sort(x, 0, True)[0]._data.tolist() == [2, 1]
     with pytest.raises(NotImplementedError, match="\"add_stub\" not implemented for 'UInt16'"):
         torch.ones(2, dtype=torch.uint16) + 1
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int32", "float16", "bfloat16", "float32", "complex32", "complex64"])
+def test_what_a_result_says_it_is_its_memory_holds(dtype: str) -> None:
+    """Of every elementwise operation that takes the dtype: NumPy's functions have rules of their own."""
+    x, seen = torch.ones(2, dtype=torch.complex64 if dtype.startswith("complex") else torch.float32).to(getattr(torch, dtype)), 0
+    for name, record in RECORDS.items():
+        count = {"unary": 1, "binary": 2}.get(record.family)
+        if count is None or name.startswith("_"):
+            continue
+        try:
+            result = getattr(torch, name)(*[x] * count)
+        except (RuntimeError, NotImplementedError, TypeError, AttributeError):
+            continue
+        seen += 1
+        assert not isinstance(result, torch.Tensor) or result._data.dtype == result._k.np, name
+    assert seen > 5
 
 
 @pytest.mark.parametrize("dtype", ["complex32", "float8_e4m3fn", "float8_e5m2", "bfloat16", "complex64"])

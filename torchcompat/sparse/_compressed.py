@@ -211,7 +211,7 @@ def _from_dense(x: Tensor, lay: layout, blocksize: Sizes | None, dense_dim: int)
     return compressed_of(b, lay, blocksize)
 
 
-def convertible(x: Any, lay: layout, blocksize: Any, dense_dim: int | None, suffix: str = "") -> None:
+def convertible(x: Tensor, lay: layout, blocksize: Sizes | None, dense_dim: int | None, suffix: str = "") -> None:
     """Raises where torch has no conversion of a tensor to a layout, in the order in which torch looks.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.annotations import DeviceLike, Fn, Sizes
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords, Sizes
 from autograd_tape.dtypes import DType
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import GradMode, grad_mode
@@ -309,7 +309,7 @@ def copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return x
 
 
-def drawn(x: Tensor, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+def drawn(x: Tensor, name: str, args: Arguments, options: Keywords) -> Tensor:
     """Draws the values of a compressed tensor anew, in place: from a normal distribution, which is the one that torch has for them."""
     if x._data.__class__ is not Compressed or name != "normal_":
         forms = {"bernoulli_": "bernoulli_.float", "random_": ("random_", "random_.to", "random_.from")[min(len(args), 2)]}
@@ -366,7 +366,7 @@ def _resizable(x: Tensor, name: str) -> Coo:
     return x._data
 
 
-def resize_(x: Any, *sizes: Any, size: Sizes | None = None, memory_format: object = None) -> Any:
+def resize_(x: Any, *sizes: Any, size: Sizes | None = None, memory_format: object = None) -> Tensor:
     """Other sizes of a compressed tensor, in place: rows are added or cut off, and with them elements; none moves.
 
     Raises:

@@ -173,8 +173,8 @@ def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Num
 
 def _no_batches(name: str) -> None:
     """Enters a product of batches, which torch has for the GPU alone."""
-    def function(*args: Any) -> Tensor:
-        first, *_ = mats = args[-2:] if name == "bmm" else args[1:3]
+    def function(*args: Tensor) -> Tensor:
+        mats = args[-2:] if name == "bmm" else args[1:3]
         for i, t in enumerate(mats):
             if t._data.ndim != 3:
                 raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
@@ -188,7 +188,8 @@ _no_batches("baddbmm")
 
 
 @composite("triangular_solve", on=(COMPRESSED,))
-def _triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def _triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
+                      unitriangular: bool = False) -> tuple[Tensor, Tensor]:
     """X with A X = `input`, one row after the other; of a sparse A no copy is made."""
     if is_sparse(input):
         raise could_not_run("empty_strided", "SparseCsrCPU")
