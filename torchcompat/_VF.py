@@ -37,6 +37,12 @@ def unique_dim(input: Tensor, dim: int, sorted: bool = True, return_inverse: boo
     return _all_results(frontend.unique(input, sorted, True, True, dim), True, True)
 
 
+def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sums over k of coefficients[i, k] * input[k]; with `out`, added to what is there, as in torch."""
+    found: Tensor = frontend.tensordot(coefficients.to(input.dtype), input, 1)
+    return found if out is None else out.add_(found)
+
+
 def _rrelu(name: str) -> Fn:
     def function(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
                  generator: Generator | None = None) -> Tensor:

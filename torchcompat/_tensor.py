@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -86,7 +86,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         AbsentAttribute() for _ in range(8)]
     ipu, mtia, xpu, record_stream, slice_inverse, to_padded_tensor, index, name, grad_dtype = [
         AbsentAttribute() for _ in range(9)]
-    eig, lstsq, solve, symeig, reinforce, resize, resize_as = [AbsentAttribute() for _ in range(7)]
+    reinforce, resize, resize_as = [AbsentAttribute() for _ in range(3)]
     argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
     def __new__(cls, *args: object, **kwargs: object) -> "Tensor":
@@ -541,6 +541,32 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def __hash__(self) -> int:
         return id(self)
+
+    # -- what torch took out, and refuses ---------------------------------------------------------------------------
+
+    def solve(self, other: object) -> NoReturn:
+        """Refuses: see `torch.linalg.solve`."""
+        from ._linalg_utils import solve
+
+        solve(self, other)
+
+    def lstsq(self, other: object) -> NoReturn:
+        """Refuses: see `torch.linalg.lstsq`."""
+        from ._linalg_utils import lstsq
+
+        lstsq(self, other)
+
+    def eig(self, eigenvectors: bool = False) -> NoReturn:
+        """Refuses: see `torch.linalg.eig`."""
+        from ._linalg_utils import eig
+
+        eig(self, eigenvectors=eigenvectors)
+
+    def symeig(self, eigenvectors: bool = False) -> NoReturn:
+        """Refuses: see `torch.linalg.eigh`."""
+        from ._linalg_utils import _symeig
+
+        _symeig(self, eigenvectors=eigenvectors)
 
     # -- conversion -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,8 @@
 tensor([1.+0.j, 1.+0.j, 1.+0.j])
 """
 
+from ._tensor import Tensor
 from ._calls.namespace import operations as _operations
 
 __getattr__, __dir__ = _operations(__name__)
+__all__ = [*__dir__(), "Tensor"]  # noqa: PLE0604  # they are strings

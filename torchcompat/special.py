@@ -8,3 +8,4 @@ tensor([0.5000, 0.8808])
 from ._calls.namespace import operations as _operations
 
 __getattr__, __dir__ = _operations(__name__)
+__all__ = [*__dir__()]  # noqa: PLE0604  # they are strings

@@ -67,8 +67,7 @@ GROUPS = (
     Reason("there are no distributions", "`torch.rand`, `torch.randn` and their kin draw", "distributions binomial"),
     Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
-    Reason("torch took it out, and refuses", "`torch.linalg` has `eig`, `lstsq`, `matrix_rank`, `solve` and `eigh`", """
-        eig lstsq matrix_rank solve symeig Tensor.eig Tensor.lstsq Tensor.solve Tensor.symeig Tensor.reinforce"""),
+    Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),
     Reason("the layers are modules of operations, not one operation", "`torch.nn.RNN`, `LSTM`, `GRU` and their cells", """
         gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell nn.LSTM.permute_hidden nn.RNNBase.permute_hidden
         nn.modules.LSTM.permute_hidden nn.modules.RNNBase.permute_hidden nn.modules.rnn.LSTM.permute_hidden

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, OutRule, casts_safely
@@ -98,7 +98,7 @@ def _inv(A: np.ndarray) -> np.ndarray:
 
 def _zero_pivot(a: np.ndarray) -> int:
     """The first diagonal element that elimination with partial pivoting leaves zero, counted from 1."""
-    a = a.astype(np.float64)
+    a = a.astype(np.result_type(a, np.float64))
     for i in range(len(a)):
         p = i + int(np.abs(a[i:, i]).argmax())
         if a[p, i] == 0:
@@ -777,6 +777,9 @@ def _check_limits(name: str, *limits: object) -> None:
     for limit, value in zip(("atol", "rtol"), limits):
         if value is not None and not isinstance(value, (int, float, np.ndarray, TensorRef)):
             raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
+        if isinstance(value, TensorRef) and value._k.dtype.category == COMPLEX or isinstance(value, np.ndarray) and value.dtype.kind == "c":
+            raise AutogradError(f"torch.{name.replace('_', '.', 1)}: {limit} tensor of complex type is not supported. Got "
+                                f"{SCALAR_TYPE_NAMES[value.dtype.name]}")
 
 
 def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np.ndarray:
@@ -924,6 +927,9 @@ class linalg_cond:
             raise AutogradError(f"linalg.cond got an invalid norm type: {p}")
         if input.shape[-1] != input.shape[-2]:
             _check_matrix(f"linalg.cond(ord={p})", input, True)
+        if p == "nuc":  # whose singular values exist where the inverse has none
+            S = F.linalg_svdvals(input)
+            return F.sum(S, -1) * F.sum(F.reciprocal(S), -1)
         inverse, info = F.linalg_inv_ex(input)
         result = F.linalg_matrix_norm(input, p) * F.linalg_matrix_norm(inverse, p)
         singular = F.ne(info, 0)

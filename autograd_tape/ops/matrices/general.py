@@ -573,8 +573,37 @@ class matrix_exp:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.ndarray]:
-    """The solution of least norm by singular values, of which those below `rcond` times the largest count as zero; and the ranks."""
+def _limit(driver: str, rcond: float | None, eps: float, size: int) -> float:
+    """The share of the largest singular value up to which LAPACK's driver counts others as zero, for `rcond` as it is given."""
+    if rcond is None or driver == "gels":
+        return eps * size
+    if driver == "gelsd":
+        return rcond if 0 < rcond < 1 else eps
+    return rcond if rcond >= 0 or driver == "gelsy" else eps
+
+
+def _pivoted(a: np.ndarray, b: np.ndarray, rcond: float) -> tuple[np.ndarray, int]:
+    """The solution of least norm of the leading columns in the order of their size, as far as they are apart, and how many that are: by the
+    complete orthogonal factorization of LAPACK's `gelsy` (Golub and Van Loan, "Matrix Computations", 5.5)."""
+    order, q, rest = np.arange(a.shape[1]), np.empty((len(a), 0), a.dtype), a.copy()
+    for k in range(min(a.shape)):
+        first = k + int(np.argmax(np.add.reduce(np.abs(rest[:, k:]) ** 2, 0)))
+        for x in (order, rest.T):
+            x[[k, first]] = x[[first, k]]
+        column = rest[:, k] - q @ (q.conj().T @ rest[:, k])  # once more, for the digits that cancelled
+        size = linalg.norm(column)
+        wider = np.concatenate([q, (column / size)[:, None]], 1) if size > 0 else q
+        s = linalg.svd(wider.conj().T @ a[:, order[:k + 1]], compute_uv=False)
+        if size == 0 or s[0] * rcond > s[-1]:
+            break
+        q = wider
+        rest[:, k + 1:] -= np.outer(q[:, k], q[:, k].conj() @ rest[:, k + 1:])
+    return linalg.pinv(q.conj().T @ a) @ (q.conj().T @ b), q.shape[1]
+
+
+def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The solution of least norm by singular values, of which those up to `rcond` times the largest count as zero; and the ranks. Where some
+    do, `pivoted` leaves out columns instead."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
     u, s, vh = singular(A, False)
     kept = s > rcond * s.max(-1, keepdims=True, initial=0)
@@ -584,11 +613,17 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.n
     *lead, step, column = contiguous_strides((*batch, columns, rows))
     solution = empty_strided((*batch, rows, columns), (*lead, column, step), A.dtype)[..., :n, :]
     solution[...] = adjoint(vh) @ (inverse[..., None] * (adjoint(u) @ B))
-    return solution, np.ascontiguousarray(np.add.reduce(kept, -1, np.int64)).reshape(A.shape[:-2])
+    ranks = np.ascontiguousarray(np.add.reduce(kept, -1, np.int64)).reshape(A.shape[:-2])
+    if pivoted and A.size and rcond > 0 and not kept.all():
+        every = np.broadcast_to(A, (*batch, m, n)), np.broadcast_to(B, (*batch, m, columns)), np.broadcast_to(ranks, batch)
+        for i in zip(*(every[2] < min(m, n)).nonzero()) if batch else [()]:
+            solution[i], rank = _pivoted(every[0][i], every[1][i], rcond)
+            ranks[i[len(batch) - ranks.ndim:]] = rank
+    return solution, ranks
 
 
-@op("lstsq_solution(Tensor A, Tensor B, float rcond) -> (Tensor solution, Index rank)", namespace="_internal", method=False, out=False,
-    node="LinalgLstsqBackward0", complex="explicit")
+@op("lstsq_solution(Tensor A, Tensor B, float rcond, bool pivoted=False) -> (Tensor solution, Index rank)", namespace="_internal",
+    method=False, out=False, node="LinalgLstsqBackward0", complex="explicit")
 class lstsq_solution:
     """The X of least norm with the least |A X - B|."""
 
@@ -597,7 +632,7 @@ class lstsq_solution:
     saved_as = {"B": None, "A_shape": None, "B_shape": None}
     compose = on_host(_lstsq)
 
-    def meta(A, B, rcond):
+    def meta(A, B, rcond, pivoted=False):
         batch = A.shape[:-2]
         return (without_data((*broadcast_shape(batch, B.shape[:-2]), A.shape[-1], B.shape[-1]), A.dtype),
                 without_data(batch, np.dtype(np.int64)))
@@ -655,13 +690,15 @@ class linalg_lstsq:
         if X.shape[-2] != a[-2]:
             raise ShapeMismatchError(f"{name}: input.size(-2) should match other.size({-1 if vector or B.ndim < 2 else -2})")
         m, n = a[-2:]
-        limit = max(m, n) * float(np.finfo(A._k.np).eps) if rcond is None else float(rcond)
+        limit = _limit(driver, rcond, float(np.finfo(A._k.np).eps), max(m, n))
         if on_meta(A):
             data_dependent()
-        solution, rank = F.lstsq_solution(A, X, limit)
+        solution, rank = F.lstsq_solution(A, X, limit, driver == "gelsy")
         if driver == "gels":
             _refuse_rank(need_values(rank), min(m, n), len(a) > 2)
-        if driver != "gelsy" and m > n and np.all(need_values(rank) == n):
+        if driver != "gelsy" and m > n == 0:
+            residuals = F.zeros_for(F.real(X), (*tuple(X.shape)[:-2], X.shape[-1]))
+        elif driver != "gelsy" and m > n and np.all(need_values(rank) == n):
             residuals = F.sum(F.square(F.abs(F.matmul(A, solution) - X)), -2)
         else:
             residuals = F.slice(F.flatten(F.abs(solution)), 0, 0, 0)

@@ -19,7 +19,7 @@ from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
 from ...functions.refusals import no_kernel
-from ...record import Sample, op
+from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .. import _shapes as shapes
@@ -632,6 +632,43 @@ class addmm:
             "Tensor sizes: [3]")
 
 
+def _activated(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Number = 1, use_gelu: bool = False) -> np.ndarray:
+    product = _plus(_mm(mat1, mat2), input, beta)
+    if not use_gelu:
+        return np.maximum(product, product.dtype.type(0))
+    found: np.ndarray = get_record("gelu").field("numpy")(product, "none")
+    return found
+
+
+@op("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    promotion="promote", result="same", node="NotImplemented")
+class _addmm_activation:
+    """`addmm` and then `relu`, or `gelu`; it has no derivative.
+
+    >>> torch._addmm_activation(torch.tensor([-5., 2.]), torch.tensor([[1., 1.]]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[0., 8.]])
+    """
+
+    lacks = {"complex rare bool": "addmm_activation"}
+    flops = "mat1"
+    def sharding(call): return call.letters("m n, m k, k n -> m n") if len(call.shape("input")) == 2 else call.whole()
+    out_dtype = EXPECTED
+    numpy = _activated
+    def compose(F, input, mat1, mat2, beta=1, use_gelu=False):
+        product = F.mm(mat1, mat2)
+        product = product if beta == 0 else product + _scaled(F, input, beta)
+        return F.gelu(product) if use_gelu else F.relu(product)
+    def check(input, mat1, mat2, beta, alpha, use_gelu): get_record("addmm").field("check")(input, mat1, mat2, beta, alpha)
+    def shape(input, mat1, mat2, beta, use_gelu): return (mat1[0], mat2[1])
+    vjp = no_derivative("_addmm_activation")
+    batch = batches.added_product(2, 2, 2)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield Sample((r((2, 4)), r((2, 3)), r((3, 4))), no_gradient="torch has none")
+        yield Sample((r(4), r((2, 3)), r((3, 4))), {"beta": 0.5, "alpha": 2.0, "use_gelu": True}, no_gradient="torch has none")
+
+
 @op("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
     inplace=True)
 class addmv:
@@ -753,6 +790,12 @@ class addbmm:
         yield rng.standard_normal((2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
 
 
+def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> np.ndarray:
+    if vec1.ndim != 1 or vec2.ndim != 1:
+        raise ValueError("vectors expected")
+    return _plus(np.multiply.outer(vec1, vec2), input, beta)
+
+
 @op("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
     inplace=True)
 class addr:
@@ -768,10 +811,7 @@ class addr:
     deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
     saved_as = {"input_shape": None}
     layout = "input"
-    def numpy(input, vec1, vec2, beta=1):
-        if vec1.ndim != 1 or vec2.ndim != 1:
-            raise ValueError("vectors expected")
-        return _plus(np.multiply.outer(vec1, vec2), input, beta)
+    numpy = half = _addr
     def shape(input, vec1, vec2, beta=1): return (*vec1, *vec2)
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)

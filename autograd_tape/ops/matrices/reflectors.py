@@ -12,7 +12,7 @@ import numpy as np
 
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
-from ...functions.out import EXPECTED
+from ...functions.out import OutRule, casts_safely
 from ...record import Sample, no_formula, op
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -44,7 +44,7 @@ class geqrf:
     amp = "float32"
     sharding = "*b M N -> *b M N, *b K"
     lacks = {"half int bool rare": "geqrf_cpu"}
-    out_dtype = EXPECTED
+    out_dtype = casts_safely("torch.geqrf", "a"), casts_safely("torch.geqrf", "tau")
     meta_layout = "columns rows"
     no_forward = "geqrf"
     numpy = _geqrf
@@ -130,7 +130,7 @@ class orgqr:
     amp = "float32"
     sharding = "*b M N, *b K -> *b M N"
     lacks = {"half int bool rare": "orgqr_cpu"}
-    out_dtype = EXPECTED
+    out_dtype = casts_safely("torch.linalg.householder_product")
     meta_layout = "columns"
     numpy = _product
     compose = on_host(_product)
@@ -192,7 +192,8 @@ class ormqr:
     def sharding(call): return call.letters("*b M N, *b K, *b M p -> *b M p" if call["left"] else "*b M N, *b K, *b p M -> *b p M")
     lacks = {"half int bool rare": "ormqr_cpu"}
     no_forward = "ormqr"
-    out_dtype = EXPECTED
+    out_dtype = OutRule("torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype "
+                        "{found}")
     meta_layout = "columns"
     numpy = _ormqr
     compose = on_host(_ormqr)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.create import emptied
 from ...annotations import Functions
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
 from ...errors import AutogradError
@@ -510,6 +511,7 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
             F.sub_(behind, n)
         result = F.mul_(result, 1.0 / (n * d) if n * d else np.inf if n else np.nan)
         if out is not None:
+            emptied(out, count)
             return F.write_out(None, out, [result])
         return result.requires_grad_() if requires_grad else result
 

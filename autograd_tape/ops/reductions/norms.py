@@ -13,11 +13,12 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels.reduce import add
 from ...functions.out import EXPECTED, OutRule
-from ...record import op
+from ...record import Sample, op
 from ...tensor import as_dtype, TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._precision import in_single
+from ...warned import warn_once
 from ..networks._losses import buffer, constant
 from ...annotations import Dims, Functions, Values
 
@@ -220,6 +221,30 @@ class linalg_matrix_norm:
     def samples(rng):
         for order in ("fro", "nuc", inf, -inf, 1, -1, 2, -2):
             yield rng.standard_normal((2, 3, 3)), order
+
+
+@op("nuclear_norm(Tensor input, Any dim=None, bool keepdim=False) -> Tensor", method=False)
+class nuclear_norm:
+    """The sums of the singular values of matrices: of the last two dimensions, or of two others.
+
+    >>> torch.nuclear_norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(7.)
+    """
+
+    out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
+    amp = "float32"
+
+    def function(F, input, dim=None, keepdim=False):
+        if isinstance(dim, bool):  # torch's signature without dimensions
+            dim, keepdim = None, dim
+        if dim is None:
+            warn_once("at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch "
+                      "release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead", stacklevel=4)
+        return F.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else (dim, dim) if isinstance(dim, int) else dim, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((3, 3)),)
+        yield Sample((rng.standard_normal((2, 3, 4)), (2, 0)), {"keepdim": True})
 
 
 @op("linalg_norm(Tensor A, Any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", namespace="_internal",
