@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES
+
 from ._calls.frontend import LinAlgError as LinAlgError
 from ._calls.namespace import operations as _operations
 from ._tensor import Tensor, frontend as _F
@@ -59,6 +61,8 @@ def pinv(input: Tensor, rcond: _Limit = None, hermitian: bool = False, *, atol: 
     tensor([[0.2500, 0.0000],
             [0.0000, 0.0000]])
     """
+    if isinstance(rcond, Tensor) and rcond.is_complex():
+        raise RuntimeError(f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {SCALAR_TYPE_NAMES[rcond.dtype.name]}")
     limits = _limits("pinv", "rcond", rcond, atol, rtol, False)
     inverse: Tensor = _F.function("linalg.pinv")(input, hermitian=hermitian, out=out, **limits)
     return inverse

@@ -602,8 +602,8 @@ def _pivoted(a: np.ndarray, b: np.ndarray, rcond: float) -> tuple[np.ndarray, in
 
 
 def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The solution of least norm by singular values, of which those up to `rcond` times the largest count as zero; and the ranks. Where some
-    do, `pivoted` leaves out columns instead."""
+    """The solution of least norm by singular values, of which those up to `rcond` times the largest count as zero; and the ranks. Where
+    some do, `pivoted` leaves out columns instead."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
     u, s, vh = singular(A, False)
     kept = s > rcond * s.max(-1, keepdims=True, initial=0)
@@ -696,7 +696,7 @@ class linalg_lstsq:
         solution, rank = F.lstsq_solution(A, X, limit, driver == "gelsy")
         if driver == "gels":
             _refuse_rank(need_values(rank), min(m, n), len(a) > 2)
-        if driver != "gelsy" and m > n == 0:
+        if driver == "gels" and m > n == 0:
             residuals = F.zeros_for(F.real(X), (*tuple(X.shape)[:-2], X.shape[-1]))
         elif driver != "gelsy" and m > n and np.all(need_values(rank) == n):
             residuals = F.sum(F.square(F.abs(F.matmul(A, solution) - X)), -2)

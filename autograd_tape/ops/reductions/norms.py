@@ -180,7 +180,7 @@ def _extreme(F: Functions, x: TensorRef, ord: float, dim: int, keepdim: bool) ->
 
 def _matrix_norm(F: Functions, A: TensorRef, ord: Any, dim: Sequence[int], keepdim: bool) -> TensorRef:
     if len(dim) != 2:
-        raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
+        raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join([str(d) for d in dim])}")
     rows, columns = wrap_dim(dim[0], A.ndim), wrap_dim(dim[1], A.ndim)
     if rows == columns:
         raise AutogradError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
