@@ -546,25 +546,25 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def solve(self, other: object) -> NoReturn:
         """Refuses: see `torch.linalg.solve`."""
-        from ._linalg_utils import solve
+        from ._removed import solve
 
         solve(self, other)
 
     def lstsq(self, other: object) -> NoReturn:
         """Refuses: see `torch.linalg.lstsq`."""
-        from ._linalg_utils import lstsq
+        from ._removed import lstsq
 
         lstsq(self, other)
 
     def eig(self, eigenvectors: bool = False) -> NoReturn:
         """Refuses: see `torch.linalg.eig`."""
-        from ._linalg_utils import eig
+        from ._removed import eig
 
         eig(self, eigenvectors=eigenvectors)
 
     def symeig(self, eigenvectors: bool = False) -> NoReturn:
         """Refuses: see `torch.linalg.eigh`."""
-        from ._linalg_utils import _symeig
+        from ._removed import _symeig
 
         _symeig(self, eigenvectors=eigenvectors)
 

@@ -29,6 +29,7 @@ LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "unique_index": ({0}, "has no tensor but an index, which decides no kind"),
         "pivots_to_solve": ({0}, "has no tensor but an index, which decides no kind"),
         "addmm": ({2}, "scales by beta and alpha before the kernel"),
+        "_addmm_activation": ({1}, "scales by beta and alpha before the kernel"),
         "clamp_tensor": ({1, 2}, "lacks a bound"),
         "transfer": ({0, 1}, "is about two devices"),
         "pow": ({8}, "has a number first")}

@@ -75,7 +75,7 @@ GROUPS = (
     Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """
         adaptive_max_pool1d affine_grid_generator binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding_bag
         hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle native_norm poisson_nll_loss
-        triplet_margin_loss frobenius_norm nuclear_norm norm_except_dim nn.functional.native_channel_shuffle"""),
+        triplet_margin_loss frobenius_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
         nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         optim.Adafactor
@@ -106,7 +106,7 @@ GROUPS = (
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
-        thread_safe_generator random.thread_safe_generator init_num_threads overrides fft utils.data types nn.factory_kwargs
+        thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types nn.factory_kwargs
         nn.MultiheadAttention.merge_masks nn.modules nn.functional nn.utils masked autograd amp return_types signal DispatchKeySet
         classproperty"""),
     Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),

@@ -104,7 +104,7 @@ def _zero_pivot(a: np.ndarray) -> int:
         if a[p, i] == 0:
             return i + 1
         a[[i, p]] = a[[p, i]]
-        a[i + 1:] -= np.outer(a[i + 1:, i] / a[i, i], a[i])
+        a[i + 1:, i:] -= np.outer(a[i + 1:, i] / a[i, i], a[i, i:])
     return len(a)
 
 
