@@ -87,13 +87,21 @@ def _inv(A: np.ndarray) -> np.ndarray:
     try:
         return _columns(linalg.inv(A))
     except linalg.LinAlgError:
-        flat = A.reshape(-1, *A.shape[-2:])
-        ranks = [linalg.matrix_rank(m) for m in flat]
-        full = [r == A.shape[-1] for r in ranks]
+        flat, full = A.reshape(-1, *A.shape[-2:]), []
+        while len(full) < len(flat) and False not in full:  # up to the first that is singular
+            full.append(_is_regular(flat[len(full)]))
         bad = full.index(False) if False in full else 0
         raise LinAlgError(f"linalg.inv: {_element(full, A.shape) if False in full else ''}The diagonal element {_zero_pivot(flat[bad])} is "
                           "zero, the inversion "
                           "could not be completed because the input matrix is singular.", remedy="use linalg.pinv") from None
+
+
+def _is_regular(a: np.ndarray) -> bool:
+    try:
+        linalg.inv(a)
+    except linalg.LinAlgError:
+        return False
+    return True
 
 
 def _zero_pivot(a: np.ndarray) -> int:
