@@ -9,6 +9,7 @@ import numpy as np
 
 from ..annotations import Fn
 from ..record import Record
+from ..strided import strided
 from .base import Executor
 
 SINGLE = np.dtype(np.float32)
@@ -43,11 +44,11 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
             if dtype.itemsize == 2 and is_half(dtype):
                 half = dtype
                 if own is None:
-                    v = v.astype(SINGLE)
+                    v = recast(v, SINGLE)
         elif isinstance(v, (list, tuple)):
             half = next((x.dtype for x in v if isinstance(x, np.ndarray) and is_half(x.dtype)), half)
             if isinstance(v, list) and own is None:
-                v = [x.astype(SINGLE) if isinstance(x, np.ndarray) and is_half(x.dtype) else x for x in v]
+                v = [recast(x, SINGLE) if isinstance(x, np.ndarray) and is_half(x.dtype) else x for x in v]
         wide.append(v)
     if half is None:
         return kernel(*values)
@@ -66,7 +67,17 @@ def narrow(result: np.ndarray, half: np.dtype) -> np.ndarray:
     """A result of a computation in float32, rounded; others as they are, as arrays."""
     if result.__class__ is not np.ndarray:
         result = np.asarray(result)
-    return result.astype(half) if result.dtype is SINGLE or result.dtype == SINGLE else result
+    return recast(result, half) if result.dtype is SINGLE or result.dtype == SINGLE else result
+
+
+def recast(a: Any, dtype: np.dtype) -> Any:
+    """`a` in another dtype and the order in which it lies. NumPy makes up the steps of dimensions of one element, by which torch tells
+    images with the channels innermost: of what may be images they are kept."""
+    cast = a.astype(dtype)
+    if a.ndim > 3 and 1 in a.shape and not a.flags.c_contiguous:
+        steps = [old // a.itemsize * dtype.itemsize if n == 1 else new for n, old, new in zip(a.shape, a.strides, cast.strides)]
+        return strided(cast, cast.shape, steps)
+    return cast
 
 
 def is_half(dtype: np.dtype) -> bool:

@@ -143,6 +143,15 @@ def aligned(F: Functions, call: BatchedCall, rank: int | None = None) -> Keyword
     return changed
 
 
+def each_loss(F: Functions, call: BatchedCall) -> Any:
+    """A loss with a `reduction`: element by element, reduced afterwards."""
+    each = call(**aligned(F, call), reduction="none")
+    dims = tuple(range(1, each.ndim))
+    if call.reduction == "none" or not dims:
+        return each
+    return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
+
+
 def view(F: Functions, call: BatchedCall) -> Any:
     """One dimension further."""
     dims, rank = [n for n in call.values if n in _DIMS], next(iter(call.ranks.values()))

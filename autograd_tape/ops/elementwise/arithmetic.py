@@ -457,6 +457,13 @@ class lerp:
     def vjp_end(F, grad, weight): return grad * weight
     def vjp_weight(F, grad, input, end): return grad * (end - input)
 
+    def jvp(F, outputs, arguments, tangents):
+        """As torch: the tangents by the same operation, which rounds half precision once."""
+        input, end, weight = arguments["input"], arguments["end"], arguments["weight"]
+        t, u = [t if (t := tangents.get(n)) is not None else F.zeros_like(arguments[n]) for n in ("input", "end")]
+        t = F.lerp(t, u, weight)
+        return t if (v := tangents.get("weight")) is None else t + v * (end - input)
+
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), 0.3
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, 3)
@@ -703,8 +710,8 @@ def _real(F: Functions, x: Values) -> Any:
 
 
 def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Values, result: Values) -> Values:
-    """grad * result * log(input), zero where input is zero and the exponent is not negative. So are its derivatives: no logarithm of zero
-    is part of what is recorded there."""
+    """grad * result * log(input), zero where input is zero and the exponent is not negative. Its derivatives there are NaN, as in torch:
+    the logarithm takes part in them."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
             flat = _real(F, exponent) >= 0
@@ -713,7 +720,7 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
     flat = (input == 0) & (_real(F, exponent) >= 0)
-    return F.where(flat, F.zero_gradient(grad), grad * (result * F.log(F.where(flat, 1, input))))
+    return grad * F.masked_fill(result * F.log(input), flat, 0)
 
 
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:

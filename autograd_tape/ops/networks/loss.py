@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dims import broadcast_shape
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import reduce as fused
@@ -83,13 +84,7 @@ class mse:
     vjp = _mse_grad
     jvp = "transposed"
 
-    def batch(F, call):
-        """Element by element, reduced afterwards."""
-        each = call(**batches.aligned(F, call), reduction="none")
-        dims = tuple(range(1, each.ndim))
-        if call.reduction == "none" or not dims:
-            return each
-        return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
+    batch = batches.each_loss
     aten = "mse_loss(input, target, *[number(reduction)] * (reduction != 'mean'))"
 
     def samples(rng):
@@ -239,6 +234,69 @@ class huber_loss:
 # -- margins ----------------------------------------------------------------------------------------------------------
 
 
+def _soft_margin(input: Any, target: Any, reduction: str) -> Any:
+    """Rounded after each step where it is half precision, as in torch; the sum is not."""
+    loss = np.log1p(np.exp(-input * target))
+    if reduction == "none":
+        return loss
+    total = np.add.reduce(loss, None, np.float32 if loss.itemsize == 2 else None)
+    return (total / loss.size if reduction == "mean" else total).astype(loss.dtype)
+
+
+def _soft_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
+    z, dtype = np.exp(-target * input), input.dtype
+    share = np.asarray(target * z)
+    share = (share.astype(np.float32 if dtype.itemsize == 2 else dtype) * _share(share, reduction)).astype(dtype)
+    return share / (z + dtype.type(1)) * grad
+
+
+def _share(x: Any, reduction: str) -> float:
+    return -1 / max(prod(x.shape), 1) if reduction == "mean" else -1.0
+
+
+@op("soft_margin_backward(Tensor cotangent, Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
+    node="SoftMarginLossBackwardBackward0", complex="explicit")
+class soft_margin_backward:
+    """-target / (1 + exp(target * input)) * grad, in torch's steps, each of which rounds half precision."""
+
+    numpy = half = _soft_margin_backward
+    shape = shapes.like_second
+    def compose(F, cotangent, input, target, reduction):
+        z = F.exp(-target * input)
+        return F.mul(target * z, _share(z, reduction)) / F.add(z, 1) * cotangent
+    def vjp_cotangent(F, grad, cotangent_shape, input, target, reduction):
+        return F.reduce_to_shape(F.soft_margin_backward(grad, input, target, reduction), tuple(cotangent_shape))
+    def vjp_input(F, grad, cotangent, input, target, reduction):
+        z = F.exp(input * -target)
+        y, found = F.add(z, 1), grad * cotangent * (target * target) * z
+        return found / (y * y) if reduction != "mean" else F.div(found / (y * y), max(prod(found.shape), 1))
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))), "none"
+
+
+@op("soft_margin(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="SoftMarginLossBackward0", complex="explicit")
+class soft_margin:
+    """log(1 + exp(-target * input)), reduced; the target has no gradient."""
+
+    def sharding(call):
+        return call.of(lambda F, input, target, reduction: (F.mean if reduction == "mean" else F.sum)(F.soft_margin(input, target, "none"))
+                       ) if call["reduction"] != "none" else call.elementwise()
+    numpy = half = _soft_margin
+    shape = shapes.reduced_pair
+    def compose(F, input, target, reduction): return reduced(F, F.log1p(F.exp(-input * target)), reduction)
+    def vjp_input(F, grad, input, target, reduction): return F.soft_margin_backward(grad, input, target, reduction)
+
+    def jvp(F, outputs, arguments, tangents):
+        each = F.soft_margin_backward(tangents["input"], arguments["input"], arguments["target"], "none")
+        return reduced(F, each, arguments["reduction"])
+    aten = "soft_margin_loss(input, target, *[number(reduction)] * (reduction != 'mean'))"
+    batch = batches.each_loss
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))), "mean"
+        yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal(3)), "none"
+
 @op("soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class soft_margin_loss:
@@ -254,7 +312,10 @@ class soft_margin_loss:
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         refuse_complex_gradient("soft_margin_loss", input)
-        return reduced(F, F.log1p(F.exp(-(input * target))), reduction_name(reduction, size_average, reduce))
+        both = broadcast_shape(tuple(input.shape), tuple(target.shape))
+        if both != tuple(input.shape):
+            raise ShapeMismatchError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(both)}")
+        return F.soft_margin(input, target, reduction_name(reduction, size_average, reduce))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
 

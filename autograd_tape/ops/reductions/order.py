@@ -438,8 +438,45 @@ def _mode(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.nd
     start = np.maximum.accumulate(np.where(starts, at, 0), -1)
     length = at - start + 1
     last = length.argmax(-1)[..., None]  # the first longest run is that of the smallest value; torch gives its last index
-    indices = np.moveaxis(np.take_along_axis(order, last, -1), -1, d)
-    return _picked(input, indices, d, keepdim)
+    found = np.take_along_axis(order, last, -1)
+    if n > _STABLE:
+        rows = np.moveaxis(input, d, -1)
+        for i in np.ndindex(found.shape[:-1]):
+            if length[i][last[i]] > 1 and (rows[i] == rows[i]).all():
+                found[i] = _unstably_at(rows[i], int(last[i][0]))
+    return _picked(input, np.moveaxis(found, -1, d), d, keepdim)
+
+
+_STABLE = 16
+"""Up to how many elements the sort below leaves equal ones in their order."""
+
+
+def _unstably_at(row: np.ndarray, place: int) -> int:
+    """The index of the element that the C++ library's sort, by which torch finds modes, puts at `place`, the last among its equals.
+
+    That is introsort (Musser 1997): parts of more than 16 elements are split around the median of the second, the middle and the last one,
+    which changes places with the first, by Hoare's exchanges from both ends; then insertion sorts, in order. Only the parts that hold the
+    place are split here.
+    """
+    order, low, high = np.arange(row.size), 0, row.size
+    for _ in range(2 * (row.size.bit_length() - 1)):  # beyond that a heap sorts, which takes rows made to provoke it
+        if high - low <= _STABLE:
+            break
+        three = low + 1, low + (high - low) // 2, high - 1
+        a, b, c = row[order[list(three)]]
+        middle = three[(1 if b < c else 2 if a < c else 0) if a < b else 0 if a < c else 2 if b < c else 1]
+        order[[low, middle]] = order[[middle, low]]
+        pivot, rest = row[order[low]], row[order[low + 1:high]]
+        left, right = np.flatnonzero(rest >= pivot), np.flatnonzero(rest <= pivot)[::-1]
+        pairs = min(left.size, right.size)
+        crossed = left[:pairs] >= right[:pairs]
+        pairs = int(crossed.argmax()) if crossed.any() else pairs
+        i, j = left[:pairs] + low + 1, right[:pairs] + low + 1
+        order[i], order[j] = order[j], order[i]
+        cut = low + 1 + int(min([*left[pairs:pairs + 1], *right[max(pairs - 1, 0):pairs]]))
+        low, high = (cut, high) if place >= cut else (low, cut)
+    part = order[low:high]
+    return int(part[row[part] == np.sort(row)[place]][-1])
 
 
 @op("mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
