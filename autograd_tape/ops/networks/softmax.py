@@ -17,7 +17,6 @@ from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
 from ...record import get_record, op
 from .. import _mindspore as kernels
-from .._precision import in_single
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -203,26 +202,37 @@ class log_softmax:
         yield (np.array([1, 2]), 0), NotImplementedError, "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'"
 
 
-# The gradients are one kernel each on buffers; as operations on tensors they are compositions, so that their own gradients follow.
+# Gradients of the gradients are in torch's steps, each of which rounds half precision.
 
 
-@op("softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+@op("softmax_backward(Tensor cotangent, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False,
+    node="SoftmaxBackwardDataBackward0")
 class softmax_backward:
-    """output * (grad - sum(grad * output)) along `dim`."""
+    """output * (cotangent - sum(cotangent * output)) along `dim`."""
 
+    sharding = "along dim or composed"
+    layout = "rows"
     numpy = _softmax_backward
-    def compose(F, grad, output, dim): return output * (grad - F.sum(grad * output, dim, True))
-    function = in_single(compose)
+    def shape(cotangent, output, dim): return output
+    def compose(F, cotangent, output, dim): return output * (cotangent - F.sum(cotangent * output, dim, True))
+    def vjp_cotangent(F, grad, output, dim): return F.softmax_backward(grad, output, dim)
+    def vjp_output(F, grad, cotangent, output, dim):
+        return cotangent * grad - F.sum(output * cotangent, dim, True) * grad - cotangent * F.sum(output * grad, dim, True)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1
 
 
-@op("log_softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+@op("log_softmax_backward(Tensor cotangent, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False,
+    node="LogSoftmaxBackwardDataBackward0")
 class log_softmax_backward:
-    """grad - exp(output) * sum(grad) along `dim`."""
+    """cotangent - exp(output) * sum(cotangent) along `dim`."""
 
+    sharding = "along dim or composed"
+    layout = "rows"
     numpy = _log_softmax_backward
-    def compose(F, grad, output, dim): return grad - F.exp(output) * F.sum(grad, dim, True)
-    function = in_single(compose)
+    def shape(cotangent, output, dim): return output
+    def compose(F, cotangent, output, dim): return cotangent - F.exp(output) * F.sum(cotangent, dim, True)
+    def vjp_cotangent(F, grad, output, dim): return grad - F.sum(grad * F.exp(output), dim, True)
+    def vjp_output(F, grad, cotangent, output, dim): return -F.sum(cotangent, dim, True) * F.exp(output) * grad
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1
 
 
