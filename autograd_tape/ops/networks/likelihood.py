@@ -383,7 +383,22 @@ def _cross_entropy_redirect(input: TensorRef, target: TensorRef, weight: TensorR
         return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)
     if size_average is not None or reduce is not None:
         return "cross_entropy", (input, target, weight, None, ignore_index, None, name, label_smoothing)
+    if input._k.dtype.itemsize == 2 and input._k.dtype.category == FLOATING and input.ndim and not label_smoothing:
+        return "cross_entropy_in_steps", (input, target, weight, ignore_index, name)
     return None
+
+
+@op("cross_entropy_in_steps(Tensor input, Index target, Tensor? weight, int ignore_index, str reduction) -> Tensor", namespace="_internal",
+    method=False, out=False)
+class cross_entropy_in_steps:
+    """`cross_entropy` of half precision: the logarithms of probabilities, which are rounded, and the loss of them, as in torch."""
+
+    def function(F, input, target, weight, ignore_index, reduction):
+        _check_classes("cross_entropy", input, target, weight)
+        log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
+        return F.nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+
+    def samples(rng): yield rng.standard_normal((3, 4)), np.array([1, 0, 3]), None, -100, "mean"
 
 
 @op("cross_entropy(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "

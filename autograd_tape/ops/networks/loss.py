@@ -312,6 +312,8 @@ class soft_margin_loss:
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         refuse_complex_gradient("soft_margin_loss", input)
+        if input._k.dtype.name == "bool":
+            return F.neg(input)  # which says so
         both = broadcast_shape(tuple(input.shape), tuple(target.shape))
         if both != tuple(input.shape):
             raise ShapeMismatchError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(both)}")

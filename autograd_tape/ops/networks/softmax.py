@@ -17,6 +17,8 @@ from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
 from ...record import get_record, op
 from .. import _mindspore as kernels
+from .._precision import in_single
+from ...annotations import Fn, Functions
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -137,6 +139,15 @@ def _refused(name: str, input: TensorRef, dim: int, dtype: DType | None) -> str 
     return f"{name}_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
 
 
+def _mean_tangent(F: Functions, outputs: Any, arguments: Any, tangents: Any) -> Any:
+    """(the tangent, less its mean in the proportions of the softmax), in torch's steps, each of which rounds half precision."""
+    t, input, dim = tangents["input"], arguments["input"], arguments["dim"]
+    if not t.numel():
+        return t
+    e = F.exp(input - F.amax(input.detach(), dim, True))
+    return t - F.sum(e * t, dim, True) / F.sum(e, dim, True)
+
+
 def _samples(rng: np.random.Generator) -> Any:
     yield rng.standard_normal((2, 3)), 1
     yield rng.standard_normal((2, 3, 4)), -2
@@ -165,6 +176,7 @@ class softmax:
     check = _check("softmax")
     def shape(input, dim): return input
     def vjp(F, grad, result, dim): return F.softmax_backward(grad, result, dim)
+    def jvp(F, outputs, arguments, tangents): return outputs[0] * _mean_tangent(F, outputs, arguments, tangents)
     aten = "_softmax(cast(input, dtype), dim, False)"
     samples = _samples
 
@@ -195,6 +207,7 @@ class log_softmax:
     check = _check("log_softmax")
     def shape(input, dim): return input
     def vjp(F, grad, result, dim): return F.log_softmax_backward(grad, result, dim)
+    jvp = _mean_tangent
     aten = "_log_softmax(cast(input, dtype), dim, False)"
     samples = _samples
 
@@ -276,6 +289,15 @@ def _refuse_widening(name: str, half_to_float: bool) -> None:
         raise AutogradError(f"{name} with half to float conversion is not supported on CPU", remedy="convert the tensor")
 
 
+def _as_operations(name: str) -> Fn:
+    """The gradient of a softmax, made of other operations, in float32 where it is half precision."""
+    of_three = in_single(get_record(name).field("compose"))
+    def function(F: Functions, grad_output: TensorRef, output: TensorRef, dim: int, input_dtype: DType) -> TensorRef:
+        result: TensorRef = of_three(F, grad_output, output, dim)
+        return result
+    return function
+
+
 @op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", method=False, out=False)
 class _softmax_backward_data:
     """The gradient of `softmax` from that of its output, and the output.
@@ -285,7 +307,7 @@ class _softmax_backward_data:
     """
 
     lacks = get_record("softmax").field("lacks")
-    def function(F, grad_output, output, dim, input_dtype): return F.softmax_backward(grad_output, output, dim)
+    function = _as_operations("softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
 
@@ -298,7 +320,7 @@ class _log_softmax_backward_data:
     """
 
     lacks = get_record("log_softmax").field("lacks")
-    def function(F, grad_output, output, dim, input_dtype): return F.log_softmax_backward(grad_output, output, dim)
+    function = _as_operations("log_softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
 
