@@ -141,7 +141,7 @@ def _refused(name: str, input: TensorRef, dim: int, dtype: DType | None) -> str 
 
 def _mean_tangent(F: Functions, outputs: Any, arguments: Any, tangents: Any) -> Any:
     """(the tangent, less its mean in the proportions of the softmax), in torch's steps, each of which rounds half precision."""
-    t, input, dim = tangents["input"], arguments["input"], arguments["dim"]
+    (t, input), dim = [F.cast(x["input"], outputs[0].dtype) for x in (tangents, arguments)], arguments["dim"]
     if not t.numel():
         return t
     e = F.exp(input - F.amax(input.detach(), dim, True))
