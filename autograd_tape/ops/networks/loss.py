@@ -254,8 +254,8 @@ def _share(x: Any, reduction: str) -> float:
     return -1 / max(prod(x.shape), 1) if reduction == "mean" else -1.0
 
 
-@op("soft_margin_backward(Tensor cotangent, Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
-    node="SoftMarginLossBackwardBackward0", complex="explicit")
+@op("soft_margin_backward(Tensor cotangent, Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False,
+    out=False, node="SoftMarginLossBackwardBackward0", complex="explicit")
 class soft_margin_backward:
     """-target / (1 + exp(target * input)) * grad, in torch's steps, each of which rounds half precision."""
 
@@ -274,8 +274,8 @@ class soft_margin_backward:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))), "none"
 
 
-@op("soft_margin(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="SoftMarginLossBackward0", complex="explicit")
+@op("soft_margin(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
+    promotion="promote", result="same", broadcasts=True, node="SoftMarginLossBackward0", complex="explicit")
 class soft_margin:
     """log(1 + exp(-target * input)), reduced; the target has no gradient."""
 
