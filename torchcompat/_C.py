@@ -8,6 +8,7 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import float32
 from autograd_tape.executors.kernels.sharing import get_num_threads
 from autograd_tape.dims import broadcast_shape
@@ -75,6 +76,18 @@ is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anom
 
 _disabled_torch_function_impl = _disabled
 _LinAlgError = LinAlgError
+_nn = types.ModuleType("torch._C._nn", "The functions of networks by ATen's names and parameters, as `torch.ops.aten` has them.")
+
+
+def _of_networks(name: str) -> Fn:
+    found: Fn | None = None if name.startswith("__") else above.operator(name)
+    if found is None:
+        raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
+    setattr(_nn, name, found)
+    return found
+
+
+_nn.__dict__["__getattr__"] = _of_networks
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
 
 

@@ -320,6 +320,7 @@ _above.later("_files.rebuild", "rebuilder")
 _of_the_tape.sparse_rows = lambda *args: _above.sparse_methods().sparse_rows(*args)
 _of_the_tape.sparse_elements = lambda *args: _above.sparse_methods().sparse_elements(*args)
 _above.later("sparse", "sparse_methods")
+_above.later("_calls.aten", "operator")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper")
 
 from ._making import legacy as _legacy

@@ -31,6 +31,8 @@ class Above:
     """`sparse`: the module of what sparse tensors do where others do something else."""
     to_mindspore: Fn
     """`_making.mindspore`."""
+    operator: Callable[[str], Fn | None]
+    """`_calls.aten`: the operator of a name, None where there is none."""
     rebuilder: Callable[[str], Fn]
     """`_files.rebuild`: the functions that files name, by name."""
     look_for_dispatch: Callable[[], None]

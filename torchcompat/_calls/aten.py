@@ -511,3 +511,13 @@ def namespace(name: str) -> _OpNamespace:
 
 
 aten = namespace("aten")
+
+
+def operator(name: str) -> Fn | None:
+    """ATen's operator of a name, None where there is none.
+
+    >>> operator("gelu") is aten.gelu, operator("geluu")
+    (True, None)
+    """
+    found: Fn | None = getattr(aten, name, None)
+    return found

@@ -609,6 +609,55 @@ def _random_cotangent(output: Any, non_contiguous: bool) -> Any:
     return v.requires_grad_()
 
 
+# -- parts of it that programs call ---------------------------------------------------------------------------------------
+
+
+def _check_part(name: str, grad_out: float) -> None:
+    """Warns of a part by its name, and refuses a gradient other than 1."""
+    warnings.warn(f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
+                  "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
+                  "please file us an issue at https://github.com/pytorch/pytorch/issues/new", FutureWarning, stacklevel=3)
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def get_numerical_jacobian(fn: Fn, inputs: Arguments, target: Tensor | Sequence[Tensor] | None = None, eps: float = 1e-3,
+                           grad_out: float = 1.0) -> tuple[Tensor, ...]:
+    """For each tensor of `target`, or of `inputs`, (its elements, elements of the first output) of central differences of `fn(inputs)`.
+
+    Raises:
+        ValueError: `grad_out` is not 1.
+    """
+    _check_part("get_numerical_jacobian", grad_out)
+    wanted = inputs if target is None else _as_tuple(target)
+    return tuple([get_numerical_jacobian_wrt_specific_input(lambda *given: fn(given), i, inputs, _as_tuple(fn(inputs)), eps)[0]
+                  for i, x in enumerate(inputs) if _checked(x) and any([x is t for t in wanted])])
+
+
+def get_analytical_jacobian(inputs: Arguments, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+                            ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """(for each input, (its elements, elements of `output`) by backward, whether twice the same to `nondet_tol`, whether gradients have the
+    inputs' sizes, and their dtypes).
+
+    Raises:
+        ValueError: `grad_out` is not 1.
+    """
+    _check_part("get_analytical_jacobian", grad_out)
+    wanted = [x for x in inputs if _checked(x)]
+    first, sizes, dtypes = _matrix(_rows(output, wanted, None), wanted, output.numel())
+    second, *_ = _matrix(_rows(output, wanted, None), wanted, output.numel())
+    same = all([not a.numel() or float((a - b).abs().max()) <= nondet_tol for a, b in zip(first, second)])
+    return tuple(first), same, sizes, dtypes
+
+
+def get_numerical_jacobian_wrt_specific_input(fn: Fn, input_idx: int, inputs: Arguments, outputs: Sequence[Tensor],
+                                              eps: float, input: Tensor | None = None, is_forward_ad: bool = False) -> tuple[Tensor, ...]:
+    """For each of `outputs`, (elements of the input of that number, its elements) of central differences of `fn(*inputs)`."""
+    x = inputs[input_idx] if input is None else input
+    columns, = _numerical_jacobian(lambda _: fn(*inputs), (x,), outputs, eps, is_forward_ad)
+    return tuple(columns)
+
+
 class _CallableModule(types.ModuleType):
     """`torch.autograd.gradcheck` is this module where it was imported by its name, else the function: both can be called."""
 

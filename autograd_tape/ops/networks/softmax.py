@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dims import wrap_dim
 from ...dtypes import FLOATING, float64
-from ...errors import AutogradError
+from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import softmax as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import NARROW, SMALL, SQUARES
@@ -17,6 +17,7 @@ from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
 from ...record import get_record, op
 from .. import _mindspore as kernels
+from .._host import on_host
 from .._precision import in_single
 from ...annotations import Fn, Functions
 
@@ -357,6 +358,64 @@ class _safe_softmax:
         x = rng.standard_normal((2, 3))
         yield x, 1
         yield np.where([[True], [False]], x, -np.inf), -1
+
+
+def _mask_type(input: TensorRef | np.ndarray, mask: TensorRef | np.ndarray, mask_type: int | None) -> int | None:
+    """Types 0 and 1 are for matrices as masks of four dimensions, any other is 2."""
+    return mask_type if mask.ndim == 2 and input.ndim == 4 else 2
+
+
+def _check_masked(input: TensorRef, mask: TensorRef, dim: int | None, mask_type: int | None) -> None:
+    if mask._k.dtype.name != "bool":
+        raise AutogradError("Mask should be a boolean tensor")
+    kind, shape = _mask_type(input, mask, mask_type), tuple(input.shape)
+    if kind not in (0, 1, 2):
+        raise AutogradError("Mask Type should be defined")
+    told, wanted = [("mask shape should be (L, L)", (shape[-2], shape[-1]) if kind == 0 else ()),
+                    ("mask shape should be (B, L)", (shape[0], shape[-1]) if kind == 1 else ()),
+                    ("mask shape should match input shape", shape)][kind]
+    if tuple(mask.shape) != wanted:
+        raise ShapeMismatchError(f"For mask_type == {kind} {told}")
+    wrap_dim(-1 if dim is None else dim, input.ndim)
+
+
+def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_type: int | None = None) -> np.ndarray:
+    full = mask[:, None, None] if _mask_type(input, mask, mask_type) == 1 else mask
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return _softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
+
+
+@op("_masked_softmax(Tensor input, Index mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False, quiet="none",
+    node="MaskedSoftmaxBackward0")
+class _masked_softmax:
+    """The softmax along `dim`, by default the last, of what `mask` leaves, and zeros where it is True; NaN where nothing is left.
+
+    Args:
+        mask: of the input's shape; of an input (b, h, l, l) also (l, l) where `mask_type` is 0, or (b, l) where it is 1.
+
+    >>> torch._masked_softmax(torch.zeros(3), torch.tensor([True, False, False]))
+    tensor([0.0000, 0.5000, 0.5000])
+    """
+
+    lacks = {"int bool rare": "masked_softmax"}
+    layout = "rows"
+    check = _check_masked
+    no_forward = "_masked_softmax"
+    numpy = _masked
+    def half(input, *rest): return _masked(input.astype(np.float32), *rest).astype(input.dtype)
+    compose = on_host(_masked)
+    def shape(input, mask, dim, mask_type): return input
+
+    def vjp(F, grad, result, mask, dim, mask_type):
+        full = F.unsqueeze(F.unsqueeze(mask, 1), 1) if _mask_type(result, mask, mask_type) == 1 else mask
+        left = F.masked_fill(result, full, 0.0)
+        return left * (grad - F.sum(left * grad, (-1 if dim is None else dim,), True))
+
+    def samples(rng):
+        x = rng.standard_normal((2, 2, 3, 3))
+        yield x, np.eye(3, dtype=bool), 3, 0
+        yield x, np.array([[True, False, False], [False, False, True]]), None, 1
+        yield x[0, 0], np.eye(3, dtype=bool), 0
 
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
