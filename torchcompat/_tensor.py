@@ -702,7 +702,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """Changes the shape in place to that of `the_template`, and the order of dimensions to that of `memory_format`, or of the template
         where that is to be preserved."""
         if self._k.special.__class__ is layout:
-            return above.sparse_methods().resize_as_sparse_(self, the_template)
+            return above.sparse_methods().resize_as_(self, the_template)
         if memory_format is preserve_format:
             orders = {4: channels_last, 5: channels_last_3d}
             like = the_template.dim() in orders and suggests_channels_last(the_template._data)

@@ -491,6 +491,11 @@ def without_elements(b: Compressed, dtype: DType | None = None) -> Compressed:
                       F.zeros((*shape[:at], 0, *shape[at + 1:]), dtype=dtype or b.dtype))
 
 
+@kernel("fill_", on=(COMPRESSED,))
+def _fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+    return sparse(input._data.over(F.fill(input._data.values, value)))
+
+
 @composite("zero_", on=(COMPRESSED,))
 def _zero_(input: Tensor) -> Tensor:
     frontend.check_inplace(input, ())

@@ -319,7 +319,7 @@ def drawn(x: Tensor, name: str, args: Arguments, options: Keywords) -> Tensor:
     return x
 
 
-def sparse_resize_(x: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+def sparse_resize_(x: Tensor, size: Sizes, sparse_dim: int, dense_dim: int) -> Tensor:
     """Other sizes, in place; elements stay."""
     x._data = resized(_resizable(x, "sparse_resize_"), tuple(size), sparse_dim, dense_dim)
     frontend.bump(x)
@@ -366,7 +366,7 @@ def _resizable(x: Tensor, name: str) -> Coo:
     return x._data
 
 
-def resize_(x: Any, *sizes: Any, size: Sizes | None = None, memory_format: object = None) -> Tensor:
+def resize_(x: Tensor, *sizes: Any, size: Sizes | None = None, memory_format: object = None) -> Tensor:
     """Other sizes of a compressed tensor, in place: rows are added or cut off, and with them elements; none moves.
 
     Raises:
@@ -402,7 +402,7 @@ def resized_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     return F.wrap(new, t._k)
 
 
-def resize_as_sparse_(x: Any, other: Any) -> Any:
+def resize_as_sparse_(x: Any, other: Any) -> Tensor:
     """The sizes of another sparse tensor, in place; of compressed ones, the sizes of its parts, too."""
     if any([t._data.__class__ is Compressed for t in (x, other)]):
         for name, t in (("self", x), ("src", other)):
@@ -421,6 +421,11 @@ def resize_as_sparse_(x: Any, other: Any) -> Any:
     if tuple(x.shape) == tuple(other.shape) and sparse_dim(x) == sparse_dim(other):
         return x
     return sparse_resize_(x, other.shape, sparse_dim(other), dense_dim(other))
+
+
+def resize_as_(x: Tensor, other: Tensor) -> Tensor:
+    """The sizes of another tensor, in place: of a dense one, too, where rows or columns are compressed."""
+    return resize_(x, other.shape) if x._data.__class__ is Compressed and not is_sparse(other) else resize_as_sparse_(x, other)
 
 
 # -- numbers and text -----------------------------------------------------------------------------------------------------------
