@@ -190,6 +190,7 @@ class Record:
                           any" where there are elements, of a regular one a function of its `input`
     `no_derivative_`      whether torch has no derivative for the in-place variant, which it refuses in forward mode, and backward
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
+    `home`                where torch has the function, if not where its namespace says: "functional", in Python; "_C._nn", not in Python
     `words`               other words for parameters that torch's function takes, {"sections": "indices_or_sections"}
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
@@ -262,6 +263,11 @@ class Record:
     def public(self) -> str | None:
         """The name under which programs know it; None for what is a part of others alone."""
         return self.name.removeprefix("nn_functional_") if self.namespace != "_internal" or self.alias else None
+
+    @property
+    def in_python(self) -> bool:
+        """Whether torch's function is written in Python: its parameters have one name each."""
+        return (self.field("home") or self.namespace) in ("functional", "nn.functional")
 
     @property
     def torch_name(self) -> str:

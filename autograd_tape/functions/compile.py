@@ -28,7 +28,7 @@ from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
-from .words import spelled_too, words_of
+from .words import signature_of, spelled_too, words_of
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
                  f"        return function({first}, *{v}, **_kw)"]
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
-    guard += ["not _more"] if more else []
+    guard += ["_more is ..."] if more else []
     check: list[str] = []
     if half:
         if rec.field("opmath") == "number":  # numbers are not rounded before
@@ -375,14 +375,14 @@ def _ending(rec: Record, operator: str, more: str) -> list[str]:
 
 def _head(signature: str, more: bool) -> str:
     """The parameters of the function; of an operation that has deprecated signatures with what these have more of."""
-    return signature.replace("*,", "*_more,", 1) if more else signature
+    return signature.replace("*,", "_more=..., _further=...,", 1) if more else signature
 
 
 def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
     """What leads a call with more arguments than the schema has to the deprecated signatures."""
     given = ", ".join([p.name for p in rec.params if not p.keyword_only])
     named = "".join([f"{p.name}, " for p in rec.params if p.keyword_only])
-    return [f"    if _more: return door.deprecated(({given}, *_more), ({named}), {out}, {inplace})"]
+    return [f"    if _more is not ...: return door.deprecated(({given}, _more, _further), ({named}), {out}, {inplace})"]
 
 
 def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -424,7 +424,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
+        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
         finish = [*_counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
@@ -444,7 +444,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
                       f"            kernel(_a, {other.name}._data, _a)"]
             alpha = next((p.name for p in rec.params if p.scales), None)
             if alpha is not None:
-                scaled = free.format(" and not _more" if more else "")
+                scaled = free.format(" and _more is ..." if more else "")
                 lines += [" " * 12 + line for line in finish]
                 lines += [f"        elif {_in('_k', 'Q_FLOAT')} and {scaled} and ({alpha}.__class__ is float "
                           f"or {alpha}.__class__ is int):",
@@ -481,7 +481,7 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
     for scalar in branches:
         set_k, quiet = _quiet_test(rec, scalar)
         tensors = [p for p in rec.tensor_params if p.name != scalar]
-        tests = [quiet, "0 not in _a.strides", *(["not _more"] if more else []),
+        tests = [quiet, "0 not in _a.strides", *(["_more is ..."] if more else []),
                  f"({' and '.join([_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
@@ -586,14 +586,16 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         start, _, rest = body.partition("):\n")
         body = (f"{start}, **_kw):\n    if _kw: return _above.numpys({numpys!r}, {rec.params[0].name}, (), _kw, {{{given}}}, _defaults)\n"
                 + rest)
-    words = words_of(rec, [p.name for p in rec.params]) if frontend.numpy_words and not (operator or below or half or spread) else None
+    spelled = frontend.numpy_words and not (operator or below or half or spread)
+    words = words_of(rec, [p.name for p in rec.params[inplace:]]) if spelled else None  # a method's tensor has no word
     if words:
         first, *lines = body.splitlines()
         head = first[first.index("(") + 1:-2].split(", ")
-        head, lines, more = spelled_too(name, head, [line.removeprefix("    ") for line in lines], words)
+        spelled_head, lines, more = spelled_too(head, [line.removeprefix("    ") for line in lines], words)
         cells |= more | {"_defaults": rec.defaults | {"out": None}}
-        body = f"def {name}({', '.join(head)}):\n" + "".join([f"    {line}\n" for line in lines])
-    text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
+        body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])
+    body += f"_this = {name}\nreturn _this\n"
+    text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     variant = " (method)" if spread or numpys else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",
                    frontend.half_namespace if half else frontend.below_namespace if below else frontend.namespace)
@@ -602,5 +604,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     function.__module__, function.__qualname__ = frontend.home(rec, name)
     if operator:
         function.__name__ = function.__qualname__ = operator
+    if words:
+        function.__signature__ = signature_of(head, cells["_defaults"])
     function.record = rec
     return function

@@ -280,8 +280,9 @@ class General(Door):
         return half
 
     def deprecated(self, given: tuple[object, ...], named: tuple[object, ...], out: object, inplace: bool) -> Any:
-        """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
+        """A call with more positional arguments than the schema has, for one of torch's deprecated signatures; `...` stands for none."""
         name = self.rec.name + "_" * inplace
+        given = tuple([value for value in given if value is not ...])
         try:
             args, signature = match_deprecated(self.rec, name, given, named, out, self.method)
         except AutogradError as error:

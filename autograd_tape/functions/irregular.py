@@ -25,7 +25,7 @@ from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
-from .words import spelled_too, words_of
+from .words import signature_of, spelled_too, words_of
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
@@ -172,7 +172,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
 
     def defined(head: str, body: list[str], variant: str) -> Fn:
         text = (f"def make({', '.join(cells)}):\n    def {rec.name}({head}):\n" + "".join(f"        {line}\n" for line in body)
-                + f"    return {rec.name}\n")
+                + f"    _this = {rec.name}\n    return _this\n")
         found: Fn = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", {})(**cells)
         return found
 
@@ -183,10 +183,12 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     front = body if leads else [passes, *body]
     if words:
-        head, first, more = spelled_too(rec.name, head, [""], words)
-        front = first[:-1] + front
+        spelled_head, first, more = spelled_too(head, [""], words)
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
-    door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
+        door.front = defined(", ".join(spelled_head), first[:-1] + front, "")
+        door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it
+    else:
+        door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
     return door.front
 
 

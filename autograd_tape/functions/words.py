@@ -1,14 +1,15 @@
 """Other words for parameters: NumPy's `axis=` and `keepdims=`, which front ends that say so take beside `dim=` and `keepdim=`, and what
 torch's signatures call a parameter besides (`torch.hsplit(x, sections=2)`), which records say in the field `words`.
 
-A function that has such a parameter gets `axis=None`, or `**_kw`, which is empty in nearly all calls, and stand-ins as defaults of the
-parameters that a call by these words leaves out; whoever meets a stand-in says what is missing.
+A function that has such a parameter gets one for each word, and stand-ins as defaults of the parameters that a call by these words leaves
+out; whoever meets a stand-in says what is missing.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from inspect import Parameter, Signature
+from itertools import takewhile
 from typing import Any
 
 from ..annotations import Fn, Keywords
@@ -16,7 +17,7 @@ from ..record import Record
 
 WORDS = {"axis": "dim", "keepdims": "keepdim"}
 OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""NumPy's words for operands, which functions take that have words for other parameters anyway."""
+"""NumPy's words for operands."""
 
 
 class _Missing:
@@ -30,54 +31,77 @@ MISSING = _Missing()
 
 
 def words_of(rec: Record, names: Sequence[str]) -> dict[str, str]:
-    """From other words to the parameters, of these names, of an operation that they stand for: NumPy's, and the record's own `words`."""
-    public = rec.namespace not in ("_internal", "nn.functional") or any(["." in a and not a.startswith("nn.") for a in rec.alias])
-    found = {word: name for word, name in WORDS.items() if public and name in names}
-    found |= {word: name for word, name in (rec.field("words") or {}).items() if name in names}
-    if public and found and set(found) != {"axis"}:
-        operands = {word: found.get(name, name) for word, name in OPERANDS.items() if word not in names}
-        found |= {word: name for word, name in operands.items() if name in names}
-    return found
+    """From other words to the parameters, of these names, of an operation that they stand for: NumPy's, which torch's functions take that
+    are not written in Python, and the record's own `words`."""
+    own = {word: name for word, name in (rec.field("words") or {}).items() if name in names}
+    if rec.in_python or rec.namespace == "_internal" and not any(["." in a and not a.startswith("nn.") for a in rec.alias]):
+        return own
+    found = {word: own.get(name, name) for word, name in (WORDS | OPERANDS).items() if word not in names} | own
+    return {word: name for word, name in found.items() if name in names}
 
 
-def spelled_too(name: str, head: list[str], body: list[str], words: dict[str, str]) -> tuple[list[str], list[str], Keywords]:
-    """(parameters, body, cells) of the function `name` that takes other words, too, from those of one that does not. The last statement
-    of the body is where a call goes on that is not usual.
+def spelled_too(head: list[str], body: list[str], words: dict[str, str]) -> tuple[list[str], list[str], Keywords]:
+    """(parameters, body, cells) of the function that takes other words, too, from those of one that does not. The last statement of the
+    body is where a call goes on that is not usual. The function must be bound to `_this` where it is made.
 
-    >>> head, body, _ = spelled_too("softmax", ["input", "dim", "*", "out=None"], ["return general((input, dim, ), out)"], {"axis": "dim"})
-    >>> print(", ".join(head), *body, sep="\\n")
-    input, dim=_missing, *, out=None, axis=None
-    if axis is not None: return _in_own_words(softmax, {'input': input, 'dim': dim, 'out': out}, {'axis': axis}, _defaults, _words)
-    if dim is _missing: raise _told(softmax, {'dim': dim})
+    Each word is a parameter that calls leave at `...`, before those for keywords alone: Python fills in what may be given by position at no
+    cost, but looks up the others one by one, and makes a dictionary for `**`. An argument too many fills the first of them, which either
+    stands for the first parameter, or is `_more`, for this alone.
+
+    >>> head, body, _ = spelled_too(["input", "dim", "*", "out=None"], ["return general((input, dim, ), out)"], {"axis": "dim"})
+    >>> print(", ".join(head), body[0].partition(":")[0], *body[1:], sep="\\n")
+    input, dim=_missing, _more=..., axis=..., out=None
+    if _more is not ... or axis is not ...
+    if dim is _missing: raise _told(_this, {'dim': dim})
     return general((input, dim, ), out)
     """
-    names = [found[1] for part in head if (found := re.fullmatch(r"(\w+)(=.*)?", part)) and not part[0].isdigit()]
+    star = next((i for i, part in enumerate(head) if part[0] in "*_"), len(head))
+    plain, behind = head[:star], [part for part in head[star:] if part != "*"]
+    taken = [part for part in behind if part[0] in "*_"]  # what takes further arguments
+    behind = behind[len(taken):]
+    names = [part.partition("=")[0] for part in [*plain, *behind]]
+    words = dict(sorted(words.items(), key=lambda item: names.index(item[1])))
+    open_ended = not taken and next(iter(words.values())) != plain[0]
+    if open_ended:
+        taken = ["_more=..."]
+    tested = [*["_more"] * open_ended, *words]
+    spelled = [*[part.partition("=")[0] for part in taken if part[0] != "*"], *words]
     first = next(i for i, n in enumerate(names) if n in words.values())
     left_out = [n for n in names[first:] if n in head]
+    head = [*plain, *taken, *[f"{word}=..." for word in words], *behind]
     head = [f"{part}=_missing" if part in left_out else part for part in head]
     given = ", ".join([f"{n!r}: {n}" for n in names])
-    if set(words) != {"axis"}:
-        head, test, told_by = [*head, "**_kw"], "_kw", "_kw"
-    else:  # one keyword more costs half of what the dictionary does
-        head = [*head, *([] if any([part.startswith("*") for part in head]) else ["*"]), "axis=None"]
-        test, told_by = "axis is not None", "{'axis': axis}"
-    lines = [f"if {test}: return _in_own_words({name}, {{{given}}}, {told_by}, _defaults, _words)", *body]
+    lines = [f"if {' or '.join([f'{n} is not ...' for n in tested])}: return _in_own_words(_this, {{{given}}}, "
+             f"{{{', '.join([f'{n!r}: {n}' for n in spelled])}}}, _defaults, _words)", *body]
     if left_out:
         missing = " or ".join([f"{n} is _missing" for n in left_out])
         shown = {n: "input" if words.get("input") == n else n for n in left_out}  # which torch calls it
-        lines.insert(-1, f"if {missing}: raise _told({name}, {{{', '.join([f'{shown[n]!r}: {n}' for n in left_out])}}})")
+        lines.insert(-1, f"if {missing}: raise _told(_this, {{{', '.join([f'{shown[n]!r}: {n}' for n in left_out])}}})")
     return head, lines, {"_missing": MISSING, "_in_own_words": in_own_words, "_told": told, "_words": words}
 
 
 def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywords, table: dict[str, str]) -> Any:
     """Calls a function by its parameters' own names.
 
+    Args:
+        given: what its parameters are.
+        words: what the other words are, `...` where they are not given; before them arguments too many, where there may be any.
+        defaults: those of its parameters that have any.
+        table: from words to parameters.
+
     Raises:
-        TypeError: it takes no such keyword, or what it stands for is given, too.
+        TypeError: it takes no such keyword, or what it stands for is given, too; or there are too many arguments.
     """
+    filled = list(takewhile(lambda value: value is not ..., words.values()))
+    target = table.get(next(iter(words)), "")
+    if filled and given.get(target) is not defaults.get(target, MISSING):
+        takes = function.__code__.co_varnames.index(next(iter(words)))
+        raise TypeError(f"{function.__name__}() takes {takes} positional argument{'s' * (takes != 1)} but {takes + len(filled)} were given")
     for word, value in words.items():
-        name = table.get(word, "")
-        if name not in given or given[name] is not defaults.get(name, MISSING):
+        if value is ...:
+            continue
+        name = table[word]
+        if given[name] is not defaults.get(name, MISSING):
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{word}'")
         given[name] = value
     first = next(iter(given))
@@ -85,6 +109,25 @@ def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywo
         raise told(function, given)
     others = [name for name, value in given.items() if name != first and value is not MISSING]
     return function(given[first], **{name: given[name] for name in others if name not in defaults or given[name] is not defaults[name]})
+
+
+def signature_of(head: Sequence[str], defaults: Keywords) -> Signature:
+    """The signature of a function with these parameters, of which some have defaults, without other words.
+
+    >>> print(signature_of(["input", "dim=0", "*", "out=None"], {"dim": 0, "out": None}))
+    (input, dim=0, *, out=None)
+    """
+    found: list[Parameter] = []
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    for part in head:
+        name = part.partition("=")[0].lstrip("*")
+        if part[0] in "*_":
+            kind = Parameter.KEYWORD_ONLY
+        if part[0] == "*" != part:
+            found.append(Parameter(name, Parameter.VAR_POSITIONAL))
+        elif name and part[0] != "_":
+            found.append(Parameter(name, kind, default=defaults.get(name, Parameter.empty)))
+    return Signature(found)
 
 
 def told(function: Fn, given: Keywords) -> TypeError:

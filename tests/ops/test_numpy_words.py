@@ -11,6 +11,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.functions.words import MISSING, WORDS, words_of
 from autograd_tape.ops import RECORDS, Sample
+from tests.ops.numpy_word_cases import TABLE
 
 OWN = {own: word for word, own in WORDS.items()}
 RECORDS_WITH_WORDS = [name for name, rec in RECORDS.items() if not WORDS.keys().isdisjoint(words_of(rec, [p.name for p in rec.params]))
@@ -82,6 +83,34 @@ def test_what_is_missing_is_told_in_torchs_words() -> None:
         with pytest.raises(TypeError) as told:
             call()
         assert str(told.value) == text
+
+
+@pytest.mark.no_numbers("which arguments are taken")
+@pytest.mark.parametrize("group", range(4))
+def test_words_are_taken_where_torch_takes_them(group: int) -> None:
+    TABLE.assert_as_torch(torch, *TABLE.part(group, 4))
+
+
+def test_words_of_all_kinds_are_recorded() -> None:
+    taken = [call for call, found in TABLE.recorded.items() if found != "refused"]
+    assert len(taken) > 1500 and len(TABLE.recorded) > len(taken) + 200 and len(TABLE.differ) < 40
+
+
+def test_too_many_arguments_are_told_in_torchs_words() -> None:
+    x = torch.ones(2, 3)
+    for call, text in ((lambda: torch.exp(x, x), "exp() takes 1 positional argument but 2 were given"),
+                       (lambda: torch.exp(x, None), "exp() takes 1 positional argument but 2 were given"),
+                       (lambda: torch.cat([x], 0, 1), "cat() takes 2 positional arguments but 3 were given"),
+                       (lambda: torch.exp(y=x), "exp() got an unexpected keyword argument 'y'")):
+        with pytest.raises(TypeError) as told:
+            call()
+        assert str(told.value) == text
+
+
+def test_signatures_show_each_parameter_once() -> None:
+    assert str(inspect.signature(torch.exp)) == "(input, *, out=None)"
+    assert str(inspect.signature(torch.unbind)) == "(input, dim=0)"
+    assert str(inspect.signature(torch.count_nonzero)) == "(input, dim=None)"
 
 
 def test_writing_and_out_take_them_too() -> None:

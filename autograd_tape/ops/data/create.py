@@ -834,6 +834,7 @@ class one_hot:
             [1, 0]])
     """
 
+    home = "_C._nn"
     words = {"tensor": "input"}
     def function(F, input, num_classes=-1):
         _check_classes(input)

@@ -205,6 +205,7 @@ class atleast_1d:
     tensor([1.])
     """
 
+    home = "functional"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
@@ -222,6 +223,7 @@ class atleast_2d:
     tensor([[1., 2.]])
     """
 
+    home = "functional"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
@@ -239,6 +241,7 @@ class atleast_3d:
     torch.Size([2, 3, 1])
     """
 
+    home = "functional"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
 
@@ -366,6 +369,7 @@ class block_diag:
             [0., 0., 3.]])
     """
 
+    home = "functional"
     def function(F, *tensors): return F.block_diag_list(tensors) if tensors else F.empty((1, 0))
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
@@ -383,6 +387,7 @@ class meshgrid:
             [2, 2]])
     """
 
+    home = "functional"
     several_types = ("tensors",)
 
     def function(F, *tensors, indexing=None):
@@ -424,6 +429,7 @@ class cartesian_prod:
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
 
+    home = "functional"
     def function(F, *tensors):
         for t in tensors:
             if t.ndim != 1:

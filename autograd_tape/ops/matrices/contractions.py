@@ -256,6 +256,7 @@ class einsum:
     tensor([[11.]])
     """
 
+    home = "functional"
     lacks = {"rare rare": "bmm"}
     def function(F, *args):
         if len(args) < 2:
@@ -300,6 +301,7 @@ class tensordot:
             [3., 3.]])
     """
 
+    home = "functional"
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = TENSORDOT
     def function(F, a, b, dims=2, out=None):
@@ -596,6 +598,7 @@ class chain_matmul:
     tensor([[2., 2., 2.]])
     """
 
+    home = "functional"
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = MULTI_DOT
     no_vmap = "aten::chain_matmul"

@@ -902,6 +902,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
+    home = "_C._nn"
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     flops = "input"
     def sharding(call):

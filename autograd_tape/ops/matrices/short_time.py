@@ -60,6 +60,7 @@ class stft:
     torch.Size([3, 9])
     """
 
+    home = "functional"
     amp = "float32"
     several_types = ("input", "n_fft", "hop_length", "win_length", "window", "center", "pad_mode", "normalized", "onesided",
                      "return_complex", "align_to_window")

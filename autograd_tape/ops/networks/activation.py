@@ -399,6 +399,7 @@ class gelu:
     tensor([-0.1587,  0.0000,  0.8413])
     """
 
+    home = "_C._nn"
     lacks = {"float8": "GeluKernelImpl"}
     out_dtype = FOUND
     numpy = _gelu
@@ -509,6 +510,7 @@ class softplus:
     tensor([ 0.6931, 30.0000])
     """
 
+    home = "_C._nn"
     lacks = {"float8": "softplus_cpu"}
     out_dtype = FOUND
     def numpy(input, beta, threshold):
@@ -582,6 +584,7 @@ class logsigmoid:
     tensor([-100.0000,   -0.6931])
     """
 
+    home = "_C._nn"
     lacks = {"float8": "log_sigmoid_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
@@ -710,6 +713,7 @@ class softshrink:
     tensor([-0.5000,  0.0000,  1.5000])
     """
 
+    home = "_C._nn"
     lacks = {"float8": "softshrink_check"}
     out_dtype = FOUND
     def numpy(input, lambd):

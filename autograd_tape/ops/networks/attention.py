@@ -221,6 +221,7 @@ class scaled_dot_product_attention:
     tensor([[[2.]]])
     """
 
+    home = "_C._nn"
     lacks = {"float8": "mul_cpu_reduced_float", "chalf": "bmm"}
     def no_forward(query, key, value, attn_mask, dropout_p, **_):
         return "_scaled_dot_product_flash_attention_for_cpu" if _fused(query, key, value, attn_mask, dropout_p) else None

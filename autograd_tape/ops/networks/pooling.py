@@ -685,6 +685,7 @@ class avg_pool2d:
     tensor([[[[1.5000]]]])
     """
 
+    home = "_C._nn"
     lacks = {"short bool uint float8": "avg_pool2d"}
     out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
@@ -708,6 +709,7 @@ class avg_pool3d:
     tensor([[[[[1.]]]]])
     """
 
+    home = "_C._nn"
     lacks = {"half short bool uint float8": "avg_pool3d_out_frame"}
     out_dtype = EXPECTED
     amp = "float32"

@@ -83,6 +83,7 @@ class unique:
     (tensor([1, 3]), tensor([1, 2]))
     """
 
+    home = "functional"
     lacks = {"complex chalf float8": "unique"}
     def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
     def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
@@ -121,6 +122,7 @@ class unique_consecutive:
     tensor([1, 2, 1])
     """
 
+    home = "functional"
     lacks = {"complex chalf float8": "unique"}
     no_forward = "unique_consecutive"
     no_vmap = dynamic_shape("unique_consecutive")

@@ -294,6 +294,7 @@ class norm:
     (tensor(5.), tensor([7.]))
     """
 
+    home = "functional"
     lacks = {"float8": "norm_cpu"}
     out_dtype = EXPECTED
     def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -449,6 +450,7 @@ class cdist:
     tensor([[5., 1.]])
     """
 
+    home = "functional"
     lacks = {"half float8": "cdist if any"}
     amp = "float32"
     complex_on_meta = True

@@ -14,7 +14,7 @@ from ...dtypes import INTEGER, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels.reduce import add_at
 from ...executors.meta import meta_array
-from ...functions.words import spelled_too
+from ...functions.words import signature_of, spelled_too, words_of
 from ...functions.namespace import STUMBLES
 from ...functions.nodes import node_class
 from ...functions.overloads import SPLIT, no_match
@@ -443,13 +443,15 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         head, first = ["input", *([parameter] if parameter else []), "dim=0"], [""]
+        plain = head
         words: Keywords = {}
-        if F.numpy_words:
-            head, first, words = spelled_too(name, head, first, {"axis": "dim"})
+        if F.numpy_words and (table := words_of(rec, [p.name for p in rec.params])):
+            head, first, words = spelled_too(head, first, table)
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
          STUMBLES, ref, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
     def {name}({', '.join(head)}):
-        {first[0]}
+        {"; ".join(first[:1])}
+        {"; ".join(first[1:-1])}
         try:
             k = input._k
             if k is ns["Q_F32"] or k in ns["Q_ALL"]:
@@ -484,12 +486,16 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
                 return several(views)
         except STUMBLES: pass
         return general((input, {given}dim))
-    return {name}
+    _this = {name}
+    return _this
 """
-        return execute(text, "make", f"<{name}: {F.name}>", {})(
+        function: Fn = execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
             grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, Version, OneOfSeveral, watch_history,
             *words.values(), rec.defaults)
+        if words:
+            function.__signature__ = signature_of(plain, rec.defaults)  # type: ignore[attr-defined]  # functions may have it
+        return function
 
     return make
 
@@ -557,6 +563,7 @@ class split:
     (tensor([0., 1.]), tensor([2., 3.]), tensor([4.]))
     """
 
+    home = "functional"
     def function(F, tensor, split_size_or_sections, dim=0):
         if split_size_or_sections.__class__ is int:
             return F.split_equal(tensor, split_size_or_sections, dim)

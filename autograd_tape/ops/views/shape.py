@@ -400,6 +400,7 @@ class broadcast_tensors:
     [torch.Size([2, 3]), torch.Size([2, 3])]
     """
 
+    home = "functional"
     def function(F, *tensors):
         shape = broadcast_shape(*[t.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
