@@ -602,6 +602,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__, function.__qualname__ = frontend.home(rec, name)
+    function.__name__ = function.__name__.removeprefix("nn_functional_")
     if operator:
         function.__name__ = function.__qualname__ = operator
     if words:

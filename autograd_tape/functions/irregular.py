@@ -135,6 +135,7 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None)
     function.__doc__ = rec.doc
     inplace = inner is not None and inner is rec.field("function_")
     function.__module__, function.__qualname__ = frontend.home(rec, rec.name + "_" * inplace)
+    function.__name__ = function.__name__.removeprefix("nn_functional_")
     function.record = rec
     return function
 

@@ -15,6 +15,7 @@ from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 
 from .._tensor import Tensor
 from .above import above
+from .shown import shown_in
 
 fill_uninitialized_memory = True
 """Whether memory that nobody wrote is filled in deterministic mode: with NaN, or the largest number that the dtype has."""
@@ -124,3 +125,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     if debug_mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
     use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+shown_in("torchcompat", are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
+         is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode, use_deterministic_algorithms)

@@ -68,7 +68,7 @@ class TorchFrontend(Frontend):
     def home(self, rec: Record, name: str) -> tuple[str, str]:
         """The module of torchcompat that has the function, so that pickles of what holds it find it there."""
         alias = next((a for a in rec.alias if "." in a), "") if rec.namespace == "_internal" else ""
-        place, _, own = alias.rpartition(".") if alias else (rec.namespace, "", name)
+        place, _, own = alias.rpartition(".") if alias else ("functional" if rec.field("home") == "functional" else rec.namespace, "", name)
         return "torchcompat" + f".{place}" * bool(place), own
 
     def conjugate(self, x: TensorRef) -> Tensor:

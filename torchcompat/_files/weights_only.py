@@ -21,6 +21,7 @@ import torchcompat as torch
 from . import rebuild
 from .rebuild import Named
 from ..storage import TypedStorage
+from .._calls.shown import shown_in
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
@@ -420,3 +421,6 @@ def _brief(value: object) -> str:
     if isinstance(value, (type, torch.dtype)) or hasattr(value, "__qualname__"):
         return str(value)
     return f"an object of {type(value)}"
+
+
+shown_in("torchcompat.serialization", add_safe_globals, clear_safe_globals, get_safe_globals)

@@ -20,6 +20,7 @@ from .libraries import Library, device_key, meta_kernel
 from .operator import EXPLICIT, OPERATORS, check_aliases, lookup
 from .schema import parse_schema
 from .tag import Tag, as_tags
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -272,3 +273,6 @@ def opdef_of(op: Any) -> CustomOpDef | None:
         return op
     found = OPDEFS.get(op if isinstance(op, str) else op._name)
     return found if found is not None and OPERATORS.get(found._qualname) is found._operator else None
+
+
+shown_in("torchcompat.library", custom_op)

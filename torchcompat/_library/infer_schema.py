@@ -16,6 +16,7 @@ from autograd_tape.dtypes import Device, DType
 from .._tensor import Tensor
 from ..types import Number
 from .tag import Tag, as_tags
+from .._calls.shown import shown_in
 
 _KINDS: tuple[tuple[object, str, bool, bool, bool], ...] = (
     # type, the schema's name, whether lists of it, lists of what may be None, lists that may be None are known
@@ -195,3 +196,6 @@ def infer_schema(prototype_function: Fn, /, *, mutates_args: str | Iterable[str]
     returns = inference.in_place() if Tag.inplace in inference.tags else inference.into_out() if Tag.out in inference.tags else \
         inference.returns()
     return f"{op_name or ''}({parameters}) -> {returns}"
+
+
+shown_in("torchcompat.library", infer_schema)

@@ -23,6 +23,7 @@ from .operator import (
 )
 from .schema import FunctionSchema, parse_schema
 from .tag import Tag, as_tags
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -368,3 +369,6 @@ def _check_tagged(schema: FunctionSchema, tags: tuple[object, ...]) -> None:
 
 
 __all__ = ["Library", "device_key", "fallthrough_kernel", "get_ctx", "meta_kernel"]
+
+
+shown_in("torchcompat.library", get_ctx)

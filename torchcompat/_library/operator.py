@@ -29,6 +29,7 @@ from ..utils import _python_dispatch
 from .._calls.aten import OpOverload, OpOverloadPacket, namespace
 from .._calls.keys import AUTOGRAD, DispatchKeySet
 from .schema import Argument, FunctionSchema, Misfit, listed
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -435,3 +436,6 @@ def check_aliases(name: str, args: Sequence[object], result: object, function: F
                 "the "
                 "offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y.")
         seen.add(block)
+
+
+shown_in("torchcompat.library", fallthrough_kernel)

@@ -25,6 +25,7 @@ from .conversion import checked_dtype, convert
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
 from ..storage import TypedStorage, UntypedStorage
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import layout
@@ -463,3 +464,6 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "s
 
 
 Tensor.new_tensor = new_tensor  # type: ignore[attr-defined]  # made of what stands above tensors
+
+
+shown_in("torchcompat.utils.dlpack", from_dlpack)

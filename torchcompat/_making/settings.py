@@ -10,6 +10,7 @@ from autograd_tape.errors import type_name
 
 from ..backends._flags import matmul_precision as get_float32_matmul_precision
 from ..backends._flags import set_matmul_precision as set_float32_matmul_precision
+from .._calls.shown import shown_in
 
 __all__ = ["get_float32_matmul_precision", "set_float32_matmul_precision"]
 _interop = 1
@@ -80,3 +81,6 @@ def set_default_tensor_type(t: Any) -> None:
     if not dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     set_default_dtype(dtype)
+
+
+shown_in("torchcompat", is_warn_always_enabled, set_default_tensor_type, set_warn_always)

@@ -25,6 +25,7 @@ from .._calls.above import above
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
 from .._memory.layout import _mkldnn, contiguous_format
+from .._calls.shown import shown_in
 from .edges import several, with_leaves
 
 if TYPE_CHECKING:
@@ -445,3 +446,6 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                 g = frontend.wrap(array if array.shape == data.shape else np.broadcast_to(array, data.shape), _plain(ref._k))
         found.append(g)
     return tuple(found) if names is None else dict(zip(names, found))  # type: ignore[return-value]  # as torch has it
+
+
+shown_in("torchcompat.autograd", backward, grad)

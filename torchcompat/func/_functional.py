@@ -24,6 +24,7 @@ from ..utils import _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from ._levels import FUNCTIONAL, Level, below, state
 from ._whole import shadow
+from .._calls.shown import shown_in
 
 F = frontend
 _new = object.__new__
@@ -340,3 +341,6 @@ def functionalize(func: Fn, *, remove: str = "mutations") -> Fn:
 
 
 __all__ = ["FunctionalTensor", "functional", "functionalize", "run"]
+
+
+shown_in("torchcompat.func", functionalize)

@@ -16,6 +16,7 @@ from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_map_only, tre
 from ._levels import FORWARD, REVERSE, Level, below
 from ._pull import Differentiated, begin, pull
 from ._whole import logical, physical, tangent_of
+from .._calls.shown import shown_in
 
 
 class _recording:
@@ -310,3 +311,6 @@ def linearize(func: Fn, *primals: Any) -> tuple[Any, Fn]:
 
 
 __all__ = ["grad", "grad_and_value", "jvp", "jvp_of", "linearize", "tree_map", "vjp", "vjp_of"]
+
+
+shown_in("torchcompat.func", grad, grad_and_value, jvp, linearize, vjp)

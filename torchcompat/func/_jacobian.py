@@ -14,6 +14,7 @@ from ._batched import BatchedTensor
 from ._levels import vmap_levels
 from ._grad import check_argnums, jvp_of, require_tensors, vjp_of
 from ._vmap import vmap
+from .._calls.shown import shown_in
 
 
 def _basis(x: Tensor) -> Tensor:
@@ -126,3 +127,6 @@ def hessian(func: Fn, argnums: int | tuple[int, ...] = 0) -> Fn:
             [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)
+
+
+shown_in("torchcompat.func", hessian, jacfwd, jacrev)

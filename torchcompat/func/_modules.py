@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from autograd_tape.annotations import Keywords
 from .._tensor import Tensor, frontend
 from ..nn.utils.stateless import _functional_call
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat.nn.modules.module import Module
@@ -78,3 +79,6 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root
+
+
+shown_in("torchcompat.func", functional_call, replace_all_batch_norm_modules_, stack_module_state)

@@ -12,6 +12,7 @@ from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, t
 from ._batched import BatchedTensor, batched
 from ._batching import is_example
 from ._levels import VMAP, Level
+from .._calls.shown import shown_in
 
 
 def vmap(func: Fn, in_dims: int | tuple[int | None, ...] = 0, out_dims: int = 0, randomness: str = "error", *,
@@ -173,3 +174,6 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         if not recurse:
             break
     return tensor
+
+
+shown_in("torchcompat.func", debug_unwrap, vmap)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
@@ -196,3 +197,6 @@ def multi_head_attention_forward(
     if not batched:
         return output.squeeze(1), None if weights is None else weights.squeeze(0)
     return output, weights
+
+
+shown_in("torchcompat.nn.functional", multi_head_attention_forward)

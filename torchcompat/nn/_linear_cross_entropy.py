@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
 from torchcompat.autograd.function import Function, once_differentiable
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
@@ -186,3 +187,6 @@ def _in_rows(input: Tensor, linear_weight: Tensor, target: Tensor, linear_bias: 
     else:
         found = _Reduced.apply(input, linear_weight, linear_bias, rows, chosen.allow_retain_graph)
     return found.squeeze(0) if single else found
+
+
+shown_in("torchcompat.nn.functional", linear_cross_entropy)

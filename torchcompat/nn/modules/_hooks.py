@@ -14,6 +14,7 @@ import torchcompat as torch
 from autograd_tape.modes import active_tapes
 from autograd_tape.scopes import tell_of_recording
 from torchcompat.utils.hooks import BackwardHook, RemovableHandle
+from ..._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat.nn.modules.module import Module
@@ -277,3 +278,8 @@ def _name_modules(recording: bool) -> None:
 
 
 tell_of_recording(_name_modules)
+
+
+shown_in("torchcompat.nn.modules.module", register_module_backward_hook, register_module_buffer_registration_hook,
+         register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
+         register_module_full_backward_pre_hook, register_module_module_registration_hook, register_module_parameter_registration_hook)
