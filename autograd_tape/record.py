@@ -215,6 +215,7 @@ class Record:
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
                           {dtype} stands for the dtype; dtypes are names, or words as for the option `dtypes`. "if any" after a kernel's
                           name: tensors without elements never come to it. A function of the arguments by name, where they decide
+    `number_fits`         whether a whole number beside a tensor must be one that its dtype holds; `check` says so
     `any_dtype`           whether the kernel takes elements of dtypes that nothing computes in, which only it reads
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests

@@ -118,14 +118,14 @@ def signature_of(head: Sequence[str], defaults: Keywords) -> Signature:
     (input, dim=0, *, out=None)
     """
     found: list[Parameter] = []
-    kind = Parameter.POSITIONAL_OR_KEYWORD
+    by_name = False
     for part in head:
         name = part.partition("=")[0].lstrip("*")
-        if part[0] in "*_":
-            kind = Parameter.KEYWORD_ONLY
+        by_name |= part[0] in "*_"
         if part[0] == "*" != part:
             found.append(Parameter(name, Parameter.VAR_POSITIONAL))
         elif name and part[0] != "_":
+            kind = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
             found.append(Parameter(name, kind, default=defaults.get(name, Parameter.empty)))
     return Signature(found)
 

@@ -13,6 +13,8 @@ INTEGERS = [f"t.tensor({value}, dtype=t.{dtype})" for value in _VALUES for dtype
 NUMBERS = [f"t.{call}" for dtype in ("int8", "uint8", "float32") for call in (
     f"scalar_tensor(300, dtype=t.{dtype})", f"scalar_tensor(-200, dtype=t.{dtype})",
     f"ones(2, dtype=t.{dtype}).masked_fill(t.tensor([True, False]), 300)", f"ones(2, dtype=t.{dtype}).clamp(max=300)")]
+WHERE = [f"t.where(t.tensor([True]), {given})" for dtype in ("int8", "uint8", "int64", "bool") for n in (200, 256, -1, -256, 2.5, 1 << 64)
+         for given in (f"t.ones(1, dtype=t.{dtype}), {n}", f"{n}, t.ones((), dtype=t.{dtype})")]
 NORMS = [f"t.linalg.vector_norm(t.ones(2, dtype=t.{own}), dtype=t.{dtype})" for own in ("int64", "float32", "complex64")
          for dtype in ("int64", "float16", "float32", "float64", "complex64", "complex128")]
 OUTS = [f"t.{call}" for call in (
@@ -39,6 +41,11 @@ t.softmax(t.ones(2), 0, dtype=t.complex64)
 t.clamp_min(t.ones(2, dtype=t.complex64), t.ones(2))
 t.clamp(t.ones(2), max=t.ones(2, dtype=t.complex64))
 t.clamp_min(t.ones(2), 1j)
+t.clamp(t.ones(2), min=1j)
+t.clamp(t.ones(2), 1j, 2)
+t.ones(2).clamp_(1j)
+t.where(t.tensor([True]), t.ones(1, dtype=t.int8), 200, out=t.empty(1, dtype=t.int8))
+t.where(t.tensor([True]), t.ones(1), t.ones(1), out=t.empty(1, dtype=t.int8))
 t.pow(t.tensor([True, False]), True)
 t.pow(t.tensor([True, False]), False)
 t.pow(t.tensor([True, False]), t.tensor(True))
@@ -59,4 +66,4 @@ def outcome(torch: Any, expression: str) -> Any:
     return found if isinstance(found, dict) else repr(found)
 
 
-TABLE = Table("fitting", [*INTEGERS, *NUMBERS, *NORMS, *OUTS, *INDICES, *UNPOOLED, *OTHERS], outcome)
+TABLE = Table("fitting", [*INTEGERS, *NUMBERS, *WHERE, *NORMS, *OUTS, *INDICES, *UNPOOLED, *OTHERS], outcome)

@@ -70,7 +70,13 @@ class where:
         if condition._k.dtype.name not in ("bool", "uint8"):
             raise AutogradError("where expected condition to be a boolean tensor, but got a tensor with dtype "
                                 f"{SCALAR_TYPE_NAMES[condition._k.dtype.name]}", remedy="compare it with something")
+        for number, tensor in ((input, other), (other, input)):
+            if isinstance(number, int) and isinstance(tensor, TensorRef) and tensor._k.dtype.category == INTEGER:
+                if not -1 << 63 <= number < 1 << 63:
+                    raise OverflowError("int too big to convert")
+                check_number(number, tensor._k.dtype)
 
+    number_fits = True
     def vjp_input(F, grad, condition): return F.where(condition, grad, 0 if grad.ndim else F.zero_gradient(grad))
     def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
     aten = ".self"
