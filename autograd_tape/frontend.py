@@ -6,7 +6,7 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
@@ -523,10 +523,10 @@ class _Stub:
     def __init__(self, tensor_class: type, frontend: Frontend, name: str) -> None:
         self.tensor_class, self.frontend, self.name = tensor_class, frontend, name
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Fn:
         function = self.frontend.method(self.name)
         setattr(self.tensor_class, self.name, function)
-        return function if instance is None else function.__get__(instance)
+        return function if instance is None else MethodType(function, instance)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.__get__(None)(*args, **kwargs)

@@ -44,14 +44,14 @@ if TYPE_CHECKING:
         coalesce: Callable[[], Any]
         to_dense: Callable[..., Any]
         sparse_mask: Callable[..., Any]
-        to_sparse: Callable[..., Any]
-        to_sparse_csr: Callable[..., Any]
-        _indices: Callable[[], Any]
-        _values: Callable[[], Any]
-        indices: Callable[[], Any]
-        values: Callable[[], Any]
-        crow_indices: Callable[[], Any]
-        col_indices: Callable[[], Any]
+        to_sparse: Fn
+        to_sparse_csr: Fn
+        _indices: Fn
+        _values: Fn
+        indices: Fn
+        values: Fn
+        crow_indices: Fn
+        col_indices: Fn
         _nnz: Callable[[], int]
         sparse_dim: Callable[[], int]
         dense_dim: Callable[[], int]

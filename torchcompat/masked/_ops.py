@@ -7,7 +7,7 @@ the gradients are those of the operations.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 from collections.abc import Callable
 
 import torchcompat as torch
@@ -22,6 +22,11 @@ from .maskedtensor.creation import as_masked_tensor
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.autograd.function import Context
+
+    class _Named(Context):
+        """A context that keeps a name."""
+
+        reduction: str
 
     Dims = int | tuple[int, ...] | list[int] | None
 
@@ -224,13 +229,13 @@ class _NoGradient(torch.autograd.Function):
     """What is not differentiable, though its input is: torch has no formula for reductions of rows."""
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, name: str, found: Tensor) -> Tensor:
-        ctx.name = name
+    def forward(ctx: _Named, input: Tensor, name: str, found: Tensor) -> Tensor:
+        ctx.reduction = name
         return found
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, None]:
-        raise RuntimeError(f"derivative for aten::{ctx.name} is not implemented")
+    def backward(ctx: _Named, *grads: Tensor) -> tuple[None, None, None]:
+        raise RuntimeError(f"derivative for aten::{ctx.reduction} is not implemented")
 
 
 def _reduced(name: str, filled: Tensor, dim: Dims, keepdim: bool | None, dtype: DType, mask: Tensor | None) -> Tensor:

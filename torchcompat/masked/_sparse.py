@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torchcompat as torch
 from autograd_tape.dtypes import DType
@@ -61,7 +61,7 @@ def _grouped(name: str, values: Tensor, groups: Tensor, count: int) -> Tensor:
     return made.to(values.dtype)
 
 
-def reduced_coordinates(name: str, x: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: DType | None, identity: Tensor | None) -> Any:
+def reduced_coordinates(name: str, x: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: DType | None, identity: Tensor | None) -> object:
     """A sum, product, maximum or minimum of the elements that a tensor in coordinates (COO) has, along some of its dimensions.
 
     Args:

@@ -340,7 +340,7 @@ def make_wrapper_subclass(cls: type, size: Size | tuple[int, ...], strides: Any 
     return t
 
 
-def of_wrapper(t: Any, name: str, memory_format: memory_format | None) -> Any:
+def of_wrapper(t: Tensor, name: str, memory_format: memory_format | None) -> object:
     """What the class of a wrapper says of its memory; NotImplemented where it is not to be asked."""
     if not dispatches(t):
         return NotImplemented

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from torchcompat._memory.layout import layout
     from torchcompat.autograd.function import Context
 
+    class _Kept(Context):
+        """A context with what these functions keep on it."""
+
+        came_in: layout
+        dim: int
+
 __all__: list[str] = []
 
 _MASKEDTENSOR_FUNCTION_TABLE, _MASKEDTENSOR_DISPATCH_TABLE = MaskedTensor.functions, MaskedTensor.operations
@@ -72,7 +78,7 @@ register_dispatch_func([*NATIVE_BINARY_FNS, *NATIVE_INPLACE_BINARY_FNS])(_apply_
 
 
 @register_dispatch_func([aten.where])
-def _where(func: Fn, *args: Any, **kwargs: object) -> MaskedTensor:
+def _where(func: Fn, *args: Tensor, **kwargs: object) -> MaskedTensor:
     """Elements of both, each with its mask; what has none is let in."""
     _check_args_kwargs_length(args, kwargs, f"__torch_dispatch__, {func}", len_args=3, len_kwargs=0)
     condition, *operands = args
@@ -121,8 +127,8 @@ class _Converted(torch.autograd.Function):
     """A masked tensor in another layout; gradients come back in the first."""
 
     @staticmethod
-    def forward(ctx: Any, x: MaskedTensor, to: layout) -> MaskedTensor:
-        ctx.layout = x.layout
+    def forward(ctx: _Kept, x: MaskedTensor, to: layout) -> MaskedTensor:
+        ctx.came_in = x.layout
         if x.layout == to:
             return x
         data, mask = x.get_data(), x.get_mask()
@@ -132,8 +138,8 @@ class _Converted(torch.autograd.Function):
         return MaskedTensor(data.sparse_mask(mask), mask)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        to = {torch.sparse_coo: "to_sparse_coo", torch.sparse_csr: "to_sparse_csr"}.get(ctx.layout, "to_dense")
+    def backward(ctx: _Kept, *grads: Tensor) -> tuple[Tensor, None]:
+        to = {torch.sparse_coo: "to_sparse_coo", torch.sparse_csr: "to_sparse_csr"}.get(ctx.came_in, "to_dense")
         return getattr(grads[0], to)(), None
 
 
@@ -253,14 +259,15 @@ class _MaskedSoftmax(torch.autograd.Function):
     """`softmax` above autograd, whose record's formula has no operation for its gradient."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, dim: int) -> MaskedTensor:
+    def forward(ctx: _Kept, x: Tensor, dim: int) -> MaskedTensor:
         output, ctx.dim = _softmax(aten._softmax, x, dim, False), dim
         ctx.save_for_backward(output._masked_data, output._masked_mask)
         return cast(MaskedTensor, output)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[MaskedTensor, None]:
-        return _softmax_backward_data(aten._softmax_backward_data, grads[0], MaskedTensor(*ctx.saved_tensors), ctx.dim, None), None
+    def backward(ctx: _Kept, *grads: Tensor) -> tuple[MaskedTensor, None]:
+        data, mask = ctx.saved_tensors
+        return _softmax_backward_data(aten._softmax_backward_data, grads[0], MaskedTensor(data, mask), ctx.dim, None), None
 
 
 @register_function_func([torch.softmax, Tensor.softmax, torch.nn.functional.softmax])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import torchcompat as torch
-from autograd_tape.annotations import Fn, Keywords
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
@@ -36,7 +33,7 @@ def _get_at_least_one_mask(a: object, b: object) -> Tensor:
     return (a if is_masked_tensor(a) else b).get_mask()  # type: ignore[attr-defined]
 
 
-def _binary_helper(fn: Fn, args: Sequence[Any], kwargs: Keywords, inplace: bool) -> MaskedTensor:
+def _binary_helper(fn: Fn, args: Arguments, kwargs: Keywords, inplace: bool) -> MaskedTensor:
     """A MaskedTensor of what an operation makes of the operands' data, or the first operand, changed.
 
     Raises:
@@ -80,7 +77,7 @@ def _is_native_binary(fn: object) -> bool:
     return fn in NATIVE_BINARY_MAP or fn in NATIVE_INPLACE_BINARY_MAP
 
 
-def _apply_native_binary(fn: Fn, *args: object, **kwargs: object) -> Any:
+def _apply_native_binary(fn: Fn, *args: object, **kwargs: object) -> object:
     """What one of these operations gives; NotImplemented of others."""
     rule = NATIVE_BINARY_MAP.get(fn) or NATIVE_INPLACE_BINARY_MAP.get(fn)
     return NotImplemented if rule is None else rule(*args, **kwargs)

@@ -64,7 +64,7 @@ def _masks_match(a: object, b: object) -> bool:
     return not (is_masked_tensor(a) and is_masked_tensor(b)) or _tensors_match(a.get_mask(), b.get_mask())
 
 
-def _mapped(x: Any, part: Callable[[MaskedTensor], Tensor]) -> Any:
+def _mapped(x: object, part: Callable[[MaskedTensor], Tensor]) -> Any:
     """`part` of a MaskedTensor, and of those in lists, tuples and dicts."""
     if is_masked_tensor(x):
         return part(x)
@@ -74,7 +74,7 @@ def _mapped(x: Any, part: Callable[[MaskedTensor], Tensor]) -> Any:
 
 
 def _map_mt_args_kwargs(args: Sequence[object], kwargs: Keywords | None, map_fn: Callable[[MaskedTensor], Tensor]
-                        ) -> tuple[list[Any], dict[str, Any]]:
+                        ) -> tuple[list[Any], Keywords]:
     """(arguments, keyword arguments) with `map_fn` of each MaskedTensor in its place."""
     return _mapped(list(args), map_fn), _mapped(kwargs or {}, map_fn)
 
@@ -89,7 +89,7 @@ def _maybe_get_mask(a: object) -> Tensor | None:
     return a.get_mask() if is_masked_tensor(a) else None
 
 
-def _wrap_result(result_data: Any, result_mask: Any) -> Any:
+def _wrap_result(result_data: object, result_mask: Any) -> Any:
     """MaskedTensors of data and masks, one by one where there are several; NotImplemented where the data is no tensor."""
     if isinstance(result_data, (list, tuple)):
         return type(result_data)([_wrap_result(d, m) for d, m in zip(result_data, result_mask)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torchcompat as torch
 from autograd_tape.annotations import Fn
 from torchcompat._calls.absent import absences as _absences
@@ -22,7 +20,7 @@ def _is_pass_through_fn(fn: object) -> bool:
     return fn in PASSTHROUGH_FNS
 
 
-def _apply_pass_through_fn(fn: Fn, *args: object, **kwargs: object) -> Any:
+def _apply_pass_through_fn(fn: Fn, *args: object, **kwargs: object) -> object:
     """MaskedTensors of what an operation makes of data and of masks."""
     data, named_data = _map_mt_args_kwargs(args, kwargs, lambda x: x.get_data())
     masks, named_masks = _map_mt_args_kwargs(args, kwargs, lambda x: x.get_mask())

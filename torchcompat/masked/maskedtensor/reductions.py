@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torchcompat as torch
-from autograd_tape.annotations import Dims, Fn
+from autograd_tape.annotations import Arguments, Dims, Fn
 from autograd_tape.dtypes import DType
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
@@ -52,7 +52,7 @@ def _reduce_all(name: str, x: MaskedTensor) -> MaskedTensor:
     return as_masked_tensor(result, mask.any())
 
 
-def _reduce_along(name: str, x: object, dim: int | Sequence[int], keepdim: bool = False, dtype: DType | None = None) -> Any:
+def _reduce_along(name: str, x: object, dim: int | Sequence[int], keepdim: bool = False, dtype: DType | None = None) -> object:
     """The reduction along dimensions; NotImplemented of sparse tensors."""
     if getattr(x, "is_sparse", False):
         warnings.warn(f"The sparse version of {name} is not implemented in reductions.\n{_REPORT}", stacklevel=2)
@@ -65,12 +65,12 @@ def _reduce_along(name: str, x: object, dim: int | Sequence[int], keepdim: bool 
     return as_masked_tensor(result, _any_along(mask, dim, keepdim))
 
 
-def _reduce_dim_args(input: object, dim: Any, keepdim: bool = False, dtype: DType | None = None) -> tuple[object, Any, bool, DType | None]:
+def _reduce_dim_args(input: object, dim: int | Sequence[int], keepdim: bool = False, dtype: DType | None = None) -> Arguments:
     """What reductions take as arguments."""
     return input, dim, keepdim, dtype
 
 
-def _reduce(name: str, *args: Any, **kwargs: Any) -> Any:
+def _reduce(name: str, *args: Any, **kwargs: Any) -> object:
     """One of the reductions, called as `torch.sum`."""
     if len(args) == 1 and not kwargs:
         return _reduce_all(name, args[0])
@@ -83,7 +83,7 @@ def _no_norm(*args: object, **kwargs: object) -> Tensor:
     raise TypeError("_reduce_dim_args() got an unexpected keyword argument 'p'")  # which torch.norm always passes on
 
 
-def _of(place: Any) -> dict[Fn, Fn]:
+def _of(place: object) -> dict[Fn, Fn]:
     return {getattr(place, name): _no_norm if name == "norm" and place is not torch.ops.aten else functools.partial(_reduce, name)
             for name in REDUCE_NAMES}
 
@@ -98,7 +98,7 @@ def _is_reduction(fn: object) -> bool:
     return fn in _RULES
 
 
-def _apply_reduction(fn: Fn, *args: object, **kwargs: object) -> Any:
+def _apply_reduction(fn: Fn, *args: object, **kwargs: object) -> object:
     """What one of these gives; NotImplemented of others."""
     return _RULES[fn](*args, **kwargs) if fn in _RULES else NotImplemented
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import torchcompat as torch
-from autograd_tape.annotations import Fn, Keywords
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
@@ -34,7 +31,7 @@ def _with_values(function: Fn, data: Tensor, sized: bool) -> Tensor:
     return found
 
 
-def _unary_helper(fn: Fn, args: Sequence[Any], kwargs: Keywords, inplace: bool) -> MaskedTensor:
+def _unary_helper(fn: Fn, args: Arguments, kwargs: Keywords, inplace: bool) -> MaskedTensor:
     """A MaskedTensor of what an operation makes of the first argument's data, or that argument, changed.
 
     Raises:
@@ -70,7 +67,7 @@ def _is_native_unary(fn: object) -> bool:
     return fn in NATIVE_UNARY_MAP or fn in NATIVE_INPLACE_UNARY_MAP
 
 
-def _apply_native_unary(fn: Fn, *args: object, **kwargs: object) -> Any:
+def _apply_native_unary(fn: Fn, *args: object, **kwargs: object) -> object:
     """What one of these operations gives; NotImplemented of others."""
     rule = NATIVE_UNARY_MAP.get(fn) or NATIVE_INPLACE_UNARY_MAP.get(fn)
     return NotImplemented if rule is None else rule(*args, **kwargs)
