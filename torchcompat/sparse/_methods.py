@@ -415,7 +415,7 @@ def resize_as_sparse_(x: Any, other: Any) -> Tensor:
                                f"({NAMES[a.layout]}) and source ({NAMES[b.layout]})")
         if a.shape != b.shape:
             parts = [F.cast(own, mine._k.dtype) for own, mine in zip((copied(b.compressed), copied(b.plain)), a.parts())]
-            x._data = Compressed(b.layout, b.shape, *parts, resized_to(a.values, tuple(b.values.shape)), b.checked)
+            x._data = Compressed(b.layout, b.shape, *parts, resized_to(a.values, tuple(b.values.shape)), checked=b.checked)
             frontend.bump(x)
         return x
     if tuple(x.shape) == tuple(other.shape) and sparse_dim(x) == sparse_dim(other):
