@@ -203,7 +203,7 @@ class Compressed(Sparse):
         return Compressed(self.layout, self.shape, self.compressed, self.plain, values, self.checked)
 
     def copy(self) -> Compressed:
-        return Compressed(self.layout, self.shape, *[copied(t) for t in self.parts()], checked=self.checked)
+        return Compressed(self.layout, self.shape, copied(self.compressed), copied(self.plain), copied(self.values), self.checked)
 
 
 def copied(t: Tensor) -> Tensor:

@@ -332,7 +332,8 @@ def _turned(b: Compressed, a: int, c: int) -> Compressed:
         values = F.transpose(b.values, batch + 1, batch + 2) if b.blocked else b.values
         return Compressed(turns[b.layout], shape, b.compressed, b.plain, values, b.checked)
     if max(a, c) < batch:
-        return Compressed(b.layout, shape, *[F.transpose(t, a, c) for t in b.parts()], checked=b.checked)
+        compressed, plain_, values = [F.transpose(t, a, c) for t in b.parts()]
+        return Compressed(b.layout, shape, compressed, plain_, values, b.checked)
     raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {a}({_sort(b, a)}) and "
                        f"{c}({_sort(b, c)})")
 

@@ -414,8 +414,8 @@ def resize_as_sparse_(x: Any, other: Any) -> Tensor:
             raise RuntimeError("resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
                                f"({NAMES[a.layout]}) and source ({NAMES[b.layout]})")
         if a.shape != b.shape:
-            parts = [F.cast(own, mine._k.dtype) for own, mine in zip((copied(b.compressed), copied(b.plain)), a.parts())]
-            x._data = Compressed(b.layout, b.shape, *parts, resized_to(a.values, tuple(b.values.shape)), checked=b.checked)
+            rows, cols = [F.cast(own, mine._k.dtype) for own, mine in zip((copied(b.compressed), copied(b.plain)), a.parts())]
+            x._data = Compressed(b.layout, b.shape, rows, cols, resized_to(a.values, tuple(b.values.shape)), b.checked)
             frontend.bump(x)
         return x
     if tuple(x.shape) == tuple(other.shape) and sparse_dim(x) == sparse_dim(other):
