@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 _by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
+_lent: "weakref.WeakValueDictionary[int, np.ndarray]" = weakref.WeakValueDictionary()
+"""Memory that NumPy's arrays look at, too, by the address of its owner: it must stay where it is."""
+
+
+def lent(array: np.ndarray) -> np.ndarray:
+    """An array that is NumPy's and a tensor's from now on, whose memory therefore does not grow.
+
+    >>> import torchcompat as torch
+    >>> x = torch.zeros(2)
+    >>> x.numpy(), x.untyped_storage().resizable()
+    (array([0., 0.], dtype=float32), False)
+    """
+    owner = owner_of(array)
+    _lent[id(owner)] = owner
+    return array
 
 
 class UntypedStorage:
@@ -131,20 +146,24 @@ class UntypedStorage:
         return self
 
     def resize_(self, size: int) -> "UntypedStorage":
-        """Changes the size. Tensors over the old memory keep it; RuntimeError where it would have to grow under them."""
+        """Changes the size. Tensors over the old memory keep it; RuntimeError where it would have to grow under them, or is lent."""
         if self.device.type == "meta":
             self._owner = self._bytes = np.broadcast_to(np.uint8(0), (size,))
-        elif size <= self._owner.nbytes:
+            return self
+        self._check_resizable(size)
+        if size <= self._owner.nbytes:
             self._bytes = self._whole()[:size]
-        elif self.is_shared():
-            raise RuntimeError("Trying to resize storage that is not resizable")
         else:
             shared.grow(self, size)
         return self
 
     def resizable(self) -> bool:
-        """Whether `resize_` can make it larger: not where processes share the memory."""
-        return not self.is_shared()
+        """Whether `resize_` can make it larger: not where processes share the memory, or NumPy's arrays look at it."""
+        return not self.is_shared() and id(self._owner) not in _lent
+
+    def _check_resizable(self, size: int) -> None:
+        if not (self.resizable() or self.is_shared() and size <= self._owner.nbytes):
+            raise RuntimeError("Trying to resize storage that is not resizable")
 
     def element_size(self) -> int:
         """1: elements are bytes."""
@@ -326,12 +345,13 @@ def resize(t: Any, size: tuple[int, ...]) -> None:
     if t._k.device.type == "meta":
         t._data = meta_array(tuple(size), data.dtype)
         return
-    UntypedStorage.of(data, t._k.device)  # raises where there is none
+    storage = UntypedStorage.of(data, t._k.device)  # raises where there is none
     if fits(t, size):
         owner, offset = owner_of(data), t.storage_offset()
         flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
         t._data = flat[offset: offset + n].reshape(size)
     else:
+        storage._check_resizable(storage.nbytes() + 1)
         try:
             fresh = np.empty(size, data.dtype)
         except (ValueError, MemoryError):
@@ -519,8 +539,10 @@ class TypedStorage:
     def __setitem__(self, index: object, value: object) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {TypedStorage} with {type(index)}")
-        if isinstance(value, str):
-            raise TypeError(f"can't assign a str to a torch.{SCALAR_TYPE_NAMES[self.dtype.name]}Tensor")
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type <class 'torch.storage.{type(value).__name__}'>")
+        if isinstance(value, (str, list)):
+            raise TypeError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self.dtype.name]}Tensor")
         if isinstance(index, int) and not -self.size() <= index < self.size():
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {self.size()}")
         self._array()[index] = value
@@ -528,7 +550,7 @@ class TypedStorage:
     def fill_(self, value: object) -> "TypedStorage":
         """Sets all elements."""
         if self.device.type != "meta":
-            self._array()[...] = value
+            self[:] = value
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> "TypedStorage":

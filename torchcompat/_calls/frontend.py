@@ -13,7 +13,7 @@ from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
-from autograd_tape.strided import strided
+from autograd_tape.strided import contiguous_strides, strided
 from autograd_tape.record import Param, Record
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
@@ -199,7 +199,7 @@ class TorchFrontend(Frontend):
         """Gives `out` the shape of the result, and its layout."""
         resize(out, result._data.shape)
         made = result._data
-        step = made.itemsize
-        if (not made.flags.c_contiguous and views.is_dense(made.shape, made.strides, step) and out._k.device.type != "meta"
-                and out._k.special is None):
+        step = made.itemsize  # dimensions of size 1 have strides, too, which NumPy does not count when it calls memory contiguous
+        if (made.strides != tuple(contiguous_strides(made.shape, step)) and views.is_dense(made.shape, made.strides, step)
+                and out._k.device.type != "meta" and out._k.special is None):
             out._data = strided(out._data, made.shape, [s // step * out._data.itemsize for s in made.strides])

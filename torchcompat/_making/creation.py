@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,24 +11,26 @@ from autograd_tape.annotations import DeviceLike
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, FLOATING, INTEGER, OPAQUE, SCALAR_TYPE_NAMES, converted, default_dtype, dtype_of, float32,
-    inference_kind, number_array, promote, scalar_dtype,
+    inference_kind,
 )
-from autograd_tape.errors import AutogradError, check_rank
+from autograd_tape.errors import AutogradError
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.ops._samples import check_number
 from autograd_tape.tensor import LEAF
 from autograd_tape.warned import made, warn_once
 
 from .conversion import checked_dtype, convert
+from .nested import integers, is_regular, numbers, plain, read
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import TypedStorage, UntypedStorage, lent
 from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import layout
 
 _new = object.__new__
+_REALS = frozenset([int, float, bool])
 
 
 def to_array(data: Any, dtype: DType | None) -> np.ndarray:
@@ -47,11 +47,10 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
             RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and not hasattr(data, "__array__"):
-        typed: list[object] = []
-        nested, data = data, _plain(data, typed)
-        _check_nesting(data)
-        if typed and dtype is None:
-            dtype = _inferred(nested)
+        foreign: list[object] = []
+        data = plain(data, foreign)
+        if foreign or not is_regular(data):
+            return read(data, dtype, foreign)
     elif not isinstance(data, (bool, int, float, complex)):
         if hasattr(data, "__array__"):
             return to_array(np.asarray(data), dtype)
@@ -60,22 +59,14 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
         if dtype.category == OPAQUE:
             raise RuntimeError("store_scalar: invalid type")
         if dtype.category == INTEGER:
-            return _integers(data, dtype)
-        try:
-            return number_array(data, dtype)
-        except TypeError:
-            if any([isinstance(x, complex) for x in _leaves(data)]):
-                raise TypeError("must be real number, not complex") from None
-            raise
+            return integers(data, dtype)
+        return numbers(data, dtype)
     try:
         array = np.array(data)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
-    if array.dtype.kind in "US":
-        raise _text_inside(data)
     if array.dtype == object:
-        raise RuntimeError(f"Could not infer dtype of {_first_leaf_type(data)}") if _has_foreign(data) else \
-            ValueError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     if array.dtype == np.float64:
         return array.astype(default_dtype().np)
     if array.dtype == np.complex128:
@@ -83,134 +74,6 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     if array.dtype.kind == "u":
         raise ValueError("Overflow when unpacking long long")
     return array
-
-
-def _integers(data: object, dtype: DType) -> np.ndarray:
-    """Nested lists of numbers as integers of a dtype, where they fit."""
-    limits, array = np.iinfo(dtype.np), np.array(data)
-    if array.dtype.kind not in "iufbc" and _has_foreign(data):
-        return number_array(data, dtype)
-    if array.size:
-        fits = array.dtype.kind in "iufb" and limits.min <= array.min() and array.max() <= limits.max
-        if not fits or limits.max > 1 << 62 and array.dtype.kind != "i":  # which float64 does not tell exactly
-            for x in _leaves(data):
-                _check_integer(x, dtype, int(limits.min), int(limits.max))
-    if array.dtype.kind == "O":  # numbers that have no common dtype
-        return np.array([int(x) for x in _leaves(data)], dtype.np).reshape(array.shape)
-    return array.astype(dtype.np)
-
-
-def _check_integer(x: float | complex, dtype: DType, low: int, high: int) -> None:
-    """Raises torch's error for a number that cannot be an integer of a dtype; negative ones wrap where it is unsigned, but for 64 bits."""
-    whole = isinstance(x, (int, np.integer, np.bool_))
-    if dtype.name == "uint64":
-        if isinstance(x, complex) or not whole:
-            raise TypeError("an integer is required")
-        if x < 0:
-            raise OverflowError("can't convert negative int to unsigned")
-        if x > high:
-            raise OverflowError("int too big to convert")
-        return
-    if isinstance(x, complex):
-        raise TypeError("'complex' object cannot be interpreted as an integer")
-    if whole and not -1 << 63 <= x < 1 << 63:
-        raise ValueError("Overflow when unpacking long long")
-    if not (-high if whole and low == 0 else low) <= x <= high:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-
-
-def _plain(data: object, typed: list[object]) -> Any:
-    """Nested lists with tensors and arrays inside replaced by numbers; of what has a dtype of its own there is something in `typed`."""
-    if isinstance(data, (list, tuple)):
-        for x in data:
-            if x.__class__ not in _PLAIN:
-                if any([y is data for y in data]):
-                    raise TypeError("new(): self-referential lists are incompatible")
-                return [_plain(y, typed) for y in data]
-        return data
-    if isinstance(data, (Tensor, np.ndarray, np.generic)):
-        typed.append(data)
-        return data.tolist()
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes)):
-        try:
-            return [_plain(data[i], typed) for i in range(len(data))]
-        except Exception as error:  # whatever it raises, this is no sequence
-            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
-    return data
-
-
-def _inferred(data: object) -> DType:
-    """The dtype of nested lists: that of numbers, tensors and arrays in them together, all of which count alike.
-
-    >>> _inferred([1, np.float16(2)]).name, _inferred([[1.5, np.int8(2)], [np.float64(1), True]]).name
-    ('float16', 'float64')
-    """
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (np.ndarray, np.generic)):
-        return dtype_of(np.asarray(data))
-    if isinstance(data, (bool, int, float, complex)):
-        return scalar_dtype(data)
-    assert isinstance(data, Sized) and isinstance(data, Iterable)
-    return functools.reduce(promote, [_inferred(x) for x in data]) if len(data) else default_dtype()
-
-
-def _text_inside(data: object) -> Exception:
-    """torch's error for text in nested lists, which depends on whether it comes first."""
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return ValueError("too many dimensions 'str'") if isinstance(data, str) else TypeError("new(): invalid data type 'str'")
-
-
-_PLAIN = frozenset([int, float, bool, complex])
-
-
-def _check_nesting(data: Any) -> None:
-    """Raises torch's ValueError where nested lists are ragged."""
-    shape: list[int] = []
-    level = data
-    while isinstance(level, (list, tuple)):
-        shape.append(len(level))
-        if not level:
-            break
-        level = level[0]
-    check_rank(len(shape), plain=True)
-    if len(shape) > 1:
-        _check_level(data, shape, 0)
-    elif any(isinstance(x, (list, tuple)) for x in data):
-        bad = next(x for x in data if isinstance(x, (list, tuple)))
-        raise TypeError("not a sequence") if not isinstance(bad,
-                                                            (list, tuple)) else TypeError(f"must be real number, not {type(bad).__name__}")
-
-
-def _check_level(data: Any, shape: list[int], depth: int) -> None:
-    if depth == len(shape):
-        if isinstance(data, (list, tuple)):
-            raise TypeError(f"must be real number, not {type(data).__name__}")
-        return
-    if not isinstance(data, (list, tuple)):
-        raise TypeError("not a sequence")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    if depth + 1 < len(shape):
-        for x in data:
-            _check_level(x, shape, depth + 1)
-
-
-def _leaves(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        for x in data:
-            yield from _leaves(x)
-    else:
-        yield data
-
-
-def _has_foreign(data: Any) -> bool:
-    return any(not isinstance(x, (int, float, complex, bool)) for x in _leaves(data))
-
-
-def _first_leaf_type(data: Any) -> str:
-    return next(type(x).__name__ for x in _leaves(data) if not isinstance(x, (int, float, complex, bool)))
 
 
 def of_storage(storage: TypedStorage | UntypedStorage, dtype: DType | None) -> np.ndarray:
@@ -257,7 +120,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
     elif data.__class__ is list and dtype is None and data and data[0].__class__ is float:
         try:
             array = np.array(data, default_dtype().np)
-            if array.ndim != 1 or complex in map(type, data):
+            if array.ndim != 1 or not _REALS.issuperset(map(type, data)):
                 array = to_array(data, None)
         except (TypeError, ValueError):
             array = to_array(data, None)
@@ -311,6 +174,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
                   "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
     if array.__class__ is not np.ndarray:
         array = array.view(np.ndarray)
+    lent(array)
     # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
     return frontend.wrap(array if array.dtype is dtype else array.view(dtype))
 
@@ -386,7 +250,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
                          "data or make it writable before converting it to a tensor. This type of warning will be suppressed for the rest "
                          "of this program.")
     array = np.frombuffer(buffer, dtype.np, count, offset)
-    t = frontend.wrap(array)
+    t = frontend.wrap(lent(array))
     return t.requires_grad_() if requires_grad else t
 
 
@@ -412,7 +276,7 @@ def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:
             raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
-        return frontend.wrap(unpacked(ext_tensor))
+        return frontend.wrap(lent(unpacked(ext_tensor)))
     if device is not None and not isinstance(device, (str, Device)):
         raise AssertionError(f"from_dlpack: unsupported device type: {type(device)}")
     source = ext_tensor.__dlpack_device__()
@@ -429,7 +293,7 @@ def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool
         copied = copy is True
     except TypeError:  # of before there was `copy`
         capsule, copied = ext_tensor.__dlpack__(), False
-    t: Tensor = frontend.wrap(unpacked(capsule))
+    t: Tensor = frontend.wrap(lent(unpacked(capsule)))
     return t.to(wanted) if moves else t.clone() if copy and not copied else t
 
 

@@ -241,8 +241,17 @@ def _first_ones(input: np.ndarray, key: Arguments) -> np.ndarray:
         raise of_rank(error) or _bounds_error(input.shape, key) from None
 
 
+def _no_positions(shape: Sequence[int], key: Arguments) -> None:
+    """Raises torch's error for positions along dimensions without elements, which NumPy takes where there are none to pick."""
+    if not any([item is not _ALL and item.dtype == bool for item in key]) and all([item is _ALL or item.size for item in key]) and any(
+            [item is not _ALL and n == 0 for n, item in zip(shape, key)]):
+        raise IndexRangeError("index is out of bounds for dimension with size 0")
+
+
 def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     key = indices.key
+    if not input.size:
+        _no_positions(input.shape, key)
     d, only = _single(key)
     if d >= 0 and only.dtype != bool and input.flags.c_contiguous:
         check_rank(only.ndim + input.ndim - 1)  # NumPy's `take` writes beyond its own memory
@@ -375,6 +384,8 @@ class index:
 
 def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool) -> None:
     """`target[key] = values`, or `+=` that counts repeated positions, in place."""
+    if not target.size:
+        _no_positions(target.shape, key)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
         if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind == "f":
@@ -455,6 +466,7 @@ def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bo
     except (IndexError, ValueError):
         _check_fits(input, indices, values)
         _picked(input, indices.key)
+        _no_positions(input.shape, indices.key)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...functions.refusals import no_kernel
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
+from ...strided import contiguous_strides
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -70,14 +72,14 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         return input.copy()
     d = wrap_dim(dim, input.ndim)
     try:
-        if index.size and index.min() < 0:
+        if index.size and (index.min() < 0 or not input.size and index.max() >= input.shape[d]):  # NumPy looks at none where none is taken
             raise IndexError
         return np.ascontiguousarray(input.take(index.reshape(-1), d))
     except IndexRangeError:
         raise
     except IndexError:
         n = input.shape[d]
-        if input.size and d != 1:
+        if input.ndim == 1 or input.size and d != 1:
             raise IndexRangeError("index out of range in self") from None
         if not n:
             raise AutogradError("index_select(): self indexing axis dim should be positive") from None
@@ -134,6 +136,17 @@ def _same_parts(target: np.ndarray, d: int, index: np.ndarray, source: np.ndarra
         raise ValueError("source has another shape than the parts")
 
 
+def _restrided(target: np.ndarray, d: int, index: np.ndarray) -> None:
+    """Raises torch's error for positions along a dimension without elements: it would lay as many in their place, each at the first."""
+    if index.size and not target.shape[d] and target.size == 0 < math.prod(target.shape[:d] + target.shape[d + 1:]):
+        item = target.itemsize
+        sizes = (*target.shape[:d], index.size, *target.shape[d + 1:])
+        steps = [0 if k == d else s for k, s in enumerate(contiguous_strides(target.shape))]
+        wanted = (1 + sum([(n - 1) * s for n, s in zip(sizes, steps)])) * item
+        raise AutogradError(f"setStorage: sizes {list(sizes)}, strides {steps}, storage offset 0, and itemsize {item} requiring a storage "
+                            f"size of {wanted} are out of bounds for storage of size 0")
+
+
 def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
            ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]:
     """(copy of `input`, the copy with a dimension at least, which one is meant, the index, `source`) for a sum or reduction of parts."""
@@ -143,7 +156,8 @@ def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     target, source = (result, source) if result.ndim else (result.reshape(1), source.reshape(1))
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     _same_parts(target, d, flat, source)
-    _in_range(flat, target.shape[d], d)
+    if target.ndim == 1 and flat.size and (flat.min() < 0 or flat.max() >= target.size):
+        raise IndexRangeError("index out of range in self")
     return result, target, d, flat, source
 
 
@@ -151,7 +165,9 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     result, target, d, flat, source = _parts(input, dim, index, source)
     from ...executors.kernels.embedding import index_add
 
-    index_add(target, d, flat, source)
+    if target.size:
+        _in_range(flat, target.shape[d], d)
+        index_add(target, d, flat, source)
     return result
 
 
@@ -243,6 +259,9 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
     _same_parts(target, d, flat, source)
+    _restrided(target, d, flat)
+    if not target.size:
+        return result
     _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
     target[(slice(None),) * d + (flat,)] = source
     return result
@@ -283,15 +302,20 @@ def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | n
     return result
 
 
+def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
+    n = target.shape[d]
+    if target.size and index.size and (index.min() < -n or index.max() >= n):
+        bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
+        raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+
+
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
     target = a if a.ndim else a.reshape(1)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
-    n = target.shape[d]
+    _restrided(target, d, flat)
     if not target.size:
         return
-    if flat.size and (flat.min() < -n or flat.max() >= n):
-        bad = flat[(flat < -n) | (flat >= n)][0]
-        raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+    _check_positions(target, d, flat)
     target[(slice(None),) * d + (flat,)] = value
 
 
@@ -382,7 +406,15 @@ class index_fill:
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    if not include_self and input.ndim:  # where torch begins by filling what is to be reduced to
+        d = wrap_dim(dim, input.ndim)
+        _restrided(input, d, index)
+        _check_positions(input, d, index)
     result, target, d, flat, source = _parts(input, dim, index, source)
+    if flat.size and not target.shape[d]:
+        raise IndexRangeError(f"select(): index 0 out of range for tensor of size {list(input.shape)} at dimension {d}")
+    if flat.size and (flat.min() < 0 or flat.max() >= target.shape[d]):
+        raise IndexRangeError("index out of range in self")
     _reduce_at(np.moveaxis(target, d, 0), flat, np.moveaxis(source, d, 0), reduce, include_self)
     return result
 

@@ -577,6 +577,8 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
         raise ValueError("the sizes differ")
     result = np.array(input, order="C")
     flat, n = result.reshape(-1), result.size
+    if index.size and not n:
+        raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
         raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")

@@ -678,6 +678,8 @@ class linalg_svd:
 
 def _eigh(A: np.ndarray, UPLO: Any = "L") -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(A, UPLO)
+    if A.dtype.kind in "biu":  # there are no elements, or torch would have refused them, and its results are of the same dtype
+        values, vectors = values.astype(A.dtype), vectors.astype(A.dtype)
     return values, _columns(vectors)
 
 

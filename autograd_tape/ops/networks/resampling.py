@@ -440,17 +440,19 @@ def _cubic_weights(F: Functions, t: TensorRef) -> list[TensorRef]:
 def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool,
                   ranks: tuple[int, ...] = (4, 5)) -> TensorRef:
     """`grid_sample` with its arguments checked but for shapes; `ranks` are those of images that are taken."""
-    n = input.ndim - 2
-    if input.ndim not in ranks or grid.ndim != input.ndim:
-        raise AutogradError(f"grid_sampler(): expected {' or '.join([f'{r}D' for r in ranks])} input and grid with same number of "
-                            f"dimensions, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")
-    if grid.shape[0] != input.shape[0]:
-        raise AutogradError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-                            f"{list(input.shape)} "
-                            f"and grid with sizes {list(grid.shape)}")
-    if grid.shape[-1] != n:
-        raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
-                            f"{list(grid.shape)}")
+    n, given, wanted = input.ndim - 2, list(input.shape), list(grid.shape)
+    if wanted[:1] != given[:1]:
+        raise AutogradError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {given} and grid "
+                            f"with sizes {wanted}")
+    if wanted and wanted[-1] != n:
+        raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {wanted}")
+    if 0 in given[2:]:
+        raise AutogradError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {given} with "
+                            f"dimension {given.index(0, 2)} being empty")
+    rank = max(ranks) if input.ndim == max(ranks) else min(ranks)
+    if input.ndim != rank or grid.ndim != rank:
+        raise AutogradError(f"grid_sampler(): expected {rank}D input and grid with same number of dimensions, but got input with sizes "
+                            f"{given} and grid with sizes {wanted}")
     if mode == "bicubic" and n == 3:
         raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
     batch, channels, *spatial = tuple(input.shape)
