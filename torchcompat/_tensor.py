@@ -38,7 +38,7 @@ from ._tensor_str import tensor_str
 from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, preserve_format
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
-from .storage import TypedStorage, UntypedStorage, lent, resize, view_of
+from .storage import TypedStorage, UntypedStorage, resize, view_of
 
 if TYPE_CHECKING:
     import enum
@@ -391,7 +391,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise TypeError(f"Got unsupported ScalarType {k.dtype.scalar}")
         if k.special is not None:
             return values(self)
-        return lent(self._data) if k.device is CPU else self._fetched("numpy")
+        return self._data if k.device is CPU else self._fetched("numpy")
 
     def __array__(self, dtype: DType | None = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()

@@ -29,12 +29,12 @@ _lent: "weakref.WeakValueDictionary[int, np.ndarray]" = weakref.WeakValueDiction
 
 
 def lent(array: np.ndarray) -> np.ndarray:
-    """An array that is NumPy's and a tensor's from now on, whose memory therefore does not grow.
+    """An array that came from NumPy and is a tensor's from now on, whose memory therefore does not grow. (`Tensor.numpy` does not note that
+    it lends: growing moves the tensor to memory of its own, and noting it would cost more than all the rest of that call.)
 
-    >>> import torchcompat as torch
-    >>> x = torch.zeros(2)
-    >>> x.numpy(), x.untyped_storage().resizable()
-    (array([0., 0.], dtype=float32), False)
+    >>> import numpy as np, torchcompat as torch
+    >>> torch.from_numpy(np.zeros(2)).untyped_storage().resizable()
+    False
     """
     owner = owner_of(array)
     _lent[id(owner)] = owner
