@@ -204,7 +204,12 @@ def number_array(value: Any, dtype: DType) -> np.ndarray:
     """A 0-dim array of a dtype that holds a Python number, or nested lists of them as an array; TypeError where there are no numbers."""
     if dtype.category == OPAQUE:
         raise TypeError(f"elements of {dtype!r} are no numbers")
-    return np.array(value, dtype.np) if dtype.code is None else dtype.code.write(np.array(value, dtype.code.wide))
+    if dtype.code is not None:
+        return dtype.code.write(np.array(value, dtype.code.wide))
+    try:
+        return np.array(value, dtype.np)
+    except OverflowError:  # as NumPy 2 says of a number below 0 for an unsigned dtype, which before it wrapped around, as torch does
+        return np.array(value).astype(dtype.np)
 
 
 _default_float = float32
@@ -431,7 +436,7 @@ class Kind:
 
     def scalar(self, value: Number) -> np.ndarray:
         """`value` as a 0-dim array of this dtype, cached: NumPy takes an array operand faster than a Python number."""
-        array = np.array(value, self.np) if self.dtype.code is None else number_array(value, self.dtype)
+        array = number_array(value, self.dtype)
         # 0.0 and -0.0 are equal keys, so zero is never cached; the bound keeps changing constants from growing the cache.
         if value and not (isinstance(value, float) and math.isnan(value)):
             if len(self.scalars) > 1000:

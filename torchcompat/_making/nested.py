@@ -178,7 +178,7 @@ def integers(data: object, dtype: DType) -> np.ndarray:
     """Nested lists of Python numbers as integers of a dtype, where they fit."""
     limits, array = np.iinfo(dtype.np), np.array(data)
     if array.size:
-        fits = array.dtype.kind in "iufb" and limits.min <= array.min() and array.max() <= limits.max
+        fits = array.dtype.kind in "iufb" and limits.min <= array.min().item() and array.max().item() <= limits.max
         if not fits or limits.max > 1 << 62 and array.dtype.kind != "i":  # which float64 does not tell exactly
             for x in _leaves(data):
                 _check_integer(x, dtype, int(limits.min), int(limits.max))
