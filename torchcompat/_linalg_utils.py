@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._removed import _symeig, eig, lstsq, matrix_rank, solve
+from ._calls.removed import _symeig, eig, lstsq, matrix_rank, solve
 from ._tensor import Tensor, frontend
 
 __all__ = ["_symeig", "basis", "bform", "eig", "is_sparse", "lstsq", "matmul", "matrix_rank", "qform", "solve", "symeig"]

@@ -546,25 +546,25 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def solve(self, other: object) -> NoReturn:
         """Refuses: see `torch.linalg.solve`."""
-        from ._removed import solve
+        from ._calls.removed import solve
 
         solve(self, other)
 
     def lstsq(self, other: object) -> NoReturn:
         """Refuses: see `torch.linalg.lstsq`."""
-        from ._removed import lstsq
+        from ._calls.removed import lstsq
 
         lstsq(self, other)
 
     def eig(self, eigenvectors: bool = False) -> NoReturn:
         """Refuses: see `torch.linalg.eig`."""
-        from ._removed import eig
+        from ._calls.removed import eig
 
         eig(self, eigenvectors=eigenvectors)
 
     def symeig(self, eigenvectors: bool = False) -> NoReturn:
         """Refuses: see `torch.linalg.eigh`."""
-        from ._removed import _symeig
+        from ._calls.removed import _symeig
 
         _symeig(self, eigenvectors=eigenvectors)
 

@@ -1,4 +1,4 @@
-"""How often annotations say `Any`: in each package at most as often as now, so that types come and do not go."""
+"""How often annotations say `Any`: in each package at most as often in so much code as now, so that types come and do not go."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests import sources
 
-MOST = {"autograd_tape": 1460, "torchcompat": 1470}
-"""Taken down with the numbers, never up: what may be anything is an `object`, and `autograd_tape.annotations` has types for most else."""
+MOST = {"autograd_tape": 22.9, "torchcompat": 35.5}
+"""In a thousand lines. Taken down with the numbers, never up: what may be anything is an `object`, and `autograd_tape.annotations` has
+types for most else."""
 
 
 def times(tree: ast.AST) -> int:
@@ -24,7 +25,8 @@ def times(tree: ast.AST) -> int:
 def test_annotations_say_any_no_more_often_than_they_did(folder: Path) -> None:
     counted = {str(path.relative_to(folder)): times(tree) for _, path, tree in sources.trees([folder], r"\bAny\b")}
     many = sorted(counted.items(), key=lambda item: -item[1])[:5]
-    assert sum(counted.values()) <= MOST[folder.name], f"give types to what is new; most are in {many}"
+    lines = sum([len(path.read_text().splitlines()) for path in folder.rglob("*.py")])
+    assert sum(counted.values()) / lines * 1000 <= MOST[folder.name], f"give types to what is new; most are in {many}"
 
 
 @pytest.mark.parametrize("folder", sources.FOLDERS, ids=lambda folder: folder.name)

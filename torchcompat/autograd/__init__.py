@@ -1,6 +1,7 @@
 """torch.autograd. What a training loop does not need is imported at first use."""
 
 import sys
+from types import ModuleType
 from typing import Any
 
 from .._calls.absent import absent, submodules
@@ -20,6 +21,16 @@ __all__ = [
     "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
     "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]
+
+
+class _Package(ModuleType):
+    """The package, whose `gradcheck` is the function, as torch's is, although importing the module of that name would put it there."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value.gradcheck if name == "gradcheck" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,6 @@ numbers are compared by their conjugate Wirtinger derivatives, and complex outpu
 
 from __future__ import annotations
 
-import sys
-import types
 import warnings
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
@@ -657,14 +655,5 @@ def get_numerical_jacobian_wrt_specific_input(fn: Fn, input_idx: int, inputs: Ar
     columns, = _numerical_jacobian(lambda _: fn(*inputs), (x,), outputs, eps, is_forward_ad)
     return tuple(columns)
 
-
-class _CallableModule(types.ModuleType):
-    """`torch.autograd.gradcheck` is this module where it was imported by its name, else the function: both can be called."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> bool:
-        return gradcheck(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _CallableModule
 
 __getattr__ = _absences(__name__)

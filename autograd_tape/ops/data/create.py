@@ -639,7 +639,7 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
         n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
     counts = np.arange(n)
     if out is not None:
-        emptied(out, n)
+        emptied(out, int(n))
     values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
     return finish(F, _shaped(values.astype(wanted.np), out), device, requires_grad, out, layout)
 
@@ -650,7 +650,7 @@ def emptied(out: TensorRef, n: int) -> None:
         warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out._data.size} which does not match the "
                       f"computed number of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be "
                       f"resized to a tensor of shape ({n},).", UserWarning, stacklevel=5)
-        out.resize_(0)
+        out.resize_(0)  # type: ignore[attr-defined]  # a method by its record
 
 
 def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:

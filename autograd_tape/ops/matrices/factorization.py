@@ -87,7 +87,8 @@ def _inv(A: np.ndarray) -> np.ndarray:
     try:
         return _columns(linalg.inv(A))
     except linalg.LinAlgError:
-        flat, full = A.reshape(-1, *A.shape[-2:]), []
+        flat = A.reshape(-1, *A.shape[-2:])
+        full: list[bool] = []
         while len(full) < len(flat) and False not in full:  # up to the first that is singular
             full.append(_is_regular(flat[len(full)]))
         bad = full.index(False) if False in full else 0

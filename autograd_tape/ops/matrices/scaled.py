@@ -37,7 +37,7 @@ def _grouped_shape(a: Sequence[int], b: Sequence[int], groups: int) -> tuple[int
     return (*lead, a[-2], b[-1])
 
 
-def _grouped_mm(input: np.ndarray, mat2: np.ndarray, offs: np.ndarray | None = None, *rest: object) -> np.ndarray:
+def _products(input: np.ndarray, mat2: np.ndarray, offs: np.ndarray | None = None, *rest: object) -> np.ndarray:
     ends = range(1, len(input) + 1) if offs is None else offs.tolist()
     shape = _grouped_shape(input.shape, mat2.shape, len(ends))
     result = empty_strided(shape, _result_strides(shape, input.dtype.itemsize), input.dtype)
@@ -118,8 +118,8 @@ class _grouped_mm:
     tensor([1., 2., 2.])
     """
 
-    numpy = half = _grouped_mm
-    compose = on_host(_grouped_mm)
+    numpy = half = _products
+    compose = on_host(_products)
     check = _check_grouped
     flops = "input"
     no_forward = "_grouped_mm"
