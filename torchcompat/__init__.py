@@ -75,7 +75,7 @@ _LAZY = {
          "is_autocast_cpu_enabled", "is_autocast_enabled", "is_autocast_ipu_enabled", "is_autocast_xla_enabled",
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
-         "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
+         "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func", "Future": "futures",
     "DisableTorchFunctionSubclass": "overrides", "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "symeig": "_calls.removed", "_compute_linear_combination": "_VF",

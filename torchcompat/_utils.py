@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograd_tape.dtypes import DType
 
@@ -62,3 +65,45 @@ def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Ten
         by_type[tensor.type()].append(tensor)
     iterators = {kind: iter(group) for kind, group in by_type.items()}
     return tuple([next(iterators[t.type()]) for t in ordered_tensors])
+
+
+def cpu_count() -> int | None:
+    """How many processors this process may use; None where nobody knows."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+class KeyErrorMessage(str):
+    """A text that a KeyError, which shows its argument's repr, shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception, with its traceback as text, on its way to another thread or process.
+
+    Args:
+        exc_info: type, exception and traceback; of the exception that is being handled where None.
+        where: in which thread or process it was raised.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        info = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type, self.where = info[0], where
+        self.exc_msg = "".join(traceback.format_exception(*info))
+
+    def reraise(self) -> NoReturn:
+        """Raises an exception of the same type whose message says where, with the traceback; a RuntimeError where the type cannot be made
+        of a message."""
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            text = KeyErrorMessage(text)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=text)
+        try:
+            error = self.exc_type(text)
+        except Exception:
+            raise RuntimeError(text) from None
+        raise error

@@ -9,6 +9,7 @@ import numpy as np
 
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
+from autograd_tape.errors import type_name
 from autograd_tape.node import watch_entries
 from autograd_tape.tensor import NOTHING, info_of
 
@@ -53,11 +54,20 @@ def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: An
         return _unset(cls, args, want)
     if len(args) == 1 and isinstance(args[0], Size):
         return _unset(cls, args[0], want)
-    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
-        return _blank(cls, to_array(args[0], dtype).astype(want, copy=False))
-    what = type(args[0]).__name__
-    raise TypeError(f"new(): invalid data type '{what}'" if isinstance(args[0], (str, bytes)) else
-                    f"new(): data must be a sequence (got {what})")
+    return _blank(cls, to_array(_given(args[0]), dtype).astype(want, copy=False))
+
+
+def _given(data: Any) -> Any:
+    """Data that old constructors take: a sequence, which is whatever has elements by number.
+
+    Raises:
+        TypeError: it is none, or text.
+    """
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type_name(data)}'")
+    if isinstance(data, dict) or not hasattr(type(data), "__getitem__") or isinstance(data, np.generic):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
+    return data if isinstance(data, (list, tuple, np.ndarray)) else list(data)
 
 
 def _unset(cls: Any, size: Any, want: Any) -> Any:
@@ -81,10 +91,10 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             raise TypeError(f"expected TensorOptions(dtype={self.dtype}, device={device}) (got TensorOptions(dtype={args[0].dtype}, "
                             f"device={args[0].device}))")
         return args[0].detach()
-    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and type(args[0]).__name__ != "Size":
-        return tensor(args[0], dtype=self.dtype, device=device)
     if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
         return frontend.empty(0, dtype=self.dtype, device=device).set_(args[0])
+    if len(args) == 1 and not isinstance(args[0], Size) and (isinstance(args[0], bool) or not isinstance(args[0], (int, np.integer))):
+        return tensor(_given(args[0]), dtype=self.dtype, device=device)
     size = kwargs.pop("size", args)
     return frontend.empty(*(size or (0,)), dtype=self.dtype, device=device)
 

@@ -1,12 +1,15 @@
 """Memory that processes share: blocks without a name, and how storages are moved into them.
 
-A block is a file that has no name (any more), mapped. A forked child inherits it; any other process is handed its descriptor
-(`torchcompat.multiprocessing`). It lives as long as somebody holds it.
+A block is a file that has no name (any more), mapped. A forked child inherits it; any other process is handed its descriptor, or a name
+that is the file's until it has been opened (`torchcompat.multiprocessing`). It lives as long as somebody holds it. Whoever is sent a block
+twice, or one of his own, has one block for it, and one array for each part of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import mmap
 import os
 import tempfile
@@ -29,10 +32,19 @@ if TYPE_CHECKING:
 _ALIGNMENT = 64  # bytes; what vector instructions like best
 
 
+_FOLDER = "/dev/shm"  # where files lie in memory
+LARGE = 1 << 19
+"""Bytes from which on a block is cheaper to send than the bytes themselves."""
+by_name = False
+"""Whether blocks that are made from now on are handed over by a name; by their descriptor else."""
+_numbers = itertools.count()
+
+
 class Block(mmap.mmap):
     """Memory that processes share, `fd` being the file's descriptor."""
 
     fd: int
+    _owners: weakref.WeakValueDictionary[tuple[int, int], np.ndarray]
 
     def __new__(cls, size: int, fd: int | None = None) -> "Block":
         """A new block of zeros, or the one whose descriptor another process sent, which becomes this object's.
@@ -42,17 +54,62 @@ class Block(mmap.mmap):
         """
         if fd is None:
             fd = _unnamed_file(size)
+        status = os.fstat(fd)
+        here = _blocks.get((status.st_dev, status.st_ino))
+        if here is not None:
+            os.close(fd)
+            return here
         block = super().__new__(cls, fd, size)
-        block.fd = fd
+        block.fd, block._owners = fd, weakref.WeakValueDictionary()
         weakref.finalize(block, os.close, fd)
+        _blocks[status.st_dev, status.st_ino] = block
         return block
 
     def array(self, offset: int, size: int) -> np.ndarray:
         """Bytes of it, as an array that owns its memory as far as tensors are concerned."""
-        return np.frombuffer(self, np.uint8, size, offset)
+        owner = self._owners.get((offset, size))
+        if owner is None:
+            owner = self._owners[offset, size] = np.frombuffer(self, np.uint8, size, offset)
+        return owner
+
+    def name(self) -> str | None:
+        """A name for who shall open the block, in its folder; None where the file can have none."""
+        name = f"torch_{os.getpid()}_{next(_numbers)}"
+        try:
+            os.link(f"/proc/self/fd/{self.fd}", f"{_FOLDER}/{name}", src_dir_fd=self.fd)  # which has the link followed
+        except OSError:
+            return None
+        return name
+
+
+_blocks: weakref.WeakValueDictionary[tuple[int, int], Block] = weakref.WeakValueDictionary()  # by device and number of the file
+
+
+def opened(name: str, size: int) -> Block:
+    """The block that another process gave a name, which it has no more.
+
+    Raises:
+        FileNotFoundError: the process that sent it has ended, or somebody has opened it.
+    """
+    path = f"{_FOLDER}/{os.path.basename(name)}"
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    os.unlink(path)
+    return Block(size, fd)
+
+
+def forget_names(pids: Iterable[int]) -> None:
+    """Takes the names away that processes gave, which end, and that nobody opened."""
+    starts = tuple([f"torch_{pid}_" for pid in pids])
+    for name in os.listdir(_FOLDER) if os.path.isdir(_FOLDER) else ():
+        if name.startswith(starts):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{_FOLDER}/{name}")
 
 
 def _unnamed_file(size: int) -> int:
+    fd = _file_to_name(size) if by_name else None
+    if fd is not None:
+        return fd
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("torch", os.MFD_CLOEXEC)
     else:
@@ -60,6 +117,29 @@ def _unnamed_file(size: int) -> int:
             fd = os.dup(file.fileno())
     os.ftruncate(fd, size)
     return fd
+
+
+def _file_to_name(size: int) -> int | None:
+    """A file that can be given a name; None where there is no such thing, or no memory left for it."""
+    try:
+        fd = os.open(_FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except (OSError, AttributeError):
+        return None
+    try:
+        os.posix_fallocate(fd, 0, size)  # fails here, not when the memory is first written to, which would end the process
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def rows(like: Tensor, count: int) -> Tensor:
+    """A tensor of `count` tensors of one dtype and shape, side by side in a new block, not filled."""
+    from torchcompat.storage import UntypedStorage
+
+    size = like._data.nbytes * count
+    made = like.detach().new_empty(0)
+    return made.set_(UntypedStorage.of(Block(max(size, 1)).array(0, size)), 0, (count, *like.shape))
 
 
 def block_of(owner: np.ndarray) -> Block | None:

@@ -29,8 +29,8 @@ GROUPS = (
         LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoopLogger OperatorInfo ParameterDict PyTorchFileReader
         PyTorchFileWriter Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
         import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_schema parse_type_comment
-        unify_type_list utils.ThroughputBenchmark utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle utils.jit
-        Future futures"""),
+        unify_type_list utils.ThroughputBenchmark utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle
+        utils.jit"""),
     Reason("there is no compiler, operations run when they are called",
            "leave it out, or see `autograd_tape.trace`, which replays a function as one", """
         compile compiler export fx onnx cond while_loop nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from functools import cache
+from multiprocessing import resource_sharer as _  # noqa: F401  # before a fork: a queue's thread would import it in the midst of one
 from multiprocessing.reduction import DupFd, ForkingPickler
+from multiprocessing.util import Finalize
 from typing import Any
 
 import numpy as np
 
 from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.dtypes import CPU, DType, kind
-from autograd_tape.strided import address
+from autograd_tape.strided import address, owner_of
 from autograd_tape.tensor import LEAF, NOTHING
 
 from .._calls.absent import absences as _absences
+from .._memory import shared
 from .._memory.shared import Block, block_of, is_shared
 from .._tensor import Tensor, _kind_for
 from .._memory.bits import bits_of, marked, with_bits
@@ -21,9 +26,18 @@ from ..nn.parameter import Buffer, Parameter
 from ..storage import TypedStorage, UntypedStorage
 
 
+@cache
+def _forget_names_at_exit(pid: int) -> None:
+    Finalize(None, shared.forget_names, ([pid],), exitpriority=0)
+
+
 def reduce_block(block: Block) -> Arguments:
-    """A block, by its descriptor."""
-    return rebuild_block, (DupFd(block.fd), len(block))
+    """A block, by a name where that is how they are sent and it can have one, else by its descriptor."""
+    name = block.name() if shared.by_name else None
+    if name is None:
+        return rebuild_block, (DupFd(block.fd), len(block))
+    _forget_names_at_exit(os.getpid())
+    return shared.opened, (name, len(block))
 
 
 def rebuild_block(descriptor: Any, size: int) -> Block:
@@ -75,14 +89,19 @@ def reduce_tensor(t: Tensor) -> Any:
         memory = t.detach()
         memory._k = with_bits(t._k, False, False)
         return marked, (memory.requires_grad_(t.requires_grad), bits.conj, bits.neg)
+    if t.device.type != "cpu":
+        return t.__reduce_ex__(2)
     from ..utils.data import get_worker_info
 
-    if t.device.type != "cpu" or get_worker_info() is not None:  # a DataLoader's worker is done with what it sends
-        return t.__reduce_ex__(2)
-    storage = t.untyped_storage()
-    offset = address(t._data) - address(storage._owner) if t._data.size else 0
+    sent = t
+    if get_worker_info() is not None and block_of(owner_of(t._data)) is None:  # a DataLoader's worker is done with what it sends
+        if t._data.nbytes < shared.LARGE:
+            return t.__reduce_ex__(2)
+        sent = shared.rows(t, 1)[0].copy_(t.detach())
+    storage = sent.untyped_storage()
+    offset = address(sent._data) - address(storage._owner) if t._data.size else 0
     cls = None if type(t) is Tensor else type(t)  # it calls itself torch.Tensor, which pickle could not import without the alias
-    return rebuild_tensor, (cls, storage, t._k.dtype.name, t._data.shape, t._data.strides, offset, t.requires_grad, dict(t.__dict__))
+    return rebuild_tensor, (cls, storage, t._k.dtype.name, t._data.shape, sent._data.strides, offset, t.requires_grad, dict(t.__dict__))
 
 
 def rebuild_tensor(cls: Any, storage: UntypedStorage, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...], offset: int,

@@ -24,12 +24,12 @@ class ProcessException(Exception):
         error_pid: its process id.
     """
 
-    def __init__(self, msg: str, error_index: int, pid: int) -> None:
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
-        self.msg, self.error_index, self.pid = msg, error_index, pid
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.msg, self.error_index, self.pid)
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
@@ -49,10 +49,13 @@ class ProcessExitedException(ProcessException):
         self.exit_code, self.signal_name = exit_code, signal_name
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
 
 
 def _run(fn: Callable[..., None], i: int, args: tuple[object, ...], error_file: str) -> None:
+    from . import _prctl_pr_set_pdeathsig
+
+    _prctl_pr_set_pdeathsig(signal.SIGINT)
     try:
         fn(i, *args)
     except KeyboardInterrupt:
@@ -94,15 +97,20 @@ class ProcessContext:
         self._end(grace_period)
         raise self._failure(failed)
 
-    def _end(self, grace_period: float | None) -> None:
-        until = time.monotonic() + (grace_period or 0)
-        for process in self.processes if grace_period else ():
+    def _join_procs_with_timeout(self, timeout: float) -> None:
+        """Waits for all of them, as long altogether."""
+        until = time.monotonic() + timeout
+        for process in self.processes:
             process.join(max(0, until - time.monotonic()))
+
+    def _end(self, grace_period: float | None) -> None:
+        if grace_period is not None:
+            self._join_procs_with_timeout(grace_period)
         for process in self.processes:
             if process.is_alive():
                 process.terminate()
+        self._join_procs_with_timeout(30 if grace_period is None else grace_period)
         for process in self.processes:
-            process.join(30)
             if process.is_alive():
                 process.kill()
                 process.join()
@@ -122,7 +130,12 @@ class ProcessContext:
         return ProcessExitedException(f"process {i} terminated with exit code {code}", i, process.pid, code)
 
 
-SpawnContext = ProcessContext
+class SpawnContext(ProcessContext):
+    """The old name of ProcessContext."""
+
+    def __init__(self, processes: list[Any], error_files: list[str]) -> None:
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        super().__init__(processes, error_files)
 
 
 def start_processes(fn: Callable[..., None], args: tuple[object, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import itertools
 import math
+import multiprocessing as _multiprocessing
+import os
+import queue
+import sys
+import tempfile
 import warnings
-import weakref
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pickle import PicklingError
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torchcompat as torch
+from torchcompat._memory.shared import forget_names
+from torchcompat._utils import ExceptionWrapper, cpu_count
 
 from ..._calls.absent import absences as _absences
-from .collate import default_collate, default_convert
+from . import _utils
+from ._utils.collate import default_collate, default_convert
+from ._utils.worker import get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from .worker import Failure, Finished, Pool
 
 if TYPE_CHECKING:
     from torchcompat.random import Generator
 
-__all__ = ["DataLoader", "default_collate", "default_convert"]
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T = TypeVar("T", covariant=True)
 
@@ -31,6 +41,12 @@ class _DatasetKind:
 
     Map, Iterable = 0, 1
 
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
+        """What makes batches of a dataset of a kind."""
+        cls = _utils.fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _utils.fetch._IterableDatasetFetcher
+        return cls(dataset, auto_collation, collate_fn, drop_last)
+
 
 class _InfiniteConstantSampler(Sampler[None]):
     """None for ever: what an iterable dataset is asked with."""
@@ -39,29 +55,42 @@ class _InfiniteConstantSampler(Sampler[None]):
         return itertools.repeat(None)
 
 
-def _fetch_map(dataset: Any, batched: bool, collate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def fetch(indices: list[int]) -> object:
-        if not batched:
-            return collate(dataset[indices])
-        if callable(getattr(dataset, "__getitems__", None)):
-            return collate(dataset.__getitems__(indices))
-        return collate([dataset[i] for i in indices])
-
-    return fetch
+def _sends(tasks: Any) -> bool:
+    """Whether a queue that was written to goes on sending: not where the garbage collector has it, which ends its thread before anything
+    else that is garbage with it."""
+    return tasks._close is None or tasks._close.still_active()
 
 
-def _fetch_iterable(dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> Callable[[Any], Any]:
-    samples = iter(dataset)
+def _drawn(generator: Generator | None) -> int:
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
 
-    def fetch(indices: list[None]) -> object:
-        if not batched:
-            return collate(next(samples))
-        batch = list(itertools.islice(samples, len(indices)))
-        if not batch or drop_last and len(batch) < len(indices):
-            raise StopIteration
-        return collate(batch)
 
-    return fetch
+def _pipes(dataset: Any, kind: str = "") -> Any:
+    """The module of data pipes where the dataset is one (of a kind, "Iter" or "Map"), None else; which loads no data pipes."""
+    module = sys.modules.get("torchcompat.utils.data.datapipes.datapipe")
+    kinds = module and ((module.IterDataPipe, module.MapDataPipe) if not kind else getattr(module, f"{kind}DataPipe"))
+    return module if kinds and isinstance(dataset, kinds) else None
+
+
+def _seeded(dataset: Any, seed: int | None) -> Any:
+    """A dataset, whose random pipes take their seeds from `seed` where it is a data pipe."""
+    if not _pipes(dataset, "Iter"):
+        return dataset
+    from .graph_settings import apply_random_seed
+
+    assert seed is not None
+    return apply_random_seed(dataset, torch.Generator().manual_seed(seed))
+
+
+def _sharding_worker_init_fn(worker_init_fn: Callable[[int], Any] | None, world_size: int, rank_id: int, worker_id: int) -> None:
+    """What a worker of a data pipe begins with: it takes its own share of the elements."""
+    from .graph_settings import apply_sharding
+
+    info = get_worker_info()
+    assert info is not None
+    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
 
 
 class DataLoader(Generic[T]):
@@ -90,21 +119,38 @@ class DataLoader(Generic[T]):
     [[0, 1], [2, 3], [4]]
     """
 
+    dataset: Any
+    batch_size: int | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    sampler: Any
+    pin_memory_device: str
+    prefetch_factor: int | None
+    _iterator: _BaseDataLoaderIter | None
     _initialized = False
-    _iterator: "_Iterator | None" = None  # where workers are persistent
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Sampler | Iterable | None = None,
                  batch_sampler: Iterable[object] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
                  pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: object = None, generator: Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True) -> None:
-        self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset, self.num_workers, self.timeout, self.worker_init_fn = dataset, num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
         self.multiprocessing_context, self.persistent_workers = multiprocessing_context, persistent_workers
+        pipes = _pipes(dataset)
+        if pipes:
+            self.dataset = pipes._serializable(dataset)
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         if self._dataset_kind == _DatasetKind.Iterable:
+            if pipes and shuffle is not None:
+                from .graph_settings import apply_shuffle_settings
+
+                apply_shuffle_settings(dataset, shuffle=shuffle)
+                shuffle = None
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
                     raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
@@ -128,9 +174,12 @@ class DataLoader(Generic[T]):
         self.generator = generator
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._initialized = True
+        self._IterableDataset_len_called: int | None = None  # what an iterable dataset said when it was asked
+        self._iterator = None
+        self.check_worker_number_rationality()
 
     @staticmethod
-    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: object) -> None:
+    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
@@ -142,16 +191,29 @@ class DataLoader(Generic[T]):
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
-        if context is not None and num_workers == 0:
-            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                             f"num_workers={num_workers}")
-        if isinstance(context, str):
-            import multiprocessing
 
-            methods = multiprocessing.get_all_start_methods()
-            if context not in methods:
-                raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-                                 f"multiprocessing_context={context!r}")
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context of `multiprocessing` that workers are started in; None for its default."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
+        context = multiprocessing_context
+        if context is not None:
+            if self.num_workers <= 0:
+                raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                                 f"num_workers={self.num_workers}")
+            if isinstance(context, str):
+                methods = _multiprocessing.get_all_start_methods()
+                if context not in methods:
+                    raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                                     f"multiprocessing_context={context!r}")
+                context = _multiprocessing.get_context(context)
+            if not isinstance(context, _multiprocessing.context.BaseContext):
+                raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, "
+                                f"but got multiprocessing_context={context}")
+        self._context = context
 
     def __setattr__(self, attr: str, val: object) -> None:
         if self._initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
@@ -169,120 +231,346 @@ class DataLoader(Generic[T]):
     def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        n = len(self.dataset)
+        n = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return n
         return n // self.batch_size if self.drop_last else math.ceil(n / self.batch_size)
 
-    def _make_fetch(self) -> Callable[[], Callable[[Any], Any]]:
-        if self._dataset_kind == _DatasetKind.Map:
-            return partial(_fetch_map, self.dataset, self._auto_collation, self.collate_fn)
-        return partial(_fetch_iterable, self.dataset, self._auto_collation, self.collate_fn, self.drop_last)
+    def check_worker_number_rationality(self) -> None:
+        """Warns where there are to be more workers than processors."""
+        most = cpu_count()
+        if not self.num_workers or most is not None and self.num_workers <= most:
+            return
+        known = ("DataLoader is not able to compute a suggested max number of worker in current system." if most is None else
+                 f"Our suggested max number of worker in current system is {most}"
+                 f"{'' if hasattr(os, 'sched_getaffinity') else ' (`cpuset` is not taken into account)'}, which is smaller than what this "
+                 "DataLoader is going to create.")
+        warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. {known} Please be aware that excessive "
+                      "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
+                      "slowness/freeze if necessary.", stacklevel=2)
 
-    def __iter__(self) -> Iterator[Any]:
-        if not self.persistent_workers:
-            return _Iterator(self)
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not self.persistent_workers or self.num_workers <= 0:
+            return self._get_iterator()
         if self._iterator is None:
-            self._iterator = _Iterator(self)
+            self._iterator = self._get_iterator()
         else:
-            self._iterator.restart()
+            self._iterator._reset(self)
         return self._iterator
 
 
-class _Iterator:
-    """One pass over the data; with persistent workers one after the other."""
+class _BaseDataLoaderIter:
+    """One pass over the data; with persistent workers one after the other. Subclasses define `_next_data`."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self.loader, self.yielded = loader, 0
-        iterable = loader._dataset_kind == _DatasetKind.Iterable
-        self.expected = len(loader) if iterable and hasattr(loader.dataset, "__len__") else None
-        indices = iter(loader._index_sampler)
-        # Drawn whether or not there are workers, as torch does, so that the numbers that follow are the same.
-        base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
-        self.pool: Pool | None = None
-        if not loader.num_workers:
-            self.batches = _fetched_here(loader, indices)
-            return
-        pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
-                    loader.worker_init_fn, loader.timeout)
-        if loader.persistent_workers:
-            self.pool = pool
-            weakref.finalize(self, pool.close)
-        self._start(pool, indices)
+        self._dataset = loader.dataset
+        self._shared_seed: int | None = None
+        self._pg = None  # no group of processes shares the seed
+        self._seed_pipes(loader)
+        self._dataset_kind, self._IterableDataset_len_called = loader._dataset_kind, loader._IterableDataset_len_called
+        self._auto_collation, self._drop_last, self._index_sampler = loader._auto_collation, loader.drop_last, loader._index_sampler
+        self._num_workers, self._world_size, self._rank = loader.num_workers, 1, 0
+        if loader.pin_memory and loader.pin_memory_device:
+            warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
+                          f"pin_memory_device='{loader.pin_memory_device}'.", stacklevel=2)
+        if loader.pin_memory:
+            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+                          stacklevel=2)
+        self._pin_memory, self._pin_memory_device = False, None
+        self._timeout, self._collate_fn = loader.timeout, loader.collate_fn
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = _drawn(loader.generator)  # with or without workers, so that the numbers that follow are the same
+        self._persistent_workers, self._num_yielded = loader.persistent_workers, 0
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
 
-    def _start(self, pool: Pool, indices: Iterator[object]) -> None:
-        self.batches = _fetched_by_workers(self.loader, indices, pool, self.pool is None)
-        next(self.batches)  # the first batches are asked for at once, so that what the sampler draws is drawn now
+    def _seed_pipes(self, loader: DataLoader[Any]) -> None:
+        if _pipes(self._dataset, "Iter"):
+            self._shared_seed = _drawn(loader.generator)
+            self._dataset = _seeded(self._dataset, self._shared_seed)
 
-    def restart(self) -> None:
-        """Begins another pass with the same workers."""
-        assert self.pool is not None
-        self.yielded = 0
-        indices = iter(self.loader._index_sampler)
-        self.pool.resume()
-        self._start(self.pool, indices)
-
-    def __iter__(self) -> "_Iterator":
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._seed_pipes(loader)
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
     def __next__(self) -> Any:
-        batch = next(self.batches)
-        self.yielded += 1
-        if self.expected is not None and self.yielded == self.expected + 1:
-            warnings.warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {self.expected}(when accessing "
-                          f"len(dataloader)), but {self.yielded} samples have been fetched. ", stacklevel=2)
+        with torch.autograd.profiler.record_function(self._profile_name):
+            batch = self._next_data()
+        self._num_yielded += 1
+        most = self._IterableDataset_len_called
+        if most is not None and self._num_yielded > most and self._dataset_kind == _DatasetKind.Iterable:
+            text = (f"Length of IterableDataset {self._dataset} was reported to be {most}(when accessing len(dataloader)), but "
+                    f"{self._num_yielded} samples have been fetched. ")
+            if self._num_workers > 0:
+                text += ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica "
+                         "at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
+                         "examples.")
+            warnings.warn(text, stacklevel=2)
         return batch
 
     def __len__(self) -> int:
-        return len(self.loader)
+        return len(self._index_sampler)
+
+    def __getstate__(self) -> object:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
-def _fetched_here(loader: DataLoader[object], batches: Iterator[object]) -> Iterator[Any]:
-    fetch = loader._make_fetch()()
-    for indices in batches:
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """A pass whose batches are fetched here."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        if self._num_workers != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires num_workers == 0")
+        if _pipes(self._dataset):
+            from .graph_settings import apply_sharding
+
+            apply_sharding(self._dataset, self._world_size, self._rank)
+        self._dataset_fetcher = _DatasetKind.create_fetcher(self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn,
+                                                            self._drop_last)
+
+    def _next_data(self) -> Any:
+        return self._dataset_fetcher.fetch(self._next_index())
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """A pass, or several, whose batches workers fetch.
+
+    Batches are numbered in the order of the sampler (`_send_idx`, `_rcvd_idx`), and given to the workers in turn, each of which has a queue
+    of its own; they put what they fetch into one queue. `_task_info` has by number (worker,) while a batch is waited for, and
+    (worker, batch) when it came before its turn.
+    """
+
+    _shutdown = True  # until there are workers
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        self._prefetch_factor, self._in_order = loader.prefetch_factor or 0, loader.in_order
+        if self._num_workers <= 0:
+            raise AssertionError("num_workers must be greater than 0 for MultiProcessingDataLoaderIter")
+        if self._prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        context = torch.multiprocessing if loader.multiprocessing_context is None else loader.multiprocessing_context
+        self._worker_init_fn = loader.worker_init_fn
+        if _pipes(self._dataset):
+            self._worker_init_fn = partial(_sharding_worker_init_fn, self._worker_init_fn, self._world_size, self._rank)
+        self._worker_result_queue = self._data_queue = context.Queue()
+        self._worker_pids_set, self._shutdown = False, False
+        self._workers_done_event = context.Event()
+        self._index_queues: list[Any] = []
+        self._workers: list[Any] = []
+        self._workers_status: list[bool] = []
+        for i in range(self._num_workers):
+            self._start(context, i)
+        _utils.signal_handling._set_worker_pids(id(self), tuple([w.pid for w in self._workers]))
+        _utils.signal_handling._set_SIGCHLD_handler()
+        self._worker_pids_set = True
+        self._reset(loader, first_iter=True)
+
+    def _start(self, context: Any, i: int) -> None:
+        """Starts a worker."""
+        tasks = context.Queue()
+        tasks.cancel_join_thread()
+        process = context.Process(daemon=True, target=_utils.worker._worker_loop, args=(
+            self._dataset_kind, self._dataset, tasks, self._worker_result_queue, self._workers_done_event, self._auto_collation,
+            self._collate_fn, self._drop_last, self._base_seed, self._worker_init_fn, i, self._num_workers, self._persistent_workers,
+            self._shared_seed))
         try:
-            batch = fetch(indices)
+            process.start()
+        except (TypeError, AttributeError, PicklingError):
+            warnings.warn(
+                "Got pickle error when attempting to start a worker Process. This might be because the worker Process arguments are not "
+                "picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX platforms to 'forkserver', which "
+                "requires the worker Process arguments to be picklable. You can also try multiprocessing.set_start_method('fork').",
+                stacklevel=2)
+            raise
+        self._index_queues.append(tasks)
+        self._workers.append(process)
+        self._workers_status.append(True)
+
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        super()._reset(loader, first_iter)
+        self._send_idx = self._rcvd_idx = self._tasks_outstanding = 0
+        self._task_info: dict[int, tuple[Any, ...]] = {}
+        self._workers_status = [True] * self._num_workers
+        self._workers_num_tasks = [0] * self._num_workers
+        self._worker_queue_idx_cycle = itertools.cycle(range(self._num_workers))
+        if not first_iter:
+            for tasks in self._index_queues:
+                tasks.put(_utils.worker._ResumeIteration(self._shared_seed))
+            awaited = self._num_workers  # what comes before is of a pass that was given up
+            while awaited:
+                awaited -= isinstance(self._get_data()[0], _utils.worker._ResumeIteration)
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+
+    def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
+        """Whether something came in time, and it.
+
+        Raises:
+            RuntimeError: a worker has died; or no file can be opened any more, which batches may come in.
+        """
+        try:
+            return True, self._data_queue.get(timeout=timeout)
+        except Exception as error:
+            dead = [i for i, w in enumerate(self._workers) if self._workers_status[i] and not w.is_alive()]
+            for i in dead:
+                self._mark_worker_as_unavailable(i)
+            if dead:
+                pids = ", ".join([str(self._workers[i].pid) for i in dead])
+                raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from error
+            if isinstance(error, queue.Empty):
+                return False, None
+            self._check_open_files()
+            raise
+
+    @staticmethod
+    def _check_open_files() -> None:
+        try:
+            with contextlib.ExitStack() as stack:
+                for _ in range(10):
+                    stack.enter_context(tempfile.NamedTemporaryFile())
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise RuntimeError(
+                    "Too many open files. Communication with the workers is no longer possible. Please increase the limit using `ulimit "
+                    "-n` in the shell or change the sharing strategy by calling "
+                    "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code") from None
+
+    def _get_data(self) -> tuple[Any, Any]:
+        """(number, batch) of the batch that comes next.
+
+        Raises:
+            RuntimeError: none came in time.
+        """
+        if self._timeout > 0:
+            success, data = self._try_get_data(self._timeout)
+            if not success:
+                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+            return data
+        success = False
+        while not success:
+            success, data = self._try_get_data()
+        return data
+
+    def _next_data(self) -> Any:
+        while True:
+            while self._rcvd_idx < self._send_idx:
+                info = self._task_info.get(self._rcvd_idx)
+                if info and (len(info) == 2 or self._workers_status[info[0]]):
+                    break
+                self._task_info.pop(self._rcvd_idx, None)  # its worker had nothing left
+                self._rcvd_idx += 1
+            else:
+                if not self._persistent_workers:
+                    self._shutdown_workers()
+                raise StopIteration
+            if len(info) == 2:
+                worker, batch = self._task_info.pop(self._rcvd_idx)
+                self._rcvd_idx += 1
+                return self._process_data(batch, worker)
+            if self._shutdown or self._tasks_outstanding <= 0:
+                raise AssertionError("Invalid iterator state: shutdown or no outstanding tasks when fetching next data")
+            number, batch = self._get_data()
+            self._tasks_outstanding -= 1
+            if isinstance(batch, _utils.worker._IterableDatasetStopIteration):
+                if self._persistent_workers:
+                    self._workers_status[batch.worker_id] = False
+                else:
+                    self._mark_worker_as_unavailable(batch.worker_id)
+                self._try_put_index()
+            elif number != self._rcvd_idx and self._in_order:
+                self._task_info[number] += (batch,)
+            else:
+                self._rcvd_idx += number == self._rcvd_idx
+                return self._process_data(batch, self._task_info.pop(number)[0])
+
+    def _try_put_index(self) -> None:
+        """Asks the next worker that has any left for the next batch, where there is one."""
+        most = self._prefetch_factor * self._num_workers
+        if self._tasks_outstanding >= most:
+            raise AssertionError("Number of outstanding tasks exceeded maximum allowed tasks")
+        try:
+            indices = self._next_index()
         except StopIteration:
             return
-        yield batch
+        for worker in itertools.islice(self._worker_queue_idx_cycle, self._num_workers):
+            if self._workers_status[worker] and (
+                    self._in_order or self._workers_num_tasks[worker] < most // sum(self._workers_status)):
+                break
+        else:
+            return
+        self._index_queues[worker].put((self._send_idx, indices))
+        self._task_info[self._send_idx] = (worker,)
+        self._workers_num_tasks[worker] += 1
+        self._tasks_outstanding += 1
+        self._send_idx += 1
 
+    def _process_data(self, data: Any, worker_idx: int) -> Any:
+        self._workers_num_tasks[worker_idx] -= 1
+        self._try_put_index()
+        if isinstance(data, ExceptionWrapper):
+            data.reraise()
+        return data
 
-# No method: the generator must die with the last reference to the iterator, and end the workers, so it may not refer back to it.
-def _fetched_by_workers(loader: DataLoader[object], batches: Iterator[object], pool: Pool, close: bool) -> Iterator[Any]:
-    """The batches, after a None that comes when the first ones have been asked for."""
-    try:
-        running = set(range(loader.num_workers))
-        turns = itertools.cycle(range(loader.num_workers))
-        waiting: set[int] = set()
-        ready: dict[int, object] = {}
+    def _mark_worker_as_unavailable(self, worker_id: int, shutdown: bool = False) -> None:
+        """Lets a worker end, which has nothing left to do or is dead."""
+        if not (self._workers_status[worker_id] or self._persistent_workers or shutdown):
+            raise AssertionError("Worker status inconsistent when marking worker as unavailable")
+        self._index_queues[worker_id].put(None)
+        self._workers_status[worker_id] = False
+        if self._workers_done_event.is_set() != shutdown:
+            raise AssertionError("_workers_done_event state does not match shutdown flag")
 
-        def send() -> None:
-            for indices in itertools.islice(batches, 1) if running else ():
-                waiting.add(pool.send(next(worker for worker in turns if worker in running), indices))
+    def _shutdown_workers(self) -> None:
+        """Ends the workers, once; not while the interpreter ends, which ends them itself, nor in a process that was forked while they ran,
+        and does not own them."""
+        if _utils is None or _utils.python_exit_status is not False or self._shutdown:
+            return
+        self._shutdown = True
+        if any([w._parent_pid != os.getpid() for w in self._workers]):
+            return
+        try:
+            self._workers_done_event.set()
+            for i in range(len(self._workers)):
+                if self._persistent_workers or self._workers_status[i]:
+                    self._mark_worker_as_unavailable(i, shutdown=True)
+            for w, tasks in zip(self._workers, self._index_queues):
+                if _sends(tasks):
+                    w.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
+            for tasks in self._index_queues:
+                tasks.cancel_join_thread()
+                tasks.close()
+        finally:
+            if self._worker_pids_set:
+                _utils.signal_handling._remove_worker_pids(id(self))
+                self._worker_pids_set = False
+            for w in self._workers:
+                if w.is_alive():
+                    w.terminate()
+                    w.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
+            forget_names([w.pid for w in self._workers])
 
-        for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
-            send()
-        yield None
-        while waiting or ready:
-            wanted = min([*waiting, *ready]) if loader.in_order else next(iter(ready), None)
-            while wanted not in ready:
-                number, worker, batch = pool.receive()
-                if number not in waiting:  # of a pass before that was given up
-                    continue
-                waiting.remove(number)
-                ready[number] = batch
-                if isinstance(batch, Finished):
-                    running.discard(worker)
-                wanted = wanted if loader.in_order else number
-            batch = ready.pop(wanted)
-            send()
-            if isinstance(batch, Failure):
-                batch.reraise()
-            if not isinstance(batch, Finished):
-                yield batch
-    finally:
-        if close:
-            pool.close()
+    def __del__(self) -> None:
+        self._shutdown_workers()
 
 
 __getattr__ = _absences(__name__)

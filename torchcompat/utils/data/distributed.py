@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import math
 from collections.abc import Iterator
@@ -10,9 +10,6 @@ from collections.abc import Iterator
 import torchcompat as torch
 
 from .sampler import Sampler
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DistributedSampler"]
 
@@ -22,7 +19,7 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: what is divided.
-        num_replicas, rank: number of processes, and which of them this is; asked of `torch.distributed` where None.
+        num_replicas, rank: number of processes, and which of them this is; ValueError where None.
         shuffle: in random order, another one after each `set_epoch`.
         seed: of that order, the same in all processes.
         drop_last: leave out samples at the end to make shares equal, rather than repeat some.
@@ -30,13 +27,8 @@ class DistributedSampler(Sampler[int]):
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0,
                  drop_last: bool = False) -> None:
-        if num_replicas is None or rank is None:
-            from torchcompat import distributed
-
-            if not distributed.is_available():
-                raise RuntimeError("Requires distributed package to be available")
-            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
-            rank = distributed.get_rank() if rank is None else rank
+        if num_replicas is None or rank is None:  # of a group of processes, of which there is none
+            raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0

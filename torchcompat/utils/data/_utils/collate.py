@@ -10,12 +10,14 @@ import numpy as np
 
 from autograd_tape.annotations import Fn
 import torchcompat as torch
+from torchcompat._memory import shared
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
+_SPARSE = {torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc}
 default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
@@ -88,7 +90,14 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Fn] | None = None) -> Any:
 
 
 def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
-    """Tensors stacked."""
+    """Tensors stacked; RuntimeError where one is sparse."""
+    if batch[0].layout in _SPARSE:
+        raise RuntimeError("Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
+                           "collate_fn to handle them appropriately.")
+    first = batch[0]
+    if type(first) is torch.Tensor and len(batch) * first.nbytes >= shared.LARGE and torch.utils.data.get_worker_info() is not None \
+            and all([type(t) is torch.Tensor and t.dtype is first.dtype and not t.requires_grad and t.shape == first.shape for t in batch]):
+        return torch.stack(list(batch), 0, out=shared.rows(first, len(batch)))  # where the main process will find it
     return torch.stack(list(batch), 0)
 
 
