@@ -108,7 +108,7 @@ class Record:
                           where several elements at one place are added up before, "as they are" where each may be computed by itself
     `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
     `opmath`              "number": half precision with a number is computed in float32, the number not rounded before; "alpha": with an
-                          `alpha` alone
+                          `alpha` alone; "product": the same, and the `alpha` is not rounded either
     `compose(F, ...)`     the operation in terms of others, for executors without a kernel
     `vjp(F, grad, ...)`   the gradient. Its further parameters name what is saved: a parameter of the schema, an output
                           (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).

@@ -583,10 +583,10 @@ class General(Door):
         return compute, arrays
 
     def _widen(self, values: dict[str, TensorRef | float | None], arrays: Keywords, compute: DType) -> None:
-        """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
+        """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is, save in products."""
         operands = [p.name for p in self.rec.tensor_params]
-        alpha, last = values.get("alpha", 1), operands[-1]
-        if alpha == 1 and (arrays[last].ndim or self._opmath == "alpha"):
+        alpha, last = values.get("alpha", 1), self.rec.params[1].name if self._opmath == "product" else operands[-1]
+        if alpha == 1 and (arrays[last].ndim or self._opmath != "number"):
             return
         x = values[last]
         exact = x._data if isinstance(x, TensorRef) else np.asarray(x)
@@ -594,7 +594,8 @@ class General(Door):
             arrays[name] = arrays[name].astype(np.float32)
         arrays[last] = exact.astype(np.float32)
         if alpha != 1:
-            arrays[last] = np.asarray(arrays[last] * np.asarray(alpha).astype(compute.np).astype(np.float32))
+            factor = np.asarray(alpha) if self._opmath == "product" else np.asarray(alpha).astype(compute.np)
+            arrays[last] = np.asarray(arrays[last] * factor.astype(np.float32))
 
     def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
         if compute is None or array.dtype is compute.np or array.dtype == compute.np:

@@ -78,18 +78,13 @@ GROUPS = (
         triplet_margin_loss frobenius_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
         nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
-        optim.Adafactor
-        optim.Muon sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
+        sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
         sparse.semi_structured nn.attention utils.flop_counter utils.benchmark utils.weak utils.swap_tensors
         utils.module_tracker Tensor.grad_dtype Tensor.index"""),
     Reason("torch itself advises against it", "`reshape`, or `resize_` in place", "Tensor.resize Tensor.resize_as"),
     Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy values_copy detach_copy slice_inverse
         Tensor.slice_inverse"""),
-    Reason("optimizers are classes here, and work in place", "the class of that name in `torch.optim`", """
-        optim.adadelta optim.adagrad optim.adam optim.adamax optim.adamw optim.asgd optim.nadam optim.radam optim.rmsprop optim.rprop
-        optim.sgd optim.optimizer optim.Optimizer.OptimizerPostHook optim.Optimizer.OptimizerPreHook optim.Optimizer.profile_hook_step
-        optim.swap_in_optimizer_params_and_state"""),
     Reason("data pipes are torchdata's", "`torch.utils.data.Dataset` and `DataLoader`", """
         utils.data.datapipes utils.data.graph utils.data.graph_settings utils.data.DataChunk utils.data.argument_validation
         utils.data.functional_datapipe utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic

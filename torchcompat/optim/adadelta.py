@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, check, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(RuleOptimizer):
@@ -31,6 +31,7 @@ class Adadelta(RuleOptimizer):
     """
 
     zeros = ("square_avg", "acc_delta")
+    captured_by_xla = (False, False)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
                  foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False) -> None:
@@ -41,7 +42,8 @@ class Adadelta(RuleOptimizer):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
             "foreach": foreach, "differentiable": differentiable})
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         rho, eps = group["rho"], group["eps"]
         grad = decayed(p, grad, group)
@@ -50,6 +52,15 @@ class Adadelta(RuleOptimizer):
         delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad
         steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         p.add_(delta, alpha=-group["lr"])
+
+
+def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], acc_deltas: list[Tensor], state_steps: list[Tensor],
+             capturable: bool = False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *, lr: float,
+             rho: float, eps: float, weight_decay: float, maximize: bool) -> None:
+    """One step of Adadelta for lists of parameters, gradients and states."""
+    Adadelta.update_lists(params, grads, {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}, lr=lr, rho=rho, eps=eps,
+                          weight_decay=weight_decay, maximize=maximize, capturable=capturable, foreach=foreach,
+                          differentiable=differentiable)
 
 
 __getattr__ = _absences(__name__)

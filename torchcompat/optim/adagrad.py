@@ -8,13 +8,13 @@ from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, check_implementation, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_implementation, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(RuleOptimizer):
@@ -44,6 +44,8 @@ class Adagrad(RuleOptimizer):
             "initial_accumulator_value": initial_accumulator_value,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable, "fused": fused})
         check_implementation(fused, foreach, differentiable)
+        if fused:
+            self._need_device_dtype_check_for_fused = self._step_supports_amp_scaling = True
         for group in self.param_groups:
             for p in group["params"]:
                 self.state_of(p, group)
@@ -58,24 +60,40 @@ class Adagrad(RuleOptimizer):
         for state in self.state.values():
             state["sum"].share_memory_()
 
-    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
         if grad.is_sparse:
-            self._update_rows(p, grad.coalesce(), state["sum"], group, lr)
+            _update_rows(p, grad.coalesce(), state["sum"], group, lr)
             return
         grad = decayed(p, grad, group)
         total = state["sum"].addcmul_(grad, grad, value=1)
         p.addcdiv_(grad, total.sqrt() + group["eps"], value=-lr)
 
-    def _update_rows(self, p: Tensor, grad: Tensor, total: Tensor, group: Keywords, lr: float) -> None:
-        """Updates a parameter where its sparse gradient has elements."""
-        if group["weight_decay"]:
-            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        indices, values = grad._indices(), grad._values()
-        total.add_(torch.sparse_coo_tensor(indices, values.pow(2), grad.shape, is_coalesced=True))
-        root = total.sparse_mask(grad)._values().sqrt().add_(group["eps"])
-        p.add_(torch.sparse_coo_tensor(indices, values / root, grad.shape, is_coalesced=True), alpha=-lr)
+
+def _update_rows(p: Tensor, grad: Tensor, total: Tensor, group: Keywords, lr: float) -> None:
+    """Updates a parameter where its sparse gradient has elements."""
+    if group["weight_decay"]:
+        raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+    indices, values = grad._indices(), grad._values()
+    total.add_(_make_sparse(grad, indices, values.pow(2)))
+    root = total.sparse_mask(grad)._values().sqrt().add_(group["eps"])
+    p.add_(_make_sparse(grad, indices, values / root), alpha=-lr)
+
+
+def _make_sparse(grad: Tensor, grad_indices: Tensor, values: Tensor) -> Tensor:
+    """A sparse tensor of `values` where `grad` has elements."""
+    return torch.sparse_coo_tensor(grad_indices, values, grad.shape, is_coalesced=True)
+
+
+def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], fused: bool | None = None,
+            grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_sparse_grad: bool = False, foreach: bool | None = None,
+            differentiable: bool = False, has_complex: bool = False, *, lr: float, weight_decay: float, lr_decay: float, eps: float,
+            maximize: bool) -> None:
+    """One step of Adagrad for lists of parameters, gradients and states."""
+    Adagrad.update_lists(params, grads, {"step": state_steps, "sum": state_sums}, grad_scale, found_inf, lr=lr, weight_decay=weight_decay,
+                         lr_decay=lr_decay, eps=eps, maximize=maximize, fused=fused, foreach=foreach, differentiable=differentiable)
 
 
 __getattr__ = _absences(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
@@ -11,14 +10,15 @@ import torchcompat as torch
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from .optimizer import (
-    RuleOptimizer, _to_scalar, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers,
+from ._rule import (
+    RuleOptimizer, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers, with_scalars,
 )
+from .optimizer import _to_scalar, number
 
 if TYPE_CHECKING:
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Adam", "AdamW"]
+__all__ = ["Adam", "AdamW", "adam"]
 
 
 class Adam(RuleOptimizer):
@@ -50,11 +50,17 @@ class Adam(RuleOptimizer):
         check_not_negative(weight_decay=weight_decay)
         check(all(isinstance(b, float) for b in betas) or all(isinstance(b, Tensor) for b in betas),
               "betas must be either both floats or both Tensors")
+        for i, beta in enumerate(betas):
+            if isinstance(beta, Tensor):
+                check(capturable or not foreach, f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+                check(beta.numel() == 1, f"Tensor betas[{i}] must be 1-element")
         super().__init__(params, {
             "lr": lr, "betas": tuple(map(_to_scalar, betas)), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay})
         check_implementation(fused, foreach, differentiable)
+        if fused:
+            self._step_supports_amp_scaling = True
 
     def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """Running means of zero."""
@@ -67,10 +73,16 @@ class Adam(RuleOptimizer):
 
         kernel = optim.adamw_step if group["decoupled_weight_decay"] else optim.adam_step
         (beta1, beta2), amsgrad, maximize = group["betas"], group["amsgrad"], group["maximize"]
-        lr, eps, decay, differentiable = float(group["lr"]), group["eps"], group["weight_decay"], group["differentiable"]
+        lr, eps, decay, differentiable = group["lr"], group["eps"], group["weight_decay"], group["differentiable"]
+        if lr.__class__ is not float or beta1.__class__ is not float:
+            if isinstance(lr, Tensor) and group["foreach"] and not group["capturable"]:
+                raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            numbers = with_scalars(group, number)
+            lr, (beta1, beta2) = numbers["lr"], numbers["betas"]
         rest = []
+        by_rule = differentiable or group["capturable"]
         for p in params:
-            if not on_buffers(p, differentiable):
+            if not on_buffers(p, by_rule):
                 rest.append(p)
                 continue
             state, grad = self.state[p] or self.state_of(p, group), p.grad
@@ -86,19 +98,29 @@ class Adam(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2) = group["lr"], group["betas"]
         grad = decayed(p, grad, group)
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        step = state["step"].item()
+        mean, square, steps = state["exp_avg"], state["exp_avg_sq"], state["step"]
+        differentiable = group["differentiable"]
+        if steps.requires_grad and differentiable:
+            raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+        mean.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, Tensor) else beta1))
+        if isinstance(beta2, Tensor) and beta2.requires_grad:
+            square.lerp_(grad.square(), 1 - beta2)
+        else:
+            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        step = steps.clone() if differentiable else steps.item()
+        size, root = lr / (1 - beta1**step), (1 - beta2**step) ** 0.5
         if group["amsgrad"]:
             top = state["max_exp_avg_sq"]
-            square = top.copy_(torch.maximum(top, square))
-        root = square.sqrt() / math.sqrt(1 - beta2**step)
-        p.addcdiv_(mean.clone() if group["differentiable"] else mean, root + group["eps"], value=-lr / (1 - beta1**step))
+            square = top.copy_(torch.maximum(top.clone() if differentiable else top, square))
+        if differentiable:
+            p.addcdiv_(mean.clone(), square.sqrt() / (root * -size) + group["eps"] / -size)
+        else:
+            p.addcdiv_(mean, square.sqrt() / root + group["eps"], value=-size)
 
 
 class AdamW(Adam):
@@ -109,6 +131,18 @@ class AdamW(Adam):
                  foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
                          differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+
+
+def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],
+         state_steps: list[Tensor], foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+         fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
+         decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor,
+         weight_decay: float, eps: float, maximize: bool) -> None:
+    """One step of Adam for lists of parameters, gradients and states."""
+    Adam.update_lists(params, grads, {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs,
+                                      "max_exp_avg_sq": max_exp_avg_sqs}, grad_scale, found_inf, lr=lr, betas=(beta1, beta2), eps=eps,
+                      weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
+                      differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay)
 
 
 __getattr__ = _absences(__name__)

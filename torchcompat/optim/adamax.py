@@ -8,13 +8,13 @@ from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(RuleOptimizer):
@@ -44,7 +44,8 @@ class Adamax(RuleOptimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         beta1, beta2 = group["betas"]
         grad = decayed(p, grad, group)
@@ -52,6 +53,15 @@ class Adamax(RuleOptimizer):
         norm = state["exp_inf"]
         norm.copy_(torch.maximum(norm * beta2, grad.abs() + group["eps"]))
         p.addcdiv_(mean, norm, value=-group["lr"] / (1 - beta1 ** state["step"].item()))
+
+
+def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_infs: list[Tensor], state_steps: list[Tensor],
+           foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+           has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: float, weight_decay: float) -> None:
+    """One step of Adamax for lists of parameters, gradients and states."""
+    Adamax.update_lists(params, grads, {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}, lr=lr, betas=(beta1, beta2),
+                        eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach, differentiable=differentiable,
+                        capturable=capturable)
 
 
 __getattr__ = _absences(__name__)

@@ -8,13 +8,14 @@ from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, _to_scalar, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_lr, check_not_negative, decayed
+from .optimizer import _get_scalar_dtype, number
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(RuleOptimizer):
@@ -32,6 +33,8 @@ class ASGD(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    captured = ("params, mus, etas, and state_steps",) * 2
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
                  weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
                  capturable: bool = False) -> None:
@@ -43,10 +46,12 @@ class ASGD(RuleOptimizer):
 
     def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """The rate, the weight of the newest parameters in the average, and the average."""
-        return {"eta": torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32, device=p.device),
-                "mu": torch.ones((), dtype=torch.float32, device=p.device), "ax": torch.zeros_like(p, requires_grad=False)}
+        dtype = _get_scalar_dtype()
+        return {"eta": torch.tensor(float(number(group["lr"])), dtype=dtype, device=p.device),
+                "mu": torch.ones((), dtype=dtype, device=p.device), "ax": torch.zeros_like(p, requires_grad=False)}
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, lambd = group["lr"], group["lambd"]
         step, eta, mu, average = state["step"].item(), state["eta"].item(), state["mu"].item(), state["ax"]
@@ -59,6 +64,14 @@ class ASGD(RuleOptimizer):
             average.add_(p.sub(average).mul_(mu))
         state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list[Tensor], etas: list[Tensor], state_steps: list[Tensor],
+         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+         has_complex: bool = False, *, lambd: float, lr: float, t0: float, alpha: float, weight_decay: float) -> None:
+    """One step of averaged gradient descent for lists of parameters, gradients and states."""
+    ASGD.update_lists(params, grads, {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}, lr=lr, lambd=lambd, t0=t0, alpha=alpha,
+                      weight_decay=weight_decay, maximize=maximize, foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
 __getattr__ = _absences(__name__)

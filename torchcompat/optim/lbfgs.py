@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape.annotations import Arguments
 import torchcompat as torch
 
-from .optimizer import Optimizer, _to_scalar, check_lr
+from ._rule import check_lr
+from .optimizer import Optimizer, _to_scalar
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -20,7 +22,7 @@ _MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "
 Evaluate = Callable[[float], tuple[float, Any]]
 
 
-def _cubic_minimum(a: tuple[float, ...], b: tuple[float, ...], bounds: tuple[float, float] | None = None) -> float:
+def _cubic_minimum(a: Arguments, b: Arguments, bounds: tuple[float, float] | None = None) -> float:
     """The minimum, within bounds, of the cubic through two points (x, value, slope)."""
     (x1, f1, g1), (x2, f2, g2) = a, b
     low, high = bounds or (min(x1, x2), max(x1, x2))
@@ -28,7 +30,7 @@ def _cubic_minimum(a: tuple[float, ...], b: tuple[float, ...], bounds: tuple[flo
     square = d1**2 - g1 * g2
     if square < 0:
         return (low + high) / 2.0
-    d2 = square**0.5
+    d2 = square.sqrt()
     x = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)) if x1 <= x2 else x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2))
     return min(max(x, low), high)
 
@@ -38,10 +40,10 @@ class _Point:
 
     __slots__ = ("t", "f", "g", "slope")
 
-    def __init__(self, t: float, f: float, g: Tensor, slope: float) -> None:
+    def __init__(self, t: float, f: float, g: Tensor, slope: Any) -> None:
         self.t, self.f, self.g, self.slope = t, f, g, slope
 
-    def xfg(self) -> tuple[float, float, float]:
+    def xfg(self) -> Arguments:
         return self.t, self.f, self.slope
 
 
@@ -49,14 +51,14 @@ def _strong_wolfe(evaluate: Evaluate, t: float, d: Tensor, start: _Point, tolera
                   max_ls: int = 25) -> tuple[_Point, int]:
     """A step length that satisfies the strong Wolfe conditions, and the number of evaluations."""
     c1, c2 = 1e-4, 0.9
-    scale = d.abs().max().item()
+    scale = d.abs().max()
 
     def at(length: float) -> _Point:
         f, g = evaluate(length)
-        return _Point(length, f, g, g.dot(d).item())
+        return _Point(length, f, g, g.dot(d))
 
     def too_high(p: _Point) -> bool:
-        return p.f > start.f + c1 * p.t * start.slope
+        return bool(p.f > start.f + c1 * p.t * start.slope)
 
     before, new, evaluations, done = start, at(t), 1, False
     bracket: list[_Point] | None = None
@@ -169,10 +171,10 @@ class LBFGS(Optimizer):
         for i in range(len(old) - 1, -1, -1):
             y, s, ro = old[i]
             weights[i] = s.dot(q) * ro
-            q.add_(y, alpha=-weights[i].item())
+            q.add_(y, alpha=-weights[i])
         r = q.mul(memory["H_diag"])
         for weight, (y, s, ro) in zip(weights, old):
-            r.add_(s, alpha=(weight - y.dot(r) * ro).item())
+            r.add_(s, alpha=weight - y.dot(r) * ro)
         return r
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # as torch has it: it needs the closure
@@ -182,7 +184,7 @@ class LBFGS(Optimizer):
 
     def _step(self, closure: Callable[[], Any]) -> Tensor:
         group, state = self.param_groups[0], self.state[self._params[0]]
-        lr, tolerance_change = float(_to_scalar(group["lr"])), group["tolerance_change"]
+        lr, tolerance_change = _to_scalar(group["lr"]), group["tolerance_change"]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = closure()
@@ -196,8 +198,8 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             d = memory["d"] = self._direction(state, memory, grad, group["history_size"])
             memory["prev_flat_grad"], memory["prev_loss"] = grad.clone(), loss
-            t = memory["t"] = min(1.0, 1.0 / grad.abs().sum().item()) * lr if state["n_iter"] == 1 else lr
-            slope = grad.dot(d).item()
+            t = memory["t"] = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            slope = grad.dot(d)
             if slope > -tolerance_change:
                 break
             spent, small = 0, False

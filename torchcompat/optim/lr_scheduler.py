@@ -15,7 +15,7 @@ from weakref import ref
 from autograd_tape.annotations import Keywords
 from torchcompat._tensor import Tensor
 
-from .optimizer import Optimizer, _to_scalar
+from .optimizer import Optimizer, number
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
@@ -35,7 +35,7 @@ def _values(optimizer: Optimizer, key: str) -> list[Any]:
 
 def _set(group: Keywords, key: str, value: float) -> None:
     if isinstance(group[key], Tensor):
-        group[key].fill_(_to_scalar(value))
+        group[key].fill_(number(value))
     else:
         group[key] = value
 

@@ -5,40 +5,60 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from autograd_tape.annotations import Fn, Keywords
+from autograd_tape.dtypes import DType
+from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
-from autograd_tape.engine import ON_TENSORS
 from torchcompat._tensor import Tensor
+from torchcompat.autograd.profiler import _active, record_function
+from torchcompat.utils._foreach_utils import (
+    _get_foreach_kernels_supported_devices, _get_fused_kernels_supported_devices, _group_tensors_by_device_and_dtype,
+)
 from torchcompat.utils.hooks import RemovableHandle
+
+from .._calls.absent import absences as _absences
+
+if TYPE_CHECKING:
+    from torchcompat.utils._foreach_utils import Groups
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 
-ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[Keywords] | Iterable[tuple[str, Tensor]]
 """Parameters, with their names or in groups with options of their own."""
 
 
-class _Required:
+StateDict: TypeAlias = Keywords
+GlobalOptimizerPreHook: TypeAlias = Callable[["Optimizer", Arguments, Keywords], tuple[Arguments, Keywords] | None]
+GlobalOptimizerPostHook: TypeAlias = Callable[["Optimizer", Arguments, Keywords], None]
+_foreach_supported_types = [Tensor, torch.nn.parameter.Parameter]
+_params_doc = "params: tensors; or (name, tensor) pairs; or dicts, one for each group, with \"params\" and options of the group's own."
+_foreach_doc = "foreach: whether all parameters are updated by operations on lists, where None where that is faster."
+_fused_doc = "fused: whether each parameter is updated in one pass over memory."
+_capturable_doc = "capturable: whether the step may be recorded in a graph of an accelerator, where parameters then have to be."
+_differentiable_doc = "differentiable: let gradients flow through the step."
+_maximize_doc = "maximize: go up instead of down."
+
+
+class _RequiredParameter:
     """The default of an option that every parameter group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required = _Required()
+required = _RequiredParameter()
 _global_optimizer_pre_hooks: OrderedDict[int, Fn] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Fn] = OrderedDict()
 _TABLES = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",
            "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks")
 
 
-def _register(table: OrderedDict[int, Any], hook: Fn, prepend: bool = False) -> RemovableHandle:
+def _register(table: OrderedDict[int, Fn], hook: Fn, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     if prepend:
@@ -56,33 +76,75 @@ def register_optimizer_step_post_hook(hook: Fn) -> RemovableHandle:
     return _register(_global_optimizer_post_hooks, hook)
 
 
-def _with_hooks(step: Fn) -> Fn:
-    """`step` with the hooks around it."""
-
-    @functools.wraps(step)
-    def wrapper(self: Any, *args: object, **kwargs: Any) -> Tensor | None:
-        if not (_global_optimizer_pre_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
-                or _global_optimizer_post_hooks):
-            return step(self, *args, **kwargs)
-        args = (self, *args)
-        for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
-            result = hook(self, args, kwargs)
-            if result is not None:
-                if not (isinstance(result, tuple) and len(result) == 2):
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
-                args, kwargs = result
-        out = step(*args, **kwargs)
-        for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
-            hook(self, args, kwargs)
-        return out
-
-    wrapper.hooked = True  # type: ignore[attr-defined]  # a mark on a function
-    return wrapper
-
-
-def _to_scalar(x: float | Tensor) -> float:
+def number(x: float | Tensor) -> float:
     """The number in a tensor with one element; numbers as they are."""
     return x.item() if isinstance(x, Tensor) else x
+
+
+_get_value = number
+
+
+def _to_scalar(x: Any) -> Any:
+    """A tensor with one element without dimensions; anything else as it is."""
+    return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
+
+
+def _stack_if_compiling(x: object) -> object:
+    """`x` as it is: steps are not compiled."""
+    return x
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: Fn | None = None) -> Callable[[Fn], Fn]:
+    """A decorator that changes nothing: steps are not compiled."""
+    return lambda function: function
+
+
+def _use_grad_for_differentiable(func: Fn) -> Fn:
+    """Lets the operations of a method be recorded where its optimizer's option `differentiable` is set, and only there."""
+
+    @functools.wraps(func)
+    def method(self: Optimizer, *args: object, **kwargs: object) -> object:
+        with torch.set_grad_enabled(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+
+    return method
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> DType:
+    """The dtype of counts of steps."""
+    return torch.float64 if torch.get_default_dtype() is torch.float64 and not is_fused else torch.float32
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """Kinds of devices whose graphs can record a step."""
+    return ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * supports_xla
+
+
+def _default_to_fused_or_foreach(params: Sequence[Tensor | None], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """Whether a step is best made fused, or else by operations on lists."""
+    def all_on(devices: list[str], more: Callable[[Tensor], bool]) -> bool:
+        return all([p is None or type(p) in _foreach_supported_types and p.device.type in devices and more(p) for p in params])
+
+    if differentiable:
+        return False, False
+    fused = use_fused and all_on(_get_fused_kernels_supported_devices(), torch.is_floating_point)
+    return fused, not fused and all_on(_get_foreach_kernels_supported_devices(), lambda p: True)
+
+
+def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
+    """RuntimeError for a parameter that a fused step cannot take."""
+    devices = [name for name in _get_fused_kernels_supported_devices() if not (cuda_unsupported and name == "cuda")]
+    if not (p.device.type in devices and p.is_floating_point()):
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of "
+                           f"supported devices: {devices} but {p.dtype} and {p.device.type}")
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
+    """Replaces complex tensors in lists, where `params` has them, by pairs of reals."""
+    for i, p in enumerate(params):
+        if p.is_complex():
+            for tensors in (params, *state_and_grads):
+                tensors[i] = torch.view_as_real(tensors[i])
 
 
 class Optimizer:
@@ -97,46 +159,87 @@ class Optimizer:
         state: from parameter to its state, a dict.
     """
 
-    _optimizer_step_pre_hooks: OrderedDict[int, object]
-    _optimizer_step_post_hooks: OrderedDict[int, object]
-    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
-    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
-    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
-    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+    OptimizerPreHook = GlobalOptimizerPreHook
+    OptimizerPostHook = GlobalOptimizerPostHook
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    _optimizer_step_pre_hooks: OrderedDict[int, Fn]
+    _optimizer_step_post_hooks: OrderedDict[int, Fn]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Fn]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Fn]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Fn]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Fn]
+
+    def __init__(self, params: Any, defaults: Keywords) -> None:
         self.defaults = defaults
-        self._prepare()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             + torch.typename(params))
         self.state: defaultdict[Any, Any] = defaultdict(dict)
-        self.param_groups: list[dict[str, Any]] = []
+        self.param_groups: list[Keywords] = []
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _prepare(self) -> None:
+    def _patch_step_function(self) -> None:
+        """Sees to the tables of hooks, and to `step` calling them, wrapped once a class."""
         for table in _TABLES:
             self.__dict__.setdefault(table, OrderedDict())
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
         cls = type(self)
-        if not getattr(cls.step, "hooked", False):
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # wrapped once a class
+        if not getattr(cls.step, "hooked", None):
+            cls.step = self.profile_hook_step(cls.step)  # type: ignore[method-assign]
+            cls.step.hooked = True  # type: ignore[attr-defined]  # a mark on a function
+
+    @staticmethod
+    def profile_hook_step(func: Fn) -> Fn:
+        """`func`, a `step`, named in profiles and with the hooks around it."""
+
+        def with_hooks(self: Optimizer, args: Arguments, kwargs: Keywords) -> object:
+            for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                    args, kwargs = result
+            out = func(*args, **kwargs)
+            self._optimizer_step_code()
+            for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
+                hook(self, args, kwargs)
+            return out
+
+        @functools.wraps(func)
+        def wrapper(self: Optimizer, *args: object, **kwargs: object) -> object:
+            if not (_global_optimizer_pre_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+                    or _global_optimizer_post_hooks or _active):
+                return func(self, *args, **kwargs)
+            with record_function(f"Optimizer.step#{type(self).__name__}.step"):
+                return with_hooks(self, (self, *args), kwargs)
+
+        return wrapper
+
+    def _optimizer_step_code(self) -> None:
+        """Called after each `step` that is profiled or has hooks; for profilers that look at calls."""
+
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """Nothing: no accelerator is here whose graphs could record the step."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Tensor | None]], with_indices: bool = False) -> Groups:
+        """Lists of tensors, cut into groups of one device and dtype."""
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def __getstate__(self) -> Keywords:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         self.__dict__.update(state)
-        self._prepare()
-        for group in self.param_groups:
-            for name, default in self.defaults.items():
-                group.setdefault(name, default)  # options that older versions did not have
-        for own in self.state.values():
-            if isinstance(own, dict) and isinstance(own.get("step"), (int, float)):
-                own["step"] = torch.tensor(float(own["step"]))
+        self._patch_step_function()
+        self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -173,7 +276,7 @@ class Optimizer:
 
     # -- groups and state -------------------------------------------------------------------------------------------
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
+    def add_param_group(self, param_group: Keywords) -> None:
         """Adds a group.
 
         Args:
@@ -229,7 +332,7 @@ class Optimizer:
                 numbers.setdefault(id(p), i)
             start += len(group["params"])
             groups.append({**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]})
-        state_dict: dict[str, Any] = {
+        state_dict: Keywords = {
             "state": {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             result = hook(self, state_dict)
@@ -251,12 +354,12 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved)):
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        owner = {number: (p, s) for g, s in zip(groups, saved) for number, p in zip(s["params"], g["params"])}
+        owner = {number: p for g, s in zip(groups, saved) for number, p in zip(s["params"], g["params"])}
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, value in state_dict["state"].items():
             if number in owner:
-                param, group = owner[number]
-                state[param] = self._cast(param, value, group, None)
+                param = owner[number]
+                state[param] = self._cast(param, value, number, state_dict["param_groups"])
             else:
                 state[number] = value
         for group, new in zip(groups, saved):
@@ -267,17 +370,24 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def _cast(self, param: Any, value: Any, group: dict[str, Any], key: str | None) -> Any:
-        """A loaded state as `param` needs it; "step" stays a float32 on the CPU."""
+    @staticmethod
+    def _process_value_according_to_param_policy(param: Tensor, value: Tensor, param_id: int, param_groups: list[Keywords],
+                                                 key: Hashable = None) -> Tensor:
+        """A loaded tensor of state as `param` needs it; "step" stays as it is, or goes where the parameter is to be captured or fused."""
+        if key == "step":
+            group = next((g for g in param_groups if param_id in g["params"]), {})
+            on_device = group.get("capturable") or group.get("fused")
+            return value.to(dtype=torch.float32, device=param.device) if on_device else value
+        return value.to(dtype=param.dtype if param.is_floating_point() else None, device=param.device)
+
+    def _cast(self, param: Tensor, value: object, number: int, groups: list[Keywords], key: Hashable = None) -> object:
+        """Loaded state as `param` needs it."""
         if isinstance(value, Tensor):
-            if key == "step":
-                on_device = group.get("capturable") or group.get("fused")
-                return value.to(dtype=torch.float32, device=param.device) if on_device else value
-            return value.to(dtype=param.dtype if param.is_floating_point() else None, device=param.device)
+            return Optimizer._process_value_according_to_param_policy(param, value, number, groups, key)
         if isinstance(value, dict):
-            return {k: self._cast(param, v, group, k) for k, v in value.items()}
+            return {k: self._cast(param, v, number, groups, k) for k, v in value.items()}
         if isinstance(value, Iterable) and not isinstance(value, str):
-            return type(value)(self._cast(param, v, group, None) for v in value)  # type: ignore[call-arg]  # a list or tuple
+            return type(value)(self._cast(param, v, number, groups) for v in value)  # type: ignore[call-arg]  # a list or tuple
         return value
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -298,132 +408,4 @@ class Optimizer:
         raise NotImplementedError
 
 
-class RuleOptimizer(Optimizer):
-    """An optimizer given by its rule for one parameter.
-
-    Subclasses define `zeros` or `new_state`, what is kept for a parameter besides "step", and `update`, its update in tensor operations;
-    those whose update has a fused kernel override `update_group`.
-    """
-
-    counts = True
-    """Whether each parameter's state has a "step", counted before the update."""
-    takes_sparse = False
-    """Whether it knows what to do with sparse gradients."""
-    zeros: tuple[str, ...] = ()
-    """The names of what is kept for a parameter in tensors of its kind, zero at the beginning."""
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates all parameters once; `closure` computes the loss and its gradients anew, and the loss is returned."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        with torch.set_grad_enabled(self.defaults.get("differentiable", False)):
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                if ON_TENSORS and not self.takes_sparse:
-                    self._refuse_sparse(params)
-                self.update_group(group, params)
-        return loss
-
-    def _refuse_sparse(self, params: list[Any]) -> None:
-        if any([p.grad._data.__class__ in ON_TENSORS for p in params]):
-            name = type(self).__name__.replace("AdamW", "Adam")
-            raise RuntimeError(f"{name} does not support sparse gradients" + ", please consider SparseAdam instead" * (name == "Adam"))
-
-    def state_of(self, p: Any, group: dict[str, Any]) -> Keywords:
-        """The state of a parameter, made at its first step."""
-        state = self.state[p]
-        if not state and self.counts:
-            on_device = group.get("capturable") or group.get("fused")
-            state["step"] = torch.zeros((), dtype=torch.float32, device=p.device if on_device else "cpu")
-            state.update(self.new_state(p, group))
-        return state
-
-    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
-        """What is kept for `p`, at the beginning."""
-        return {name: torch.zeros_like(p, requires_grad=False) for name in self.zeros}
-
-    def update_group(self, group: Keywords, params: list[Tensor]) -> None:
-        """Updates `params`, which have gradients."""
-        options = {**group, "lr": _to_scalar(group["lr"])}
-        for p in params:
-            grad = -p.grad if group.get("maximize") else p.grad
-            state = self.state_of(p, group)
-            if self.counts:
-                state["step"] += 1
-            if p.is_complex():
-                real = {k: torch.view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
-                self.update(torch.view_as_real(p), torch.view_as_real(grad), real, options)
-                state.update({k: v for k, v in real.items() if k not in state})
-            else:
-                self.update(p, grad, state, options)
-
-    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
-        """Updates one parameter in place."""
-        raise NotImplementedError
-
-
-def check_lr(lr: Any) -> None:
-    """ValueError for a learning rate that is none."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check(lr >= 0.0, f"Invalid learning rate: {lr}")
-
-
-def check(holds: bool, message: str) -> None:
-    """ValueError with `message` unless something holds."""
-    if not holds:
-        raise ValueError(message)
-
-
-def check_not_negative(**values: Any) -> None:
-    """ValueError for the first option below zero."""
-    for name, value in values.items():
-        check(value >= 0.0, f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")
-
-
-def check_betas(betas: Any) -> None:
-    """ValueError for decay rates outside [0, 1)."""
-    for i, beta in enumerate(betas):
-        check(0.0 <= beta < 1.0, f"Invalid beta parameter at index {i}: {beta}")
-
-
-def check_implementation(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    """RuntimeError for ways to compute that exclude each other."""
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def decayed(p: Tensor, grad: Tensor, group: Keywords) -> Tensor:
-    """The gradient with weight decay; where that is decoupled, the parameter shrinks instead."""
-    decay = group["weight_decay"]
-    if decay and group.get("decoupled_weight_decay"):
-        p.mul_(1 - group["lr"] * decay)
-        return grad
-    return grad.add(p, alpha=decay) if decay else grad
-
-
-def on_buffers(p: Tensor, differentiable: bool) -> bool:
-    """Whether a step may run on the buffers of `p`: it is real, dense, on the CPU, and the step itself needs no history."""
-    data, k = p._data, p._k
-    return (k.device.type == "cpu" and not differentiable and not k.dtype.is_complex and type(data).__name__ == "ndarray"
-            and data.flags.forc)
-
-
-def fits(p: Tensor, grad: Tensor, *state: Tensor | None) -> bool:
-    """Whether a step on the buffers of `p` may take these: all of one shape, dtype and device, the state dense.
-
-    State may have come from another model, or `p.data` may have been replaced. What does not fit is for the rule in tensor operations,
-    which broadcasts, converts and refuses as it should.
-    """
-    k, data = p._k, p._data
-    shape, strides = data.shape, data.strides
-    if grad._k is not k or grad._data.shape != shape:
-        return False
-    for s in state:
-        if s is None or s._k is not k or s._data.shape != shape or s._data.strides != strides and not s._data.flags.forc:
-            return False
-    return True
+__getattr__ = _absences(__name__)

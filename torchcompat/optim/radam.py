@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(RuleOptimizer):
@@ -44,7 +44,8 @@ class RAdam(RuleOptimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2) = group["lr"], group["betas"]
         step = state["step"].item()
@@ -59,6 +60,16 @@ class RAdam(RuleOptimizer):
             rectify = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
             update = update * (correction**0.5 / (square.sqrt() + group["eps"])) * rectify
         p.add_(update, alpha=-1.0)
+
+
+def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], state_steps: list[Tensor],
+          decoupled_weight_decay: bool = False, foreach: bool | None = None, differentiable: bool = False, capturable: bool = False,
+          has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float, lr: float, weight_decay: float,
+          eps: float) -> None:
+    """One step of RAdam for lists of parameters, gradients and states."""
+    RAdam.update_lists(params, grads, {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}, lr=lr, betas=(beta1, beta2),
+                       eps=eps, weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, maximize=maximize,
+                       foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
 __getattr__ = _absences(__name__)

@@ -8,13 +8,13 @@ from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_lr, check_not_negative, decayed
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(RuleOptimizer):
@@ -33,6 +33,9 @@ class RMSprop(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    captured_by_xla = (True, True)
+    later = {**RuleOptimizer.later, "momentum": 0, "centered": False}
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:
@@ -47,7 +50,8 @@ class RMSprop(RuleOptimizer):
         names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * bool(group["centered"])
         return {name: torch.zeros_like(p, requires_grad=False) for name in names}
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, alpha, momentum = group["lr"], group["alpha"], group["momentum"]
         grad = decayed(p, grad, group)
@@ -60,6 +64,16 @@ class RMSprop(RuleOptimizer):
             p.add_(state["momentum_buffer"].mul_(momentum).addcdiv_(grad, root), alpha=-lr)
         else:
             p.addcdiv_(grad, root, value=-lr)
+
+
+def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], grad_avgs: list[Tensor],
+            momentum_buffer_list: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False,
+            differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *, lr: float, alpha: float, eps: float,
+            weight_decay: float, momentum: float, centered: bool) -> None:
+    """One step of RMSprop for lists of parameters, gradients and states."""
+    RMSprop.update_lists(params, grads, {"step": state_steps, "square_avg": square_avgs, "momentum_buffer": momentum_buffer_list,
+                                         "grad_avg": grad_avgs}, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
+                         centered=centered, maximize=maximize, foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
 __getattr__ = _absences(__name__)

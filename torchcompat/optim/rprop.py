@@ -8,13 +8,14 @@ from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from .optimizer import RuleOptimizer, _to_scalar, check, check_lr
+from ._rule import RuleOptimizer, check, check_lr
+from .optimizer import number
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(RuleOptimizer):
@@ -30,6 +31,8 @@ class Rprop(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    captured_by_xla = (True, True)
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:
@@ -41,19 +44,29 @@ class Rprop(RuleOptimizer):
 
     def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """The gradient before, zero, and the step sizes."""
-        lr = _to_scalar(group["lr"])
+        lr = number(group["lr"])
         return {"prev": torch.zeros_like(p, requires_grad=False),
                 "step_size": torch.full_like(p, complex(lr, lr) if p.is_complex() else lr, requires_grad=False)}
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         (shrink, grow), before = group["etas"], state["prev"]
         agreement = grad.mul(before.clone())
-        factor = torch.where(agreement > 0, grow, torch.where(agreement < 0, shrink, 1.0)).to(p.dtype)
+        factor = torch.ones_like(grad, requires_grad=False).masked_fill_(agreement > 0, grow).masked_fill_(agreement < 0, shrink)
         size = state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
         grad = torch.where(agreement < 0, torch.zeros_like(grad), grad)  # where the sign changed, wait a step
         p.addcmul_(grad.sign(), size, value=-1)
         before.copy_(grad)
+
+
+def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_sizes: list[Tensor], state_steps: list[Tensor],
+          foreach: bool | None = None, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+          has_complex: bool = False, *, step_size_min: float, step_size_max: float, etaminus: float, etaplus: float) -> None:
+    """One step of Rprop for lists of parameters, gradients and states."""
+    Rprop.update_lists(params, grads, {"step": state_steps, "prev": prevs, "step_size": step_sizes}, lr=0.0, etas=(etaminus, etaplus),
+                       step_sizes=(step_size_min, step_size_max), maximize=maximize, foreach=foreach, differentiable=differentiable,
+                       capturable=capturable)
 
 
 __getattr__ = _absences(__name__)

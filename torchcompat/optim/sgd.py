@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from autograd_tape.version import Version
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, check_not_negative, fits, on_buffers
+from ._rule import RuleOptimizer, check, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers
 
 if TYPE_CHECKING:
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(RuleOptimizer):
@@ -41,8 +41,9 @@ class SGD(RuleOptimizer):
     """
 
     counts = False
-
     takes_sparse = True
+    by_parts = False
+    later = {**RuleOptimizer.later, "nesterov": False, "fused": False}
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
@@ -54,8 +55,14 @@ class SGD(RuleOptimizer):
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
         check_implementation(fused, foreach, differentiable)
+        if fused:
+            self._need_device_dtype_check_for_fused = self._step_supports_amp_scaling = True
 
-    def update_group(self, group: Keywords, params: list[Any]) -> None:
+    def state_of(self, p: Tensor, group: Keywords) -> Keywords:
+        """The state of a parameter: none where there is no momentum."""
+        return self.state[p] if group["momentum"] else {}
+
+    def update_group(self, group: Keywords, params: list[Tensor]) -> None:
         """Updates `params` by the fused kernel where they are on the CPU."""
         from autograd_tape.executors.kernels.optim import sgd_step
 
@@ -81,11 +88,11 @@ class SGD(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
+    @staticmethod
+    def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         momentum = group["momentum"]
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=_to_scalar(group["weight_decay"]))
+        grad = decayed(p, grad, group)
         if momentum:
             buf = state.get("momentum_buffer")
             if buf is None:
@@ -93,7 +100,20 @@ class SGD(RuleOptimizer):
             else:
                 buf.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buf, alpha=momentum) if group["nesterov"] else buf
-        p.add_(grad, alpha=-group["lr"])
+        lr = group["lr"]
+        if isinstance(lr, Tensor) and lr.requires_grad:
+            p.addcmul_(grad, lr, value=-1)
+        else:
+            p.add_(grad, alpha=-lr)
+
+
+def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None], has_sparse_grad: bool = False,
+        foreach: bool | None = None, fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *,
+        weight_decay: float, momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool) -> None:
+    """One step of gradient descent for lists of parameters, gradients and running sums; of these the first ones take the place of None."""
+    SGD.update_lists(params, d_p_list, {"momentum_buffer": momentum_buffer_list} if momentum else {}, grad_scale, found_inf, lr=lr,
+                     momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize,
+                     foreach=foreach, fused=fused)
 
 
 __getattr__ = _absences(__name__)

@@ -596,6 +596,7 @@ class addmm:
     def sharding(call): return added_product(call, "m n, m k, k n -> m n")
     amp = "lower"
     deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
+    opmath = "product"
     present = PRODUCT
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
@@ -728,6 +729,7 @@ class baddbmm:
     lacks = {"bool rare": "baddbmm if any"}
     amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
+    opmath = "product"
     present = PRODUCTS
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
