@@ -344,7 +344,7 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
     dtype = value._k.np if tensor else value.dtype  # the output of an OpSpec may have no data now
     name = names.get(dtype.name, dtype.name)
-    what = f"[{f'CPU{name}Type' if dtype.kind == 'c' else f'torch.{name}Tensor'} {list(value.shape)}]"
+    what = f"[{f'CPU{name}Type' if dtype.kind in 'bc' else f'torch.{name}Tensor'} {list(value.shape)}]"
     creator = value.creator if tensor else entry
     if creator is not None and creator.forbids is not None:
         return AutogradError(creator.forbids)

@@ -40,8 +40,8 @@ from ._memory.layout import (
     sparse_coo, sparse_csc, sparse_csr, strided,
 )
 from .random import (
-    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like,
-    randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
+    Generator, _sample_dirichlet, _standard_gamma, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed,
+    multinomial, normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
 )
 from ._memory.size import Size
 from .storage import CLASSES as _CLASSES, TypedStorage, UntypedStorage

@@ -521,13 +521,14 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if node.__class__ is NoGradView:
             node = None
         if self._k.special.__class__ is layout:
-            ends = ([f"grad_fn=<{node.name()}>"] if node is not None else ["requires_grad=True"] if self._node is not None else [])
+            made = None if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"
+            ends = [made] if made else ["requires_grad=True"] if self._node is not None else []
             return above.sparse_methods().text(self, "tensor(", _is_default(dtype), ends)
         shown, place = (None, []) if device.type == "meta" else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
             shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type in ("cpu", "mesh") else str(device), requires_grad=self._node is not None,
-            grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
+            grad_fn_name=None if node is None else node.name().rpartition("::")[2] if hasattr(node, "name") else type(node).__name__,
             shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=self._is_param,
             class_name="tensor" if cls is Tensor or "_plain" in cls.__dict__ else cls.__name__, contents=tensor_contents,
             tangent=self._tangent_text())

@@ -473,6 +473,45 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return _sampled(numbers, "poisson", input)
 
 
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Successes among `count` trials with the chance `prob` each, of tensors that broadcast, both float32 or both float64."""
+    for name, x, place in (("count", count, 1), ("prob", prob, 2)):
+        _need_tensor("binomial", name, x, place)
+    if count._k.dtype.category < FLOATING:
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {SCALAR_TYPE_NAMES[count._k.dtype.name]}")
+    try:
+        shape = broadcast_shape(count._data.shape, prob._data.shape)
+    except AutogradError as error:
+        raise frontend.error(error) from None
+
+    def draw(_: Any, pair: Any) -> Tensor:
+        array = _stream(generator).binomial(*[np.asarray(x._data) for x in (count, prob)])
+        return frontend.wrap(array, count._k)
+
+    return _sampled(_draw(shape, draw), "binomial", count, prob)
+
+
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Gamma numbers of the shape parameters in `input` and scale 1, which move along with these."""
+    _need_tensor("_standard_gamma", "input", input, 1)
+    numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).standard_gamma(t._data), input._k), input)
+    if (grad_mode() is not GradMode.ENABLED or input._node is None) and not _have_tangents((input,)):
+        return numbers
+    return frontend.sampled_gamma(numbers, input)
+
+
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """Dirichlet vectors along the last dimension, of the parameters in `input`."""
+    _need_tensor("_sample_dirichlet", "input", input, 1)
+    numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).dirichlet(t._data), input._k), input)
+    return _sampled(numbers, "_sample_dirichlet", input)
+
+
+def _need_tensor(name: str, argument: str, x: object, place: int) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Tensor, not {type_name(x)}")
+
+
 # -- in place -------------------------------------------------------------------------------------------------------
 
 
@@ -573,7 +612,9 @@ def _method(function: Fn, name: str) -> None:
 _method(bernoulli, "bernoulli")
 _method(multinomial, "multinomial")
 
-__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
-           "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+__all__ = [
+    "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
+    "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+]
 
 __getattr__ = _absences(__name__)

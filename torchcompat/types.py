@@ -14,9 +14,12 @@ from ._calls.absent import absences as _absences
 from ._making.conversion import checked_dtype
 from ._making.legacy import legacy_tensor
 from ._memory.layout import layout
+from ._memory.size import Size
 from ._tensor import Tensor
 
 Number = int | float | bool
+_Number = (int, float, bool)
+_size = Size | list[int] | tuple[int, ...]
 
 
 class finfo:

@@ -33,7 +33,7 @@ from ..record import ALIASES, RECORDS, Record, Sample, get_record, op
 
 ROOMS = {
     "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
-        "comparison"),
+        "comparison", "implicit"),
     "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "statistics", "convolution", "pooling",
         "resampling", "embedding", "dropout", "attention"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "segments", "norms"),

@@ -531,13 +531,13 @@ class Generator:
         dtype = shape_parameter.dtype
         check_wide(dtype, "gamma_cpu")
         out = self._gamma(shape_parameter).astype(dtype)
-        return np.maximum(out, np.finfo(dtype).tiny)
+        return np.fmax(out, np.finfo(dtype).tiny)  # shapes below 0 may give no number
 
     def dirichlet(self, concentration: Array) -> Array:
         """Dirichlet vectors along the last axis, float32 or float64: ``torch._sample_dirichlet``."""
         dtype = concentration.dtype
         check_wide(dtype, "dirichlet")
-        gammas = np.maximum(self._gamma(concentration.astype(F64)), np.finfo(F64).tiny)
+        gammas = np.fmax(self._gamma(concentration.astype(F64)), np.finfo(F64).tiny)
         shares = (gammas / gammas.sum(-1, keepdims=True)).astype(dtype)
         return np.clip(shares, np.finfo(dtype).tiny, np.nextafter(dtype.type(1), dtype.type(0)))
 

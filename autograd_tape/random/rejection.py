@@ -136,10 +136,14 @@ def gamma(shape: np.floating, uniform: Uniform, normal: Callable[[], float]) -> 
     if shape < 1:
         if shape == 0:
             return 0.0
-        scale = math.pow(1 - uniform(), float(kind(1) / shape))
+        u = 1 - uniform()
+        try:
+            scale = math.pow(u, float(kind(1) / shape))
+        except OverflowError:  # shapes below 0, which no distribution has
+            scale = math.inf
         shape = shape + kind(1)
     d = float(shape - kind(np.float32(1) / np.float32(3)))
-    c = 1.0 / math.sqrt(9.0 * d)
+    c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan
     small = float(np.float32(0.0331))
     while True:
         x = normal()

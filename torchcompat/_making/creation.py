@@ -33,6 +33,15 @@ _new = object.__new__
 _REALS = frozenset([int, float, bool])
 
 
+def _no_number(data: object, dtype: DType | None) -> Exception:
+    """The error for an object that is no number, of which a dtype may be asked."""
+    name = type(data).__name__
+    if dtype is None:
+        return RuntimeError(f"Could not infer dtype of {name}")
+    return TypeError(f"must be real number, not {name}" if dtype.category >= FLOATING else
+                     f"'{name}' object cannot be interpreted as an integer")
+
+
 def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     """A new array from nested lists, numbers, arrays or tensors, with torch's dtype rule."""
     if isinstance(data, Tensor):
@@ -45,7 +54,7 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
         return converted(array, (own if dtype is None else dtype).np)
     if isinstance(data, (str, bytes)) or data is None or callable(data) or isinstance(data, dict):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
-            RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+            _no_number(data, dtype)
     if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and not hasattr(data, "__array__"):
         foreign: list[object] = []
         data = plain(data, foreign)
@@ -54,7 +63,7 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     elif not isinstance(data, (bool, int, float, complex)):
         if hasattr(data, "__array__"):
             return to_array(np.asarray(data), dtype)
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        raise _no_number(data, dtype)
     if dtype is not None:
         if dtype.category == OPAQUE:
             raise RuntimeError("store_scalar: invalid type")

@@ -64,7 +64,6 @@ GROUPS = (
         nn.DataParallel nn.parallel"""),
     Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
         nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
-    Reason("there are no distributions", "`torch.rand`, `torch.randn` and their kin draw", "distributions binomial"),
     Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
     Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...annotations import Functions
+from ...annotations import Functions, Values
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...record import no_derivative, op
@@ -137,7 +137,12 @@ class drawn:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "normal_"
 
 
-_NO_BERNOULLI = no_derivative("bernoulli")
+_WITHOUT = {"bernoulli(p)": "bernoulli", "binomial": "binomial", "_sample_dirichlet": "_sample_dirichlet"}
+"""The ways of drawing whose derivative torch refuses, and the operation that it names."""
+
+
+def _zero(F: Functions, grad: Values, by: str) -> Values:
+    return no_derivative(_WITHOUT[by])(F, grad) if by in _WITHOUT else F.zero_gradient(grad)
 
 
 @op("sampled(Tensor numbers, Tensor parameter, Tensor? other, str by) -> Tensor", family="ternary", promotion="none", result="same",
@@ -148,7 +153,7 @@ class sampled:
     """
 
     nodes = {f"by == '{by}'": node for by, node in (
-        ("bernoulli", "BernoulliBackward0"), ("bernoulli(p)", "NotImplemented"), ("poisson", "PoissonBackward0"),
+        ("bernoulli", "BernoulliBackward0"), ("poisson", "PoissonBackward0"), *((by, "NotImplemented") for by in _WITHOUT),
         ("normal(mean)", "NormalBackward1"), ("normal(std)", "NormalBackward2"), ("normal(mean, std)", "NormalBackward3"))}
 
     def numpy(numbers, parameter, other, by):
@@ -157,9 +162,8 @@ class sampled:
 
     compose = on_host(numpy)
     def shape(numbers, parameter, other, by): return np.broadcast_shapes(*[s for s in (numbers, parameter, other) if s is not None])
-    def no_forward(by, **_): return "aten::bernoulli" if by == "bernoulli(p)" else None
-    def vjp_parameter(F, grad, by): return _NO_BERNOULLI(F, grad) if by == "bernoulli(p)" else F.zero_gradient(grad)
-    def vjp_other(F, grad): return F.zero_gradient(grad)
+    def no_forward(by, **_): return f"aten::{_WITHOUT[by]}" if by in _WITHOUT else None
+    vjp_parameter = vjp_other = _zero
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0, 1, (3,)), "normal(mean, std)"
 
 

@@ -601,6 +601,8 @@ class binary_cross_entropy_with_logits:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
             raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
         loss = F.bce_with_logits(input, target) if pos_weight is None else _weighed(F, input, target, pos_weight)
+        if loss.dtype is not target.dtype:  # torch computes in the memory of 1 - target
+            loss = F.cast(loss, target.dtype)
         if weight is not None:
             loss = loss * weight
         return reduced(F, loss, reduction)

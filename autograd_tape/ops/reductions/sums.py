@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import expand_reduced, normalize_dims, wrap_dim
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels import reduce as shared
 from ...executors.kernels.moments import moments
@@ -354,6 +354,38 @@ class any_:
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)).astype(bool),)
         yield rng.integers(0, 2, (2, 3)).astype(bool), (0, 1)
+
+
+def _check_bools(input: TensorRef) -> None:
+    if input._k.dtype is not bool_:
+        raise AutogradError("self.scalar_type() == at::kBool INTERNAL ASSERT FAILED, please report a bug to PyTorch. ",
+                            expected="a tensor of bools", found=repr(input._k.dtype), remedy="use all() or any()")
+
+
+@op("_is_all_true(Tensor input) -> Tensor", quiet="all", dtypes="bool", out=False)
+class _is_all_true:
+    """Whether all elements of a tensor of bools are true.
+
+    >>> torch._is_all_true(torch.tensor([True, False]))
+    tensor(False)
+    """
+
+    check = _check_bools
+    def compose(F, input): return F.all(input)
+    def samples(rng): yield (np.array([True, True]),)
+
+
+@op("_is_any_true(Tensor input) -> Tensor", quiet="all", dtypes="bool", out=False)
+class _is_any_true:
+    """Whether any element of a tensor of bools is true.
+
+    >>> torch._is_any_true(torch.tensor([True, False]))
+    tensor(True)
+    """
+
+    check = _check_bools
+    def compose(F, input): return F.any(input)
+    def samples(rng): yield (np.array([True, False]),)
 
 
 def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:

@@ -403,7 +403,7 @@ class broadcast_tensors:
     home = "functional"
     def function(F, *tensors):
         shape = broadcast_shape(*[t.shape for t in tensors])
-        return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
+        return F.list_type(RECORDS["broadcast_tensors"])([t if tuple(t.shape) == shape else F.expand(t, shape) for t in tensors])
 
     def samples(rng): yield rng.standard_normal((2, 1)), rng.standard_normal(3)
 

@@ -1,0 +1,73 @@
+"""Absolute values of normal numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import torchcompat as torch
+from torchcompat import Tensor
+from torchcompat.types import _size
+
+from .._calls.absent import absences as _absences
+from . import constraints
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
+
+__all__ = ["HalfNormal"]
+
+__getattr__ = _absences(__name__)
+
+
+class HalfNormal(TransformedDistribution):
+    """Absolute values of normal numbers about 0 of the scale `scale`.
+
+    >>> from torchcompat.distributions import HalfNormal
+    >>> HalfNormal(torch.tensor([1.])).cdf(torch.tensor([1.]))
+    tensor([0.6827])
+    """
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    base_dist: Normal
+
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape: _size, _instance: object = None) -> Self:
+        return super().expand(batch_shape, _instance=self._get_checked_instance(HalfNormal, _instance))
+
+    @property
+    def scale(self) -> Tensor:
+        """The scale."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, prob: Tensor) -> Tensor:  # type: ignore[override]
+        return self.base_dist.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
