@@ -18,6 +18,7 @@ from tests.files.file_cases import FOLDER, TABLE, describe
 
 import torchcompat as torch
 from torchcompat import serialization
+from torchcompat._files import pickler
 
 # The only records that differ: ours say nothing of the byte layout of torch's own ZIP writer, and name the content otherwise.
 OWN = {".format_version", ".data/serialization_id"}
@@ -218,10 +219,19 @@ def test_whole_modules_cross_over() -> None:
 def test_errors() -> None:
     with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object with a 'write' attribute"):
         serialization.save(1, 3)  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
+    with pytest.raises(pickle.UnpicklingError, match="(?s)Weights only load failed.*Unsupported operand 110"):
         serialization.load(io.BytesIO(b"no archive"))
-    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+    with pytest.raises(pickle.UnpicklingError, match="invalid load key, 'n'"):
+        serialization.load(io.BytesIO(b"no archive"), weights_only=False)
+    with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
+        serialization.load(io.BytesIO(pickle.dumps(1, 2)))
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
         serialization.load(io.BytesIO(), mmap=True)
+    saved = io.BytesIO()
+    serialization.save(1, saved)
+    saved.seek(0)
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        serialization.load(saved, mmap=True)
     with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
         serialization.load(io.BytesIO(), pickle_module=pickle, weights_only=True)
     with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the same data as different types"):
@@ -237,10 +247,10 @@ def test_types_are_named_alike_where_somebody_changed_the_standard_pickler(monke
 
     changed = dict(pickle._Pickler.dispatch) | {type: by_value, types.FunctionType: by_value, dict: by_value, property: by_value}
     monkeypatch.setattr(pickle._Pickler, "dispatch", changed)
-    serialization._pickler_class.cache_clear()
+    pickler.pickler_class.cache_clear()
     try:
         file = io.BytesIO()
         serialization.save({"layer": torch.nn.Linear(1, 1)}, file)
         assert b"ctorch.nn.modules.linear\nLinear\n" in zipfile.ZipFile(file).read("archive/data.pkl")
     finally:
-        serialization._pickler_class.cache_clear()
+        pickler.pickler_class.cache_clear()

@@ -6,6 +6,7 @@ what a tensor *is*: its metadata, its memory, its gradient, conversion to and fr
 
 from __future__ import annotations
 
+import copyreg
 import operator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,7 +25,7 @@ from autograd_tape.frontend import install_methods
 from autograd_tape.functions.overloads import no_match
 from autograd_tape.version import Version, sever
 from autograd_tape.warned import warn_once
-from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode, no_grad
 from autograd_tape.ops.views.shape import _format_strides
 from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
@@ -728,11 +729,36 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if self.grad is not None:
                 twin.grad = deepcopy(self.grad, memo)
             return twin
+        if type(self) is not Tensor:
+            return self._copied_with_slots(memo)
         if bits_of(self) is None:
             return super().__deepcopy__(memo)
         plain = self.detach().resolve_conj().resolve_neg().requires_grad_(self.requires_grad)
         memo[id(self)] = plain
         return plain
+
+    def _copied_with_slots(self, memo: dict[int, Any]) -> "Tensor":
+        """A copy of an instance of a subclass, which a wrapper without memory makes itself, with what its slots hold."""
+        if self._k.device.type == "meta":
+            with no_grad():
+                twin = self.clone()
+            if type(twin) is not type(self):
+                raise RuntimeError(
+                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that implement "
+                    "clone() and for which cloning returns another instance of the same subclass. You should either properly implement "
+                    "clone() for your subclass or override __deepcopy__() if it is intended behavior for clone() to return an instance "
+                    "of a different type.")
+            twin.requires_grad_(self.requires_grad)
+            twin.grad = deepcopy(self.grad, memo)
+            twin.__dict__.update(deepcopy(self.__dict__, memo))
+            memo[id(self)] = twin
+        else:
+            twin = super().__deepcopy__(memo)
+        slot_names: Callable[[type], list[str]] = vars(copyreg)["_slotnames"]
+        for name in slot_names(type(self)):
+            if not hasattr(Tensor, name) and hasattr(self, name):
+                setattr(twin, name, deepcopy(getattr(self, name), memo))
+        return twin
 
     def __copy__(self) -> "Tensor":
         t = self.detach() if bits_of(self) is not None else super()._replica(self._data)

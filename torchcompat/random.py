@@ -25,6 +25,7 @@ from autograd_tape.tensor import LEAF
 
 from ._calls.absent import absences as _absences
 from ._calls.above import above
+from ._calls.shown import shown_in
 from ._making.conversion import checked_dtype
 from ._memory.bits import values
 from ._memory.layout import layout
@@ -85,18 +86,16 @@ class Generator:
     graphsafe_get_state, graphsafe_set_state = clone_state, set_state
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restore, (str(self.device), self.stream.get_state()))
+        return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        self.set_state(state[2])
 
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {hex(id(self))}>"
 
 
-def _restore(device: str, state: np.ndarray) -> Generator:
-    generator = Generator(device)
-    generator.stream.set_state(state)
-    return generator
-
-
+shown_in("torchcompat._C", Generator)
 default_generator = Generator(stream=_default_stream)
 
 

@@ -2,103 +2,221 @@
 
 A file is a ZIP archive, uncompressed, its records aligned to 64 bytes: ``data.pkl`` is a pickle of the object in which each
 storage is a persistent id, ``data/<key>`` are the bytes of the storages, ``byteorder`` and ``version`` say how to read them.
-The pickle names torch's classes and functions; `_files.rebuild.table` says which of ours they are.
+The pickle names torch's classes and functions; `_files.rebuild.table` says which of ours they are. Files from before 2020 have no
+archive around them (`_files.legacy`).
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
 import io
+import mmap as _mmap
 import os
 import pickle
-import struct
+import pickletools
 import sys
+import tempfile
+import threading
 import types
 import warnings
-import zipfile
-import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, IO, Self, cast
+from enum import Enum
+from typing import Any, IO
 
-import numpy as np
-import numpy.typing as npt
-
-from autograd_tape.annotations import Arguments, Fn
-import torchcompat as torch
-
-from autograd_tape.strided import address as address_of
-from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Device, DType, bool_
+from autograd_tape.dtypes import Device
 
 from ._calls.absent import absences as _absences
 from ._files.archive import Archive
-from ._files.rebuild import (
-    STORAGE_TYPES,
-    UNTYPED,
-    StorageType,
-    _get_layout,
-    _rebuild_from_type_v2,
-    _rebuild_meta_tensor_no_storage,
-    _rebuild_parameter,
-    _rebuild_parameter_with_state,
-    _rebuild_sparse_tensor,
-    _rebuild_tensor_v2,
-    _rebuild_tensor_v3,
-    refuse_absent,
-    table,
+from ._files.legacy import INT_SIZE, LONG_SIZE, MAGIC_NUMBER, PROTOCOL_VERSION, SHORT_SIZE, SourceChangeWarning
+from ._files.legacy import load as _load_legacy
+from ._files.legacy import save as _save_legacy
+from ._files.pickler import pickler_class
+from ._files.places import (
+    default_restore_location,
+    location_tag,
+    register_package,
+    validate_cuda_device,
+    validate_hpu_device,
 )
+from ._files.rebuild import ABSENT, refuse_absent, table
+from ._files.reader import PyTorchFileReader
+from ._files.storages import Records
 from ._files.weights_only import (
+    UNSAFE_MESSAGE,
     WeightsUnpickler,
     add_safe_globals,
     clear_safe_globals,
     get_safe_globals,
+    mapped,
+    named_safe_globals,
     safe_globals,
 )
-from ._memory.layout import layout, strided
+from ._files.writer import PyTorchFileWriter
 from .storage import TypedStorage, UntypedStorage
+from .utils.serialization import config
 
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
+__all__ = [
+    "INT_SIZE", "LONG_SIZE", "LoadEndianness", "MAGIC_NUMBER", "PROTOCOL_VERSION", "SHORT_SIZE", "SourceChangeWarning", "add_safe_globals",
+    "check_module_version_greater_or_equal", "clear_safe_globals", "default_restore_location", "get_crc32_options",
+    "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "location_tag", "mkdtemp", "normalize_storage_type", "register_package", "safe_globals", "save", "set_crc32_options",
+    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "storage_to_tensor_type", "validate_cuda_device",
+    "validate_hpu_device",
+]  # fmt: skip
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
-
-Array = npt.NDArray[Any]
-Sizes = tuple[int, ...]
 FileLike = str | os.PathLike[str] | IO[bytes]
-Move = Callable[[UntypedStorage, str], UntypedStorage]
 MapLocation = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
+STORAGE = TypedStorage | UntypedStorage
 
 DEFAULT_PROTOCOL = 2
-ALIGNMENT = 64
-UNSAFE_MESSAGE = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
-    "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
-    "but it can result in arbitrary code execution. Do it only if you got the file from a "
-    "trusted source."
-)
+MAP_SHARED, MAP_PRIVATE = 1, 2
 
 
-# -- storages ------------------------------------------------------------------------------------------------------
+# -- settings ------------------------------------------------------------------------------------------------------
 
 
-def _storage_of(tensor: Tensor) -> tuple[TypedStorage | UntypedStorage, int]:
-    """The storage of a tensor and the tensor's place in it, in elements; untyped for dtypes without a storage class."""
-    array, dtype = tensor._data, tensor.dtype
-    storage = UntypedStorage.of(array, tensor.device)
-    offset = (address_of(array) - storage.data_ptr()) // dtype.itemsize if array.size else 0
-    return (TypedStorage.of(storage, dtype) if dtype in STORAGE_TYPES else storage), offset
+class LoadEndianness(Enum):
+    """The byte order that files have which do not say it."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
 
 
-@functools.cache
-def _paths() -> dict[int, tuple[str, str]]:
-    """Torch's module and name of ours, by identity."""
-    return {id(named.value): tuple(path.rsplit(".", 1)) for path, named in table().items() if path.startswith("torch.")}  # type: ignore[misc]
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The byte order of files that do not say it; None is little-endian."""
+    return config.load.endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Sets the byte order of files that do not say it. TypeError where it is none."""
+    if not isinstance(endianness, LoadEndianness) and endianness is not None:
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    config.load.endianness = endianness
+
+
+def get_crc32_options() -> bool:
+    """Whether `save` computes checksums."""
+    return config.save.compute_crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Whether `save` is to compute checksums; without them `load` reads its files, other readers of archives may not."""
+    config.save.compute_crc32 = compute_crc32
+
+
+def get_default_mmap_options() -> int | None:
+    """How ``load(mmap=True)`` maps: ``mmap.MAP_PRIVATE``, which is the default, or ``mmap.MAP_SHARED``."""
+    return config.load.mmap_flags
+
+
+class set_default_mmap_options:
+    """Sets how ``load(mmap=True)`` maps: for good, or for the length of a ``with`` block.
+
+    Raises:
+        ValueError: it is neither ``mmap.MAP_PRIVATE`` nor ``mmap.MAP_SHARED``, with which the file gets what is written to tensors.
+    """
+
+    def __init__(self, flags: int) -> None:
+        if flags not in (MAP_PRIVATE, MAP_SHARED):
+            raise ValueError("Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got "
+                             f"{flags}")
+        self.prev = config.load.mmap_flags
+        config.load.mmap_flags = flags
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        config.load.mmap_flags = self.prev
+
+
+class _Local(threading.local):
+    skip_data = materialize_fake_tensors = False
+
+
+_serialization_tls = _Local()
+
+
+class skip_data:
+    """In a ``with`` block `save` leaves room for the bytes of storages, and `load` leaves them zeros."""
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        now = _serialization_tls
+        self.before = now.skip_data, now.materialize_fake_tensors
+        now.skip_data, now.materialize_fake_tensors = True, self.materialize_fake_tensors
+
+    def __exit__(self, *exception: object) -> None:
+        _serialization_tls.skip_data, _serialization_tls.materialize_fake_tensors = self.before
+
+
+def check_module_version_greater_or_equal(module: types.ModuleType, req_version_tuple: tuple[Any, ...],
+                                          error_if_malformed: bool = True) -> bool:
+    """Whether the parts of a module's ``__version__``, each as the type of its counterpart, are at least these.
+
+    Raises:
+        RuntimeError: it has other parts; with ``error_if_malformed=False`` a warning, and True.
+    """
+    try:
+        parts = module.__version__.split(".")
+        return tuple([type(part)(parts[i]) for i, part in enumerate(req_version_tuple)]) >= req_version_tuple
+    except Exception as error:
+        text = (f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared with tuple "
+                f"{req_version_tuple}")
+        if error_if_malformed:
+            raise RuntimeError(text) from error
+        warnings.warn(text + ", but continuing assuming that requirement is met", stacklevel=2)
+        return True
+
+
+def _check_dill_version(pickle_module: types.ModuleType | None) -> None:
+    if pickle_module is not None and pickle_module.__name__ == "dill":
+        if not check_module_version_greater_or_equal(pickle_module, (0, 3, 1), False):
+            raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or "
+                             "switch to 'pickle'")
+
+
+def normalize_storage_type(storage_type: type) -> Any:
+    """The class of torch by the name of this one."""
+    import torchcompat as torch
+
+    return getattr(torch, storage_type.__name__)
+
+
+def storage_to_tensor_type(storage: object) -> Any:
+    """The tensor class that is called like the class of a storage."""
+    kind = type(storage)
+    return getattr(importlib.import_module(kind.__module__), kind.__name__.replace("Storage", "Tensor"))
+
+
+@contextmanager
+def mkdtemp() -> Iterator[str]:
+    """A directory for the length of a ``with`` block."""
+    with tempfile.TemporaryDirectory() as path:
+        yield path
 
 
 # -- saving --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _open_zipfile_writer(name_or_buffer: FileLike) -> Iterator[PyTorchFileWriter]:
+    """A writer of records to a path or file object, for the length of a ``with`` block."""
+    if not isinstance(name_or_buffer, (str, os.PathLike)) and not callable(getattr(name_or_buffer, "write", None)):
+        text = f"Buffer of {str(type(name_or_buffer)).strip('<>')} has no callable attribute 'write'"
+        raise (TypeError if hasattr(name_or_buffer, "write") else AttributeError)(text)
+    writer = PyTorchFileWriter(name_or_buffer, config.save.compute_crc32, config.save.storage_alignment)
+    try:
+        yield writer
+    finally:
+        writer.write_end_of_file()
+        if hasattr(name_or_buffer, "flush"):
+            name_or_buffer.flush()
 
 
 def save(
@@ -111,197 +229,38 @@ def save(
 ) -> None:
     """Write `obj` to a path or to a file object, for `load` and for ``torch.load``.
 
-    Tensors may lie anywhere in `obj`; tensors that share memory share it again when loaded.
+    Tensors may lie anywhere in `obj`; tensors that share memory share it again when loaded. The format of old files, without an archive,
+    comes with ``_use_new_zipfile_serialization=False``.
 
     Raises:
         AttributeError: `f` cannot be written to.
-        RuntimeError: tensors of different dtypes share memory, or the old format is asked for.
+        RuntimeError: tensors of different dtypes share memory, or a file of the old format is to skip data.
     """
-    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+    _check_dill_version(pickle_module)
+    is_path = isinstance(f, (str, os.PathLike))
+    if not is_path and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    skipping = _serialization_tls.skip_data
     if not _use_new_zipfile_serialization:
-        raise RuntimeError("torchcompat writes the zip file format only: leave _use_new_zipfile_serialization=True")
+        if skipping:
+            raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
+        with _open_file_like(f, "wb") as file:
+            _save_legacy(obj, file, pickle_module, pickle_protocol)
+        return
     stream = io.BytesIO()
-    pickler = _pickler_class(pickle_module)(stream, protocol=pickle_protocol)
+    pickler = pickler_class(pickle_module)(stream, protocol=pickle_protocol)
     pickler.dump(obj)
-    with _Archive(f) as archive:
-        archive.write("data.pkl", stream.getvalue())
-        archive.write(".storage_alignment", str(ALIGNMENT).encode())
+    with _open_zipfile_writer(f) as archive:
+        records = {"data.pkl": stream.getvalue(), ".storage_alignment": str(config.save.storage_alignment).encode()}
         if not _disable_byteorder_record:
-            archive.write("byteorder", sys.byteorder.encode())
-        for key, storage in pickler.storages.items():
-            archive.write(f"data/{key}", memoryview(storage._bytes))
-        archive.write("version", b"3\n")
-        archive.write(".data/serialization_id", archive.serialization_id())
-
-
-def _standard_dispatch() -> dict[type, Fn]:
-    """The standard pickler's table of types as it is made: dill, which MindSpore imports, changes it for the whole process."""
-    own: Any = pickle._Pickler
-    table = {kind: function for kind, function in own.dispatch.items() if function.__module__ == pickle.__name__}
-    return table | {type: own.save_type, dict: own.save_dict}
-
-
-@functools.cache
-def _pickler_class(module: types.ModuleType) -> type:
-    # The C pickler refuses to write the name of a class that it cannot import; the Python one can be taught to.
-    base: Any = module.Pickler
-    if not issubclass(base, pickle._Pickler):
-        base = getattr(module, "_Pickler", None)
-    if base is None:
-        raise TypeError(f"pickle_module must have a pickler written in Python, but {module.__name__} has none")
-
-    class Pickler(base):
-        def __init__(self, file: IO[bytes], protocol: int) -> None:
-            super().__init__(file, protocol=protocol)
-            self.storages: dict[str, UntypedStorage] = {}
-            self.keys: dict[tuple[int, int], str] = {}
-            self.dtypes: dict[int, DType] = {}
-
-        def persistent_id(self, obj: object) -> tuple[str, StorageType, str, str, int] | None:
-            if type(obj) is TypedStorage:
-                storage, kind = obj.untyped(), STORAGE_TYPES[obj.dtype]
-            elif type(obj) is UntypedStorage:
-                storage, kind = obj, UNTYPED
+            records["byteorder"] = sys.byteorder.encode()
+        for name, data in records.items():
+            archive.write_record(name, data, len(data))
+        for key, (storage, _) in pickler.storages.items():
+            if skipping:
+                archive.write_record_metadata(f"data/{key}", storage.nbytes())
             else:
-                return None
-            address, nbytes = storage.data_ptr(), storage.nbytes()
-            if nbytes and self.dtypes.setdefault(address, kind.dtype) is not kind.dtype:
-                raise RuntimeError(
-                    "Cannot save multiple tensors or storages that view the same data as different types"
-                )
-            key = self.keys.setdefault((address, nbytes) if nbytes else (id(storage._owner), 0), str(len(self.keys)))
-            self.storages[key] = storage
-            return ("storage", kind, key, str(storage.device), nbytes // kind.dtype.itemsize)
-
-        def reducer_override(self, obj: object) -> Any:
-            if isinstance(obj, torch.Tensor):
-                return _reduce_tensor(obj)
-            if isinstance(obj, (DType, StorageType)):
-                return obj.name
-            if isinstance(obj, torch.Size):
-                return torch.Size, (tuple(obj),)
-            if isinstance(obj, layout):
-                return _get_layout, (repr(obj),)
-            if isinstance(obj, Device):
-                return Device, (obj.type,) if obj.index is None else (obj.type, obj.index)
-            return NotImplemented
-
-        def save_global(self, obj: type | StorageType | Fn, name: str | None = None) -> None:
-            path = _torch_path(obj)
-            if path is None:
-                super().save_global(obj, name)
-                return
-            module, name = path
-            if self.proto >= 4:
-                self.save(module)
-                self.save(name)
-                self.write(pickle.STACK_GLOBAL)
-            else:
-                self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
-            self.memoize(obj)
-
-        dispatch = {**(_standard_dispatch() if base is pickle._Pickler else base.dispatch), types.FunctionType: save_global}
-
-    return Pickler
-
-
-def _torch_path(obj: type | StorageType | Fn) -> tuple[str, str] | None:
-    """The name torch has for a class or function of ours; None for everybody else's."""
-    if found := _paths().get(id(obj)):
-        return found
-    module = getattr(obj, "__module__", None) or ""
-    if isinstance(obj, (type, types.FunctionType)) and (module == "torchcompat" or module.startswith("torchcompat.")):
-        return "torch" + module.removeprefix("torchcompat"), obj.__qualname__
-    return None
-
-
-def _reduce_tensor(tensor: Tensor) -> tuple[Fn, Arguments]:
-    cls = type(tensor)
-    state = getattr(tensor, "__dict__", None) or None
-    if cls is torch.nn.Parameter:
-        parts: Arguments = (tensor.detach(), tensor.requires_grad, OrderedDict())
-        if state:
-            return _rebuild_parameter_with_state, (*parts, state)
-        return _rebuild_parameter, parts
-    function, arguments = _reduce_data(tensor)
-    if cls is torch.Tensor and not state:
-        return function, arguments
-    return _rebuild_from_type_v2, (function, cls, arguments, state or {})
-
-
-def _reduce_data(tensor: Tensor) -> tuple[Fn, Arguments]:
-    if tensor.layout is not strided:
-        from .sparse._methods import saved_parts
-
-        return _rebuild_sparse_tensor, saved_parts(tensor)
-    size, stride = tuple(tensor.shape), tuple(tensor.stride())
-    if tensor.device.type == "meta":
-        return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)
-    storage, offset = _storage_of(tensor)
-    arguments: Arguments = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
-    metadata = {name: True for name in ("conj", "neg") if getattr(tensor, "is_" + name)()}
-    if isinstance(storage, UntypedStorage):
-        return _rebuild_tensor_v3, (*arguments, tensor.dtype, *([metadata] if metadata else []))
-    return _rebuild_tensor_v2, (*arguments, *([metadata] if metadata else []))
-
-
-class _Sink:
-    """A file object as `zipfile` may use it: write only, from wherever it stands."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.position = 0
-
-    def write(self, data: bytes | memoryview) -> int:
-        self.file.write(data)
-        size = memoryview(data).nbytes
-        self.position += size
-        return size
-
-    def flush(self) -> None:
-        if hasattr(self.file, "flush"):
-            self.file.flush()
-
-
-class _Archive:
-    """A ZIP file of uncompressed records whose contents start at multiples of `ALIGNMENT`."""
-
-    def __init__(self, f: FileLike) -> None:
-        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
-        self.name = os.path.splitext(os.path.basename(path))[0] if path else "archive"
-        self.file = open(path, "wb") if path else None
-        self.sink = _Sink(self.file or f)  # type: ignore[arg-type]  # an open file by now
-        self.zip = zipfile.ZipFile(cast(Any, self.sink), "w", zipfile.ZIP_STORED)  # it only writes
-        self.records: list[str] = []
-        self.checksum = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self.zip.close()
-        finally:
-            if self.file:
-                self.file.close()
-
-    def write(self, name: str, data: bytes | memoryview) -> None:
-        info = zipfile.ZipInfo(f"{self.name}/{name}")
-        size = memoryview(data).nbytes
-        header = 30 + len(info.filename.encode()) + 4
-        if size * 1.05 > zipfile.ZIP64_LIMIT:
-            header += 20  # zipfile adds the record of long sizes
-        padding = -(self.sink.position + header) % ALIGNMENT
-        info.extra = struct.pack("<2sH", b"FB", padding) + b"Z" * padding
-        self.zip.writestr(info, data)
-        self.records.append(name)
-        self.checksum = zlib.crc32(struct.pack("<I", info.CRC), self.checksum)
-
-    def serialization_id(self) -> bytes:
-        """Forty digits: the record names in twenty, their contents in twenty."""
-        names = int.from_bytes(hashlib.sha256("\0".join(self.records).encode()).digest()[:8], "little")
-        return f"{names:020d}{self.checksum:020d}".encode()
+                archive.write_record(f"data/{key}", storage, storage.nbytes())
 
 
 # -- loading -------------------------------------------------------------------------------------------------------
@@ -336,27 +295,92 @@ def load(
         ValueError: the byte order of the file is unknown.
         With ``weights_only=False`` also whatever the code raises that the file names.
     """
+    unset = weights_only is None
     if weights_only is None:
         weights_only = pickle_module is None
-    if _environment("TORCH_FORCE_WEIGHTS_ONLY_LOAD"):
+    always, never = _environment("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _environment("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    if always and never:
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were "
+                           "set.")
+    if always:
         weights_only = True
+    elif never and unset:
+        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
+                      "passed to `torch.load`, forcing weights_only=False.", UserWarning, stacklevel=2)
+        weights_only = False
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    _check_dill_version(pickle_module)
     pickle_load_args.setdefault("encoding", "utf-8")
-    is_path = isinstance(f, (str, os.PathLike))
-    if mmap and not is_path:
+    in_place = config.load.mmap if mmap is None else mmap
+    module = None if weights_only else pickle_module or pickle
+    if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(".safetensors"):
+        return _load_safetensors(os.fspath(f), map_location)
+    with _open_file_like(f, "r+b" if in_place and config.load.mmap_flags == MAP_SHARED else "rb") as file:
+        try:
+            if not _is_zipfile(file):
+                if in_place:
+                    name = f"{f}, " if isinstance(f, str) else ""
+                    raise RuntimeError(f"mmap can only be used with files saved with `torch.save({name}"
+                                       "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option in "
+                                       "order to use mmap.")
+                return _load_legacy(file, map_location, _serialization_tls.skip_data, module,
+                                    module and _unpickler_class(module), **pickle_load_args)
+            return _load_archive(f, file, in_place, map_location, module, pickle_load_args)
+        except pickle.UnpicklingError as error:
+            if module is not None:
+                raise
+            raise pickle.UnpicklingError(_explain(str(error))) from None
+
+
+def _load_safetensors(path: str, map_location: Any) -> Any:
+    """The tensors of a file of another format, which a package of that name reads."""
+    try:
+        import safetensors.torch
+    except ImportError as error:
+        raise RuntimeError("Attempting to load a safetensors file but safetensors is not installed. Please install safetensors with: pip "
+                           "install safetensors") from error
+    if isinstance(map_location, dict) or callable(map_location):
+        kind = "dict" if isinstance(map_location, dict) else "callable"
+        raise RuntimeError(f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device "
+                           "instead.")
+    return safetensors.torch.load_file(path, device="cpu" if map_location is None else str(map_location))
+
+
+def _load_archive(f: FileLike, file: IO[bytes], in_place: bool, map_location: MapLocation, module: Any, arguments: dict[str, Any]) -> Any:
+    # What stands before the archive in the file is none of its business.
+    whole = file if file.tell() == 0 else io.BytesIO(file.read())
+    if in_place and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _open(f) as file:
-        reader = _Reader(file, bool(mmap), map_location)
-        data = reader.archive.read("data.pkl")
-        if weights_only:
-            try:
-                return WeightsUnpickler(data, reader.storage, encoding=pickle_load_args["encoding"]).load()
-            except pickle.UnpicklingError as error:
-                raise pickle.UnpicklingError(_explain(str(error))) from None
-        return _unpickler_class(pickle_module or pickle)(io.BytesIO(data), reader.storage, **pickle_load_args).load()
+    access = None if not in_place else _mmap.ACCESS_WRITE if config.load.mmap_flags == MAP_SHARED else _mmap.ACCESS_COPY
+    archive = Archive(whole, access)
+    if "constants.pkl" in archive:
+        warnings.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+                      "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3)
+        if module is None:
+            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
+        raise RuntimeError("torchcompat reads no TorchScript archives: save the module's state_dict() instead")
+    archive.check_version()
+    order = archive.read("byteorder") if "byteorder" in archive else _default_order()
+    if order not in (b"little", b"big"):
+        raise ValueError("Unknown endianness type: " + order[:80].decode(errors="backslashreplace"))
+    storages = Records(archive, order.decode(), map_location, _serialization_tls.skip_data)
+    data = archive.read("data.pkl")
+    if module is None:
+        return WeightsUnpickler(data, storages.storage, encoding=arguments["encoding"]).load()
+    return _unpickler_class(module)(io.BytesIO(data), storages.storage, **arguments).load()
+
+
+def _default_order() -> bytes:
+    found = config.load.endianness
+    return sys.byteorder.encode() if found is LoadEndianness.NATIVE else b"big" if found is LoadEndianness.BIG else b"little"
+
+
+def _made_of(kind: Any, values: Any, state: object = None) -> Any:
+    """The named results of an operation, of the tuple that files have of them."""
+    return kind._make(values)
 
 
 @functools.cache
@@ -370,7 +394,12 @@ def _unpickler_class(module: types.ModuleType) -> type:
             return self.load_storage(saved)
 
         def find_class(self, module: str, name: str) -> Any:
+            if module == "torch.return_types" and not name.startswith("_"):
+                return functools.partial(_made_of, getattr(importlib.import_module("torchcompat.return_types"), name))
             if module == "torch" or module.startswith("torch."):
+                if name == "_VariableFunctionsClass":
+                    return importlib.import_module("torchcompat")  # whose attributes are pickled
+                module = {"torch._C._nn": "torch.nn.functional"}.get(module, module)
                 if (found := table().get(f"{module}.{name}")) is not None:
                     return found.value
                 refuse_absent(f"{module}.{name}")
@@ -382,136 +411,80 @@ def _unpickler_class(module: types.ModuleType) -> type:
     return Unpickler
 
 
-class _Reader:
-    """The storages of a ``.pt`` file where `map_location` wants them."""
-
-    def __init__(self, file: IO[bytes], mapped: bool, map_location: MapLocation) -> None:
-        file.seek(0)
-        start = file.read(4)
-        if not start:
-            raise EOFError("Ran out of input")
-        if start != b"PK\3\4":
-            raise RuntimeError(
-                "Invalid magic number; corrupt file? torchcompat reads files of the zip format, "
-                "which torch.save writes since torch 1.6"
-            )
-        self.archive = archive = Archive(file, mapped)
-        if "constants.pkl" in archive:
-            raise RuntimeError("torchcompat reads no TorchScript archives: save the module's state_dict() instead")
-        _check_version(archive.read(".data/version" if ".data/version" in archive else "version"))
-        self.move = _mover(map_location)
-        self.loaded: dict[str, tuple[TypedStorage, StorageType, int]] = {}
-        order = archive.read("byteorder") if "byteorder" in archive else b"little"
-        if order not in (b"little", b"big"):
-            raise ValueError("Unknown endianness type: " + order[:80].decode(errors="backslashreplace"))
-        self.swap = order.decode() != sys.byteorder
-
-    def storage(self, saved: object) -> TypedStorage:
-        """The storage of a persistent id ``("storage", type, key, location, count)``, read once."""
-        if not isinstance(saved, tuple):
-            raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")
-        if not saved or saved[0] != "storage":
-            raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{saved[0] if saved else None}'")
-        if [type(part) for part in saved] != [str, StorageType, str, str, int]:
-            raise pickle.UnpicklingError(
-                "a storage is saved as its type, key, location and number of elements, "
-                f"but got ({', '.join(type(part).__name__ for part in saved[1:])})"
-            )
-        _, kind, key, location, count = saved
-        if key not in self.loaded:
-            storage = self.move(UntypedStorage.of(self._elements(key, kind.dtype, count)), location)
-            self.loaded[key] = TypedStorage.of(storage, kind.dtype), kind, count
-        found, *declared = self.loaded[key]
-        if declared != [kind, count]:
-            raise RuntimeError(
-                f"storage {key} is declared as {count} elements of {kind.dtype}, and before as {found.size()} of {found.dtype}"
-            )
-        return found
-
-    def _elements(self, key: str, dtype: DType, count: int) -> Array:
-        name, item = f"data/{key}", dtype.itemsize
-        size = self.archive.size(name)
-        if not 0 <= size - count * item < item:
-            raise RuntimeError(
-                f"record size ({size} bytes) does not match expected size ({count * item} bytes = {count} elements * "
-                f"{item} bytes/element) for dtype {SCALAR_TYPE_NAMES[dtype.name]}"
-            )
-        out = self.archive.array(name, dtype.np, count, mapped=not self.swap)
-        part = item // 2 if dtype.is_complex else item
-        if self.swap and part > 1:
-            out.view(f"u{part}").byteswap(inplace=True)
-        # Everything that looks at bools takes them to be 0 or 1; a file can hold anything.
-        if dtype is bool_ and (raw := out.view(np.uint8)).max(initial=0) > 1:
-            np.not_equal(raw, 0, out=out)
-        return out
-
-
-def _check_version(record: bytes) -> None:
-    """Whether the record says one of the versions of the format: 1 to 10, as in torch 2.13."""
-    try:
-        version = int(record[:20])
-    except ValueError:
-        raise RuntimeError(f"Couldn't parse the version {record[:20]!r} as Long Long.") from None
-    if version < 1:
-        raise RuntimeError(f"Attempted to read a PyTorch file with version {version}, but the minimum supported version for reading is 1.")
-    if version > 10:
-        raise RuntimeError(f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for reading is 10.")
+def _is_zipfile(f: IO[bytes]) -> bool:
+    """Whether an archive begins where a file stands."""
+    start = f.tell()
+    found = f.read(4)
+    f.seek(start)
+    return found == b"PK\3\4"
 
 
 @contextmanager
-def _open(f: FileLike) -> Iterator[IO[bytes]]:
+def _open_file_like(f: FileLike, mode: str) -> Iterator[IO[bytes]]:
+    """A path opened, or a file object as it is, which must be seekable if it is read."""
     if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
+        with open(f, mode) as file:
             yield file
         return
+    if "w" in mode:
+        yield f
+        f.flush()
+        return
     try:
-        position = f.tell()
-        f.seek(position)
+        f.seek(f.tell())
     except (io.UnsupportedOperation, AttributeError) as error:
+        if "seek" not in str(error) and "tell" not in str(error):
+            raise
         raise type(error)(
             f"{error}. You can only torch.load from a file that is seekable."
             " Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
         ) from None
-    # What stands before the archive in the file is none of its business.
-    yield f if position == 0 else io.BytesIO(f.read())
+    yield f
 
 
-def _mover(map_location: MapLocation) -> Move:
-    """A function that puts a storage, saved on a named device, where `map_location` wants it."""
-    if map_location is None:
-        return _restore
-    if isinstance(map_location, dict):
-        return lambda storage, location: _restore(storage, map_location.get(location, location))
-    if isinstance(map_location, (str, Device)):
-        target = str(map_location)
-        return lambda storage, location: _restore(storage, target)
-    if not callable(map_location):
-        raise TypeError(
-            "map_location must be a device, a string, a mapping of strings or a function, "
-            f"but got {type(map_location).__name__}"
-        )
-
-    def move(storage: UntypedStorage, location: str) -> UntypedStorage:
-        moved = map_location(storage, location)
-        return _restore(storage, location) if moved is None else moved
-
-    return move
+@contextmanager
+def _open_zipfile_reader(name_or_buffer: FileLike) -> Iterator[PyTorchFileReader]:
+    """A reader of records at a path or in a file object, for the length of a ``with`` block."""
+    with _open_file_like(name_or_buffer, "rb") as file:
+        yield PyTorchFileReader(file)
 
 
-def _restore(storage: UntypedStorage, location: str) -> UntypedStorage:
-    kind = location.partition(":")[0]
-    if kind == "cuda":
-        raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
-            "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
-            "to map your storages to the CPU."
-        )
-    if kind not in ("cpu", "meta"):
-        raise RuntimeError(
-            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
-        )
-    storage.device = Device(location)
-    return storage
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
+    """The names in a file that ``load(weights_only=True)`` does not allow. Nothing of the file is run.
+
+    Raises:
+        ValueError: it is no archive of `save`.
+    """
+    with _open_file_like(f, "rb") as file:
+        if not _is_zipfile(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        archive = Archive(file if file.tell() == 0 else io.BytesIO(file.read()))
+        if "constants.pkl" in archive:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+        data = archive.read("data.pkl")
+    safe = table().keys() | ABSENT.keys() | named_safe_globals().keys()
+    return [name for name in _globals_in(data) if name not in safe]
+
+
+def _globals_in(data: bytes) -> list[str]:
+    """The names in a pickle, each once: of all its globals."""
+    found: dict[str, None] = {}
+    texts: list[str] = []
+    memo: dict[int, str] = {}
+    for operation, argument, _ in pickletools.genops(data):
+        if operation.name == "GLOBAL":
+            found[".".join(mapped(*argument.split(" ", 1)))] = None
+        elif operation.name == "STACK_GLOBAL" and len(texts) > 1:
+            found[".".join(mapped(*texts[-2:]))] = None
+        elif operation.name == "MEMOIZE":
+            memo[len(memo)] = texts[-1] if texts else ""
+        elif "GET" in operation.name:
+            texts.append(memo.get(argument, ""))
+        elif "PUT" in operation.name:
+            memo[argument] = texts[-1] if texts else ""
+        elif isinstance(argument, str):
+            texts.append(argument)
+    return list(found)
 
 
 def _environment(name: str) -> bool:

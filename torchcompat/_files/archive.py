@@ -52,13 +52,14 @@ class Archive:
 
     Args:
         file: the open file; the archive starts where the file does.
-        mapped: whether stored records may be mapped into memory (copy on write) instead of read. The file must be one of the system's.
+        access: how stored records are mapped into memory (`mmap.ACCESS_COPY`, `mmap.ACCESS_WRITE`) instead of read, which None is. The file
+            must be one of the system's.
 
     Raises:
         RuntimeError: the file is not a sound archive, or not one of torch's.
     """
 
-    def __init__(self, file: IO[bytes], mapped: bool = False) -> None:
+    def __init__(self, file: IO[bytes], access: int | None = None) -> None:
         self.file = file
         self.length = file.seek(0, 2)
         start, size, count = self._directory()
@@ -66,7 +67,7 @@ class Archive:
         expanded = sum(record.size for record in self.records.values() if record.method == DEFLATED)
         if expanded > max(FREE_EXPANSION, EXPANSION * self.length):
             _broken(f"{self.length} bytes would unpack to {expanded}")
-        self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if mapped else None
+        self.map = None if access is None else mmap.mmap(file.fileno(), 0, access=access)
 
     # -- where things are -----------------------------------------------------------------------------------------
 
@@ -168,6 +169,23 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self.records
+
+    def check_version(self) -> None:
+        """Whether it says one of the versions of the format: 1 to 10, as in torch 2.13. RuntimeError where not."""
+        record = self.read(".data/version" if ".data/version" in self else "version")
+        try:
+            version = int(record[:20])
+        except ValueError:
+            raise RuntimeError(f"Couldn't parse the version {record[:20]!r} as Long Long.") from None
+        if not 1 <= version <= 10:
+            which, bound = ("minimum", 1) if version < 1 else ("maximum", 10)
+            raise RuntimeError(f"Attempted to read a PyTorch file with version {version}, but the {which} supported version for reading is "
+                               f"{bound}.")
+
+    def place(self, name: str) -> tuple[int, int]:
+        """Where the header of a record starts, and where its content."""
+        record, start = self._content(name)
+        return record.header, start
 
     def size(self, name: str) -> int:
         """How many bytes the record holds when unpacked; no more than `EXPANSION` times the file's."""

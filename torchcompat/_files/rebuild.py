@@ -11,7 +11,9 @@ import functools
 import inspect
 import pickle
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 
@@ -161,7 +163,7 @@ def _made(storage: TypedStorage, dtype: DType, offset: int, size: Sizes, stride:
 def _meta(dtype: DType, size: Sizes, stride: Sizes) -> Tensor:
     steps = tuple(n * dtype.itemsize for n in stride)
     try:
-        return frontend.wrap(meta_array(tuple(size), dtype.np, steps, backed=True), kind(dtype, META))
+        return frontend.wrap(meta_array(tuple(size), dtype.np, steps), kind(dtype, META))
     except ValueError as error:  # more dimensions than NumPy has, or more bytes than there are addresses
         raise RuntimeError(f"sizes {list(size)} cannot be had: {error}") from None
 
@@ -183,13 +185,35 @@ def _sparse_parts(value: Any) -> bool:
 
 @checked(layout=_exactly(layout), data=_sparse_parts)
 def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
+    later = _later.get()
+    if later is not None:
+        later.append((layout, data))
+    return _sparse(layout, data, later is None)
+
+
+def _sparse(layout: Any, data: tuple[Any, ...], check: bool) -> Any:
     from ..sparse import _coo, _compressed
 
     if layout is sparse_coo:
         indices, values, size, *flags = data
-        return _coo.sparse_coo_tensor(indices, values, tuple(size), check_invariants=True, is_coalesced=bool(flags and flags[0]))
+        return _coo.sparse_coo_tensor(indices, values, tuple(size), check_invariants=check, is_coalesced=bool(flags and flags[0]))
     compressed, plain, values, size = data
-    return _compressed.sparse_compressed_tensor(compressed, plain, values, tuple(size), layout=layout, check_invariants=True)
+    return _compressed.sparse_compressed_tensor(compressed, plain, values, tuple(size), layout=layout, check_invariants=check)
+
+
+_later: ContextVar[list[tuple[Any, tuple[Any, ...]]] | None] = ContextVar("later", default=None)
+
+
+@contextmanager
+def sparse_checked_at_end() -> Iterator[None]:
+    """In a ``with`` block the indices of sparse tensors are looked at when it ends: what it reads they come after."""
+    token = _later.set(made := [])
+    try:
+        yield
+    finally:
+        _later.reset(token)
+    for parts in made:
+        _sparse(*parts, True)
 
 
 @checked(data=_tensor, requires_grad=_exactly(bool), hooks=_hooks)
@@ -387,6 +411,6 @@ def table() -> dict[str, Named]:
         "builtins.complex": Named(complex, _complex),
     }
     found |= {f"torch._utils.{name}": Named(function, function) for name, function in REBUILDERS.items()}
-    found |= {f"torch.{kind.name}": Named(kind) for kind in STORAGE_TYPES.values()}
+    found |= {f"torch.{device}{kind.name}": Named(kind) for kind in STORAGE_TYPES.values() for device in ("cuda.", "")}
     found |= {f"torch.{name}": Named(dtype) for name, dtype in DType.by_name.items()}
     return found

@@ -24,6 +24,12 @@ from ..storage import TypedStorage
 from .._calls.shown import shown_in
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
+UNSAFE_MESSAGE = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
+    "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
+    "but it can result in arbitrary code execution. Do it only if you got the file from a "
+    "trusted source."
+)
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
 
 _safe_globals: list[SafeGlobal] = []
@@ -58,7 +64,8 @@ class safe_globals:
             _safe_globals.remove(item)
 
 
-def _named_safe_globals() -> Keywords:
+def named_safe_globals() -> Keywords:
+    """What `add_safe_globals` allowed, by the names that files have for it."""
     named = {}
     for item in _safe_globals:
         if not isinstance(item, tuple):
@@ -84,6 +91,11 @@ WORK, FREE_WORK = 16, 1 << 16
 """Calls may copy, and keys may hold, so many elements for each byte of the file, and so many more."""
 
 
+def mapped(module: str, name: str) -> tuple[str, str]:
+    """What a file of Python 2 names, as it is called now."""
+    return NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+
+
 class WeightsUnpickler:
     """Reads a pickle.
 
@@ -91,6 +103,7 @@ class WeightsUnpickler:
         data: the pickle.
         load_storage: resolves the persistent id of a storage.
         encoding: of byte strings of Python 2; "bytes" leaves them.
+        start: where in `data` the pickle starts; `at` is where it ends, after `load`.
 
     Raises (from `load`):
         pickle.UnpicklingError: the file does, or names, what is not allowed; or it is no pickle.
@@ -101,11 +114,11 @@ class WeightsUnpickler:
 
     operations: dict[int, Callable[["WeightsUnpickler"], None]] = {}
 
-    def __init__(self, data: bytes, load_storage: Callable[[Arguments], Any], *, encoding: str = "utf-8") -> None:
-        self.data, self.at = data, 0
+    def __init__(self, data: bytes, load_storage: Callable[[Arguments], Any], *, encoding: str = "utf-8", start: int = 0) -> None:
+        self.data, self.at = data, start
         self.load_storage, self.encoding = load_storage, encoding
         self.table = rebuild.table()
-        self.trusted = _named_safe_globals()
+        self.trusted = named_safe_globals()
         # What may be called, by identity: objects that a file can only have got by naming them.
         self.calls = {id(value): value for value in self.trusted.values()} | {
             id(named.value): named.call for named in self.table.values() if named.call is not None
@@ -181,7 +194,7 @@ class WeightsUnpickler:
     # -- what is called -------------------------------------------------------------------------------------------
 
     def find_class(self, module: str, name: str) -> Any:
-        module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+        module, name = mapped(module, name)
         path = f"{module}.{name}"
         if module in BLOCKED_MODULES:
             raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
@@ -328,7 +341,7 @@ class WeightsUnpickler:
         saved = self.stack.pop()
         if type(saved) is not tuple:
             raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
-        if not saved or type(saved[0]) is not str or saved[0] != "storage":
+        if not saved or saved[0] not in ("storage", b"storage") or type(saved[0]) not in (str, bytes):
             raise pickle.UnpicklingError(
                 f"Only persistent_load of storage is allowed, but got {type(saved[0]) if saved else saved}"
             )

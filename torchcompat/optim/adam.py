@@ -8,6 +8,7 @@ from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
 import torchcompat as torch
 from .._calls.absent import absences as _absences
+from .._calls.shown import shown_in
 from torchcompat._tensor import Tensor
 
 from ._rule import (
@@ -131,6 +132,9 @@ class AdamW(Adam):
                  foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
                          differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+
+
+shown_in("torchcompat.optim.adamw", AdamW)
 
 
 def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],

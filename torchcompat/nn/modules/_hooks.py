@@ -65,6 +65,9 @@ class _WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
+shown_in("torchcompat.nn.modules.module", _WrappedHook)
+
+
 def register(table: Table, hook: Fn, *, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
     """Puts `hook` into `table`, at its front where `prepend`, and its key into each of the `flags` that is set."""
     handle = RemovableHandle(table, extra_dict=[t for t, _ in flags])

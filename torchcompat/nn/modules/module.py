@@ -21,7 +21,7 @@ from . import _hooks
 from ._hooks import (
     _global_backward_hooks, _global_backward_pre_hooks, _global_buffer_registration_hooks, _global_forward_hooks,
     _global_forward_pre_hooks,
-    _global_module_registration_hooks, _global_parameter_registration_hooks, call_with_hooks, register,
+    _global_module_registration_hooks, _global_parameter_registration_hooks, _WrappedHook, call_with_hooks, register,  # noqa: F401  # files name hooks so
     register_module_backward_hook, register_module_buffer_registration_hook, register_module_forward_hook,
     register_module_forward_pre_hook, register_module_full_backward_hook, register_module_full_backward_pre_hook,
     register_module_module_registration_hook, register_module_parameter_registration_hook,

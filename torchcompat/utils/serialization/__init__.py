@@ -1,0 +1,9 @@
+"""torch.utils.serialization: how files are written and read where a call does not say (`config`)."""
+
+from __future__ import annotations
+
+from ..._calls.absent import absences as _absences
+from . import config as config
+
+__all__ = ["config"]
+__getattr__ = _absences(__name__)
