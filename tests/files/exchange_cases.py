@@ -1,19 +1,21 @@
 """Whole objects that cross over: files that torch wrote and that this package wrote, each read by torch for the recording, and here.
 
-The files of this package are written anew with ``python -m tests.files.exchange_cases``; the recording says what torch reads in them.
+Those of this package are written anew with ``python -m tests.files.exchange_cases``; the recording says what torch reads in them.
 """
 
 from __future__ import annotations
 
+import gzip
 import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tests.files.file_cases import FOLDER, describe
-from tests.recording import Recording, Table
+from tests.files.file_cases import describe
+from tests.recording import FIXTURES, Recording, Table
 
-FILES = {"theirs": "theirs", "theirs_legacy": "theirs", "ours": "ours", "ours_legacy": "ours"}
+FOLDER = FIXTURES / "exchange"
+FILES = ("theirs", "theirs_legacy", "ours", "ours_legacy")
 
 
 def _trained(torch: Any, name: str) -> Any:
@@ -51,7 +53,8 @@ def write(torch: Any, who: str) -> None:
         warnings.simplefilter("ignore")
         made = {name: make() for name, make in makers(torch).items()}
         torch.save(made, FOLDER / f"{who}.pt")
-        torch.save(made, FOLDER / f"{who}_legacy.pt", _use_new_zipfile_serialization=False)
+        with gzip.GzipFile(FOLDER / f"{who}_legacy.pt.gz", "wb", mtime=0) as file:  # which holds sources of torch's classes
+            torch.save(made, file, _use_new_zipfile_serialization=False)
 
 
 def told(torch: Any, value: Any) -> Any:
@@ -71,14 +74,17 @@ def told(torch: Any, value: Any) -> Any:
         return describe(torch, torch.empty_like(value, device="cpu").zero_() if value.is_meta else value)
     if isinstance(value, (list, tuple)):
         return [named, [told(torch, part) for part in value]]
-    return [named if "dtypes" not in named else "", repr(value).replace("torchcompat", "torch")]
+    return ["" if isinstance(value, (torch.dtype, torch.device, torch.layout)) else named, repr(value).replace("torchcompat", "torch")]
 
 
 @cache
 def _loaded(torch: Any, file: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return torch.load(FOLDER / f"{file}.pt", weights_only=False)
+        if "legacy" not in file:
+            return torch.load(FOLDER / f"{file}.pt", weights_only=False)
+        with gzip.open(FOLDER / f"{file}.pt.gz") as stream:
+            return torch.load(stream, weights_only=False)
 
 
 def cases(torch: Any) -> list[str]:
@@ -90,8 +96,8 @@ def outcome(torch: Any, case: str) -> Any:
     return told(torch, _loaded(torch, file)[name])
 
 
-FILE_TABLE = Recording("exchanged_files", "serialization/theirs*.pt", lambda torch: write(torch, "theirs"))
-TABLE = Table("exchanged", cases, outcome)
+FILE_TABLE = Recording("exchanged_files", "exchange/*", lambda torch: write(torch, "theirs"))
+TABLE = Table("exchanged", cases, outcome, zipped=True)
 
 if __name__ == "__main__":
     import torchcompat
