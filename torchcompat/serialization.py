@@ -37,6 +37,7 @@ from ._files.places import (
     default_restore_location,
     location_tag,
     register_package,
+    registry as _package_registry,  # noqa: F401  # a name of torch's
     validate_cuda_device,
     validate_hpu_device,
 )
@@ -454,6 +455,7 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
 
     Raises:
         ValueError: it is no archive of `save`.
+        pickle.UnpicklingError: its pickle has operations that `load` does not know.
     """
     with _open_file_like(f, "rb") as file:
         if not _is_zipfile(file):
@@ -467,23 +469,13 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
 
 
 def _globals_in(data: bytes) -> list[str]:
-    """The names in a pickle, each once: of all its globals."""
+    """The names in a pickle, each once."""
     found: dict[str, None] = {}
-    texts: list[str] = []
-    memo: dict[int, str] = {}
     for operation, argument, _ in pickletools.genops(data):
+        if ord(operation.code) not in WeightsUnpickler.operations and operation.name != "STOP":
+            raise pickle.UnpicklingError(f"Unsupported operand {ord(operation.code)}")
         if operation.name == "GLOBAL":
             found[".".join(mapped(*argument.split(" ", 1)))] = None
-        elif operation.name == "STACK_GLOBAL" and len(texts) > 1:
-            found[".".join(mapped(*texts[-2:]))] = None
-        elif operation.name == "MEMOIZE":
-            memo[len(memo)] = texts[-1] if texts else ""
-        elif "GET" in operation.name:
-            texts.append(memo.get(argument, ""))
-        elif "PUT" in operation.name:
-            memo[argument] = texts[-1] if texts else ""
-        elif isinstance(argument, str):
-            texts.append(argument)
     return list(found)
 
 

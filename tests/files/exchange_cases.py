@@ -38,7 +38,8 @@ def makers(torch: Any) -> dict[str, Callable[[], Any]]:
         "spectral norm": lambda: nn.utils.spectral_norm(nn.Linear(2, 2)),
         **{name: lambda name=name: _trained(torch, name) for name in ("SGD", "Adam", "AdamW", "RMSprop", "Rprop")},  # type: ignore[misc]
         "parameter": lambda: nn.Parameter(torch.ones(2)), "size": lambda: torch.Size([2, 3]), "dtype": lambda: torch.bfloat16,
-        "device": lambda: torch.device("cuda", 1), "layout": lambda: torch.sparse_csr, "names": lambda: [torch.optim.Adam, nn.Linear, nn.ReLU],
+        "device": lambda: torch.device("cuda", 1), "layout": lambda: torch.sparse_csr,
+        "names": lambda: [torch.optim.Adam, nn.Linear, nn.ReLU],
         "max": lambda: torch.max(torch.eye(2), 0), "coo": lambda: torch.eye(2).to_sparse(), "csr": lambda: torch.eye(2).to_sparse_csr(),
         "conjugate": lambda: torch.tensor([1 + 2j]).conj(), "storage": lambda: torch.ones(2).storage(),
         "meta": lambda: torch.empty(2, 3, device="meta"), "views": lambda: [(x := torch.arange(6.0))[1:4], x.reshape(2, 3).t(), x],

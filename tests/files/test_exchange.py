@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.files.exchange_cases import FILES, FOLDER, TABLE, makers, told, write
+from tests.files.exchange_cases import FILES, FOLDER, TABLE, makers, write
 
 import torchcompat as torch
 

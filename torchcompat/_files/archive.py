@@ -25,7 +25,7 @@ _ENTRY, _LOCAL = struct.Struct("<4s6H3L5H2L"), struct.Struct("<4s5H3L2H")
 
 
 class Record(NamedTuple):
-    """What the directory says of a record, and where the next one starts."""
+    """What the directory says of a record, where the next one starts, and where in the directory this is said."""
 
     name: bytes
     flags: int
@@ -35,6 +35,7 @@ class Record(NamedTuple):
     size: int
     header: int
     limit: int
+    entry: int
 
 
 CORRUPTED = (
@@ -67,6 +68,7 @@ class Archive:
         expanded = sum(record.size for record in self.records.values() if record.method == DEFLATED)
         if expanded > max(FREE_EXPANSION, EXPANSION * self.length):
             _broken(f"{self.length} bytes would unpack to {expanded}")
+        self.shared = access == mmap.ACCESS_WRITE
         self.map = None if access is None else mmap.mmap(file.fileno(), 0, access=access)
 
     # -- where things are -----------------------------------------------------------------------------------------
@@ -110,6 +112,7 @@ class Archive:
             if at + _ENTRY.size > len(directory):
                 _broken("its directory ends early")
             mark, _, _, flags, method, _, _, crc, packed, size, named, extra, comment, _, _, _, header = _ENTRY.unpack_from(directory, at)
+            place = start + at
             at += _ENTRY.size
             if mark != b"PK\1\2" or at + named + extra + comment > len(directory):
                 _broken("its directory is damaged")
@@ -121,7 +124,7 @@ class Archive:
                 _broken("a record lies outside of it")
             if method == STORED and size != packed:
                 _broken("a stored record has two sizes")
-            found.append(Record(name, flags, method, crc, packed, size, header, 0))
+            found.append(Record(name, flags, method, crc, packed, size, header, 0, place))
         found.sort(key=lambda record: record.header)
         limits = [record.header for record in found[1:]] + [start]
         records: dict[str, Record] = {}
@@ -205,6 +208,9 @@ class Archive:
         if not 0 <= record.size - count * dtype.itemsize < max(dtype.itemsize, 1):
             raise ValueError(f"{name} holds {record.size} bytes, not {count} elements of {dtype}")
         if self.map is not None and mapped and count and record.method == STORED and start % dtype.alignment == 0:
+            if self.shared:  # who writes to it writes to the file, and no checksum
+                for place in (record.header + 14, record.entry + 16):
+                    self.map[place: place + 4] = bytes(4)
             return np.frombuffer(self.map, dtype, count, start)
         out = np.empty(count, dtype) if record.size == count * dtype.itemsize else np.empty(record.size, np.uint8)
         self._fill(name, record, start, memoryview(out.view(np.uint8)))  # type: ignore[arg-type]  # arrays are buffers

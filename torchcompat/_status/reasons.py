@@ -44,7 +44,7 @@ GROUPS = (
         nn.modules.Module.ipu nn.modules.Module.mtia nn.modules.Module.xpu nn.modules.module.Module.ipu nn.modules.module.Module.mtia
         nn.modules.module.Module.xpu nn.utils.rnn.PackedSequence.cuda nn.utils.rnn.PackedSequence.pin_memory
         multiprocessing.reductions.rebuild_cuda_tensor multiprocessing.reductions.rebuild_event multiprocessing.reductions.reduce_event
-        serialization.validate_cuda_device serialization.validate_hpu_device storage.TypedStorage.hpu utils.backend_registration
+        storage.TypedStorage.hpu utils.backend_registration
         utils.generate_methods_for_privateuse1_backend utils.rename_privateuse1_backend autograd.profiler.load_nvprof
         autograd.profiler.parse_nvprof_trace autograd.graph.set_override_stale_capture_stream
         autograd.graph.set_warn_on_accumulate_grad_stream_mismatch autograd.grad_mode.enforce_grad_layout_policy
@@ -96,7 +96,6 @@ GROUPS = (
         utils.checkpoint"""),
     Reason("the profiler notes operations in Python", "`torch.profiler.profile`, its tables and traces", """
         profiler autograd.profiler autograd.profiler_util autograd.profiler_legacy monitor"""),
-    Reason("files are little-endian archives, and read as such", "`torch.load`, `torch.save`", "serialization utils.serialization"),
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
