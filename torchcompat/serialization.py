@@ -474,7 +474,7 @@ def _globals_in(data: bytes) -> list[str]:
     for operation, argument, _ in pickletools.genops(data):
         if ord(operation.code) not in WeightsUnpickler.operations and operation.name != "STOP":
             raise pickle.UnpicklingError(f"Unsupported operand {ord(operation.code)}")
-        if operation.name == "GLOBAL":
+        if operation.name == "GLOBAL" and argument is not None:
             found[".".join(mapped(*argument.split(" ", 1)))] = None
     return list(found)
 

@@ -11,11 +11,11 @@ import sys
 import tarfile
 import types
 import warnings
-from collections.abc import Callable
 from typing import Any, IO
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 import torchcompat as torch
 
 from ..storage import TypedStorage, UntypedStorage, view_of
@@ -55,7 +55,7 @@ def save(obj: object, file: IO[bytes], module: types.ModuleType, protocol: int) 
         file.write(memoryview(storage._bytes))
 
 
-def load(file: IO[bytes], map_location: Any, empty: bool, module: Any, unpickler: Callable[..., Any], **arguments: Any) -> Any:
+def load(file: IO[bytes], map_location: Any, empty: bool, module: Any, unpickler: Fn | None, **arguments: Any) -> Any:
     """Reads such a file.
 
     Args:
@@ -67,7 +67,7 @@ def load(file: IO[bytes], map_location: Any, empty: bool, module: Any, unpickler
     if start == 0 and _is_real(file):
         try:
             with tarfile.open(fileobj=file, mode="r:", format=tarfile.PAX_FORMAT) as members:
-                return _load_tar(members, map_location, module, unpickler, arguments)
+                return _load_tar(members, map_location, unpickler, arguments)
         except tarfile.TarError:
             file.seek(0)
     length = file.seek(0, 2)
@@ -90,7 +90,7 @@ def load(file: IO[bytes], map_location: Any, empty: bool, module: Any, unpickler
         raise RuntimeError(f"Invalid protocol version: {version!s:.80}")
     facts = next_object()
     with sparse_checked_at_end():
-        result = next_object() if module is None else unpickler(file, lambda saved: _resolved(following, saved), **arguments).load()
+        result = next_object() if unpickler is None else unpickler(file, lambda saved: _resolved(following, saved), **arguments).load()
         keys = next_object()
         if module is None:
             file.seek(start + at)
@@ -147,11 +147,12 @@ def _compare(cls: Any, file: Any, source: str) -> None:
     warnings.warn(f"source code of class '{torch.typename(cls)}' has changed. {advice}", SourceChangeWarning, stacklevel=2)
 
 
-def _load_tar(members: tarfile.TarFile, map_location: Any, module: Any, unpickler: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def _load_tar(members: tarfile.TarFile, map_location: Any, unpickler: Fn | None, arguments: dict[str, Any]) -> Any:
     """Reads a tar file of storages, tensors over them, and a pickle whose persistent ids are numbers of these."""
-    if module is None:
+    if unpickler is None:
         raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE_MESSAGE)
-    move, found = mover(map_location), {}
+    move = mover(map_location)
+    found: dict[object, Any] = {}
 
     def member(name: str) -> IO[bytes]:
         file = members.extractfile(name)

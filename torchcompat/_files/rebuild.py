@@ -207,13 +207,14 @@ _later: ContextVar[list[tuple[Any, tuple[Any, ...]]] | None] = ContextVar("later
 @contextmanager
 def sparse_checked_at_end() -> Iterator[None]:
     """In a ``with`` block the indices of sparse tensors are looked at when it ends: what it reads they come after."""
-    token = _later.set(made := [])
+    made: list[tuple[Any, tuple[Any, ...]]] = []
+    token = _later.set(made)
     try:
         yield
     finally:
         _later.reset(token)
-    for parts in made:
-        _sparse(*parts, True)
+    for kind_of, data in made:
+        _sparse(kind_of, data, True)
 
 
 @checked(data=_tensor, requires_grad=_exactly(bool), hooks=_hooks)

@@ -222,7 +222,8 @@ def _tensors() -> list[Tensor]:
         gc.unfreeze()
     objects = gc.get_objects()
     classes = {cls for cls in set(map(type, objects)) if issubclass(cls, TensorRef)}
-    found = [t for t in compress(objects, map(classes.__contains__, map(type, objects))) if getattr(t, "_data", None) is not None]
+    found = [t for t in compress(objects, map(classes.__contains__, map(type, objects)))
+             if isinstance(getattr(t, "_data", None), np.ndarray)]
     if frozen:
         gc.freeze()
     return found
