@@ -568,6 +568,7 @@ class mish:
     def compose(F, input): return input * F.tanh(F.log1p(F.exp(-F.abs(input))) + F.relu(input))
     check = takes("float", "mish_cpu")
 
+    @in_single
     def vjp(F, grad, input):
         t = F.tanh(F.softplus(input))
         return grad * (t + input * F.sigmoid(input) * (1 - t * t))

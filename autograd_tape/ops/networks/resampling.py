@@ -19,6 +19,7 @@ from ...functions.refusals import no_kernel
 from ...record import Sample, get_record, op
 from ...strided import in_format
 from .. import _batch as batches
+from ...dtypes import float32
 from .._precision import is_half
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant, elements
@@ -206,13 +207,15 @@ def interpolated(F: Functions, input: TensorRef, size: tuple[int, ...], scales: 
     if not input.shape[1]:
         raise AutogradError(f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
     _check_dtype(input, mode, antialias)
-    for i in reversed(range(len(size))):
+    axes = [i for i in reversed(range(len(size))) if antialias or input.shape[2 + i] != size[i] or scales[i] not in (None, 1)]
+    narrow = input._k.dtype if len(axes) > 1 and is_half(input) and "nearest" not in mode else None
+    if narrow is not None:  # rounded once, not along each axis
+        input = F.cast(input, float32)
+    for i in axes:
         n = input.shape[2 + i]
-        if n == size[i] and (scales[i] is None or scales[i] == 1) and not antialias:
-            continue
         index, weight = _taps(mode, n, size[i], align_corners, scales[i], antialias)
         input = F.resample(input, 2 + i, index, weight, n)
-    return input
+    return input if narrow is None else F.cast(input, narrow)
 
 
 _KERNELS = {"nearest": "compute_indices_weights_nearest", "nearest-exact": "compute_indices_weights_nearest", "area": "adaptive_avg_pool2d",
