@@ -67,10 +67,6 @@ GROUPS = (
     Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
     Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),
-    Reason("the layers are modules of operations, not one operation", "`torch.nn.RNN`, `LSTM`, `GRU` and their cells", """
-        gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell nn.LSTM.permute_hidden nn.RNNBase.permute_hidden
-        nn.modules.LSTM.permute_hidden nn.modules.RNNBase.permute_hidden nn.modules.rnn.LSTM.permute_hidden
-        nn.modules.rnn.RNNBase.permute_hidden"""),
     Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """
         adaptive_max_pool1d affine_grid_generator binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding_bag
         hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle native_norm poisson_nll_loss

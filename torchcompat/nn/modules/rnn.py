@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 from autograd_tape.annotations import Arguments, DeviceLike, Keywords
 import torchcompat as torch
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from . import _recurrence
 from .module import Module
 
 if TYPE_CHECKING:
@@ -140,6 +138,10 @@ class RNNBase(Module):
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
+    def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
+        """The state of the sequences in another order; as it is where `permutation` is None."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
     # -- the call -------------------------------------------------------------------------------------------------
 
     def _zeros(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> Tensor:
@@ -162,11 +164,11 @@ class RNNBase(Module):
             if states is None:
                 states = self._start(data, sizes)
             elif order is not None:
-                states = tuple(s.index_select(1, order) for s in states)
+                states = self._in_order(states, order)
             self.check_forward_args(data, states if len(states) > 1 else states[0], sizes)
             output, states = self._layers(data, states, sizes)
             if inverse is not None:
-                states = tuple(s.index_select(1, inverse) for s in states)
+                states = self._in_order(states, inverse)
             return PackedSequence(output, sizes, order, inverse), states
         if input.dim() not in (2, 3):
             name = self.mode.partition("_")[0]
@@ -180,31 +182,22 @@ class RNNBase(Module):
             states = None if states is None else tuple(s.unsqueeze(1) for s in states)
         states = self._start(input, None) if states is None else states
         self.check_forward_args(input, states if len(states) > 1 else states[0], None)
-        if self.batch_first:
-            input = input.transpose(0, 1)
         output, states = self._layers(input, states, None)
-        if self.batch_first:
-            output = output.transpose(0, 1)
         if not batched:
             return output.squeeze(batch_dim), tuple(s.squeeze(1) for s in states)
         return output, states
 
+    def _in_order(self, states: Arguments, permutation: Tensor | None) -> Arguments:
+        hidden: Any = states if len(states) > 1 else states[0]
+        found = self.permute_hidden(hidden, permutation)
+        return found if len(states) > 1 else (found,)  # type: ignore[return-value]  # a pair, or one tensor
+
     def _layers(self, input: Tensor, states: tuple[Tensor, ...], batch_sizes: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        directions = 2 if self.bidirectional else 1
-        sizes = None if batch_sizes is None else batch_sizes.tolist()
-        last: list[Arguments] = []
-        for layer in range(self.num_layers):
-            if layer and self.dropout:
-                input = F.dropout(input, self.dropout, self.training)
-            outputs = []
-            for direction in range(directions):
-                index = layer * directions + direction
-                weights = {name.partition("_l")[0]: getattr(self, name) for name in self._all_weights[index]}
-                output, state = _recurrence.run(self.mode, input, tuple(s[index] for s in states), weights, sizes, direction == 1)
-                outputs.append(output)
-                last.append(state)
-            input = outputs[0] if directions == 1 else torch.cat(outputs, dim=-1)
-        return input, tuple(torch.stack(parts) for parts in zip(*last))
+        hx: Any = states if self.mode == "LSTM" else states[0]
+        options = self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
+        function = getattr(torch, self.mode.lower())
+        found = function(input, hx, *options, self.batch_first) if batch_sizes is None else function(input, batch_sizes, hx, *options)
+        return found[0], found[1:]
 
     def extra_repr(self) -> str:
         parts = [str(self.input_size), str(self.hidden_size)]
@@ -291,6 +284,11 @@ class LSTM(RNNBase):
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
+    def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """Both states of the sequences in another order; as they are where `permutation` is None."""
+        h, c = hx
+        return hx if permutation is None else (super().permute_hidden(h, permutation), super().permute_hidden(c, permutation))
+
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
         """Output [L, N, directions * H] and last (h, c) [layers * directions, N, H] for input [L, N, input_size]."""
         return self._run(input, None if hx is None else tuple(hx))
@@ -338,10 +336,9 @@ class RNNCellBase(Module):
             states = None if states is None else tuple(s.unsqueeze(0) for s in states)
         if states is None:
             states = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),) * count
-        if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
-        gates = F.linear(input, self.weight_ih, self.bias_ih)
-        states = _recurrence.STEPS[mode](gates, states, self.weight_hh, self.bias_hh, None)
+        function = getattr(torch, f"{mode.lower()}_cell")
+        found = function(input, states if count > 1 else states[0], self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        states = found if count > 1 else (found,)
         return states if batched else tuple(s.squeeze(0) for s in states)
 
     def extra_repr(self) -> str:

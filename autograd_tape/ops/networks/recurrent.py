@@ -1,0 +1,457 @@
+"""Recurrent networks: layers of an RNN, a GRU or an LSTM over a sequence, and single steps of them.
+
+One layer and direction is one record, with one kernel over all steps and one back through them. Where somebody looks at operations, or a
+dtype is none of the kernel's, it is made step by step of others, as in torch; so is the gradient of the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...annotations import Functions, Values
+from ...dtypes import SCALAR_TYPE_NAMES
+from ...errors import AutogradError
+from ...executors.kernels import recurrent as fused
+from ...record import Sample, op
+from ...tensor import TensorRef
+from ._losses import buffer, constant
+
+GATES = fused.GATES
+States = tuple[Values, ...]
+Weights = tuple[Values, Values, Values | None, Values | None, Values | None]
+"""For the inputs and the state, the biases of both, and the projection of the state."""
+
+
+# -- step by step -------------------------------------------------------------------------------------------------------------
+
+
+def _parts(F: Functions, gates: Values, count: int) -> Sequence[Values]:
+    return F.split_equal(gates, gates.shape[1] // count, 1) if gates.shape[1] else [gates] * count
+
+
+def _tanh(F: Functions, gates: Values, states: States, weight: Values, bias: Values | None, projection: object) -> States:
+    return (F.tanh(gates + F.linear(states[0], weight, bias)),)
+
+
+def _relu(F: Functions, gates: Values, states: States, weight: Values, bias: Values | None, projection: object) -> States:
+    return (F.relu(gates + F.linear(states[0], weight, bias)),)
+
+
+def _lstm(F: Functions, gates: Values, states: States, weight: Values, bias: Values | None, projection: Values | None) -> States:
+    h, c = states
+    i, f, g, o = _parts(F, gates + F.linear(h, weight, bias), 4)
+    c = F.sigmoid(f) * c + F.sigmoid(i) * F.tanh(g)
+    h = F.sigmoid(o) * F.tanh(c)
+    return (h if projection is None else F.linear(h, projection)), c
+
+
+def _gru(F: Functions, gates: Values, states: States, weight: Values, bias: Values | None, projection: object) -> States:
+    (h,) = states
+    xr, xz, xn = _parts(F, gates, 3)
+    hr, hz, hn = _parts(F, F.linear(h, weight, bias), 3)
+    new = F.tanh(xn + F.sigmoid(xr + hr) * hn)
+    return ((h - new) * F.sigmoid(xz + hz) + new,)
+
+
+_STEPS: dict[str, Callable[..., States]] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}
+
+
+def _in_order(F: Functions, input: Values, sizes: Sequence[int] | None, w_ih: Values, b_ih: Values | None, reverse: bool
+              ) -> tuple[Sequence[Values], Sequence[int]]:
+    """The inputs' part of the gates at each step, and the numbers of the steps in the order of the recurrence."""
+    gates = F.linear(input, w_ih, b_ih)
+    steps = F.unbind(gates, 0) if sizes is None else F.split_with_sizes(gates, tuple(sizes), 0)
+    return steps, range(len(steps))[::-1] if reverse else range(len(steps))
+
+
+def _running(F: Functions, states: States, first: States, count: int) -> States:
+    """The states of the first `count` sequences: forward some have ended, backward others join with their `first` states."""
+    have = states[0].shape[0]
+    if count < have:
+        return tuple([F.slice(s, 0, 0, count) for s in states])
+    return tuple([F.cat([s, F.slice(f, 0, have, count)], 0) for s, f in zip(states, first)]) if count > have else states
+
+
+def _in_steps(F: Functions, mode: str, input: Values, states: States, weights: Weights, sizes: Sequence[int] | None, reverse: bool
+              ) -> tuple[Values, States]:
+    """The outputs, like the input, and the last states of one layer and direction; `sizes` are those of the batch where it is packed."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    step, first = _STEPS[mode], states
+    gates, order = _in_order(F, input, sizes, w_ih, b_ih, reverse)
+    outputs: list[Any] = [None] * len(gates)
+    ended: list[States] = []
+    for t in order:
+        count, have = gates[t].shape[0], states[0].shape[0]
+        if sizes is not None and t == order[0] and reverse:
+            states = _running(F, states, first, count)
+        elif sizes is not None and count != have:
+            if count < have:
+                ended.append(tuple([F.slice(s, 0, count, have) for s in states]))
+            states = _running(F, states, first, count)
+        states = step(F, gates[t], states, w_hh, b_hh, w_hr)
+        outputs[t] = states[0]
+    if ended:
+        states = tuple([F.cat(list(parts), 0) for parts in zip(states, *reversed(ended))])
+    return F.stack(outputs, 0) if sizes is None else F.cat(outputs, 0), states
+
+
+def _lstm_grad(F: Functions, dh: Values, dc: Values, gates: Values, states: States, weights: Weights
+               ) -> tuple[Values, Values, Values | None, States]:
+    """The gradients for the gates of one step, by the input and by the state, for what is projected (that comes of it, and what goes in),
+    and for the states before."""
+    (h, c), (_, weight, _, bias, projection) = states, weights
+    i, f, g, o = _parts(F, gates + F.linear(h, weight, bias), 4)
+    i, f, g, o = F.sigmoid(i), F.sigmoid(f), F.tanh(g), F.sigmoid(o)
+    t = F.tanh(f * c + i * g)
+    projected = None
+    if projection is not None:
+        projected, dh = F.mm_tn(dh, o * t), F.mm(dh, projection)
+    dc = dc + dh * o * (1 - t * t)
+    d = F.cat([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), dh * t * o * (1 - o)], 1)
+    return d, d, projected, (F.mm(d, weight), dc * f)
+
+
+def _gru_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States, weights: Weights
+              ) -> tuple[Values, Values, None, States]:
+    (h,), (_, weight, _, bias, _) = states, weights
+    xr, xz, xn = _parts(F, gates, 3)
+    hr, hz, hn = _parts(F, F.linear(h, weight, bias), 3)
+    r, z = F.sigmoid(xr + hr), F.sigmoid(xz + hz)
+    new = F.tanh(xn + r * hn)
+    dn = dh * (1 - z) * (1 - new * new)
+    dr, dz = dn * hn * r * (1 - r), dh * (h - new) * z * (1 - z)
+    d = F.cat([dr, dz, dn * r], 1)
+    return F.cat([dr, dz, dn], 1), d, None, (F.mm(d, weight) + dh * z,)
+
+
+def _tanh_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States, weights: Weights
+               ) -> tuple[Values, Values, None, States]:
+    (y,) = _tanh(F, gates, states, weights[1], weights[3], None)
+    d = dh * (1 - y * y)
+    return d, d, None, (F.mm(d, weights[1]),)
+
+
+def _relu_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States, weights: Weights
+               ) -> tuple[Values, Values, None, States]:
+    (y,) = _relu(F, gates, states, weights[1], weights[3], None)
+    d = F.masked_fill(dh, F.le(y, 0), 0)
+    return d, d, None, (F.mm(d, weights[1]),)
+
+
+_STEP_GRADS: dict[str, Callable[..., Any]] = {"LSTM": _lstm_grad, "GRU": _gru_grad, "RNN_TANH": _tanh_grad, "RNN_RELU": _relu_grad}
+
+
+def _back_in_steps(F: Functions, mode: str, dy: Values | None, dlast: Sequence[Values | None], input: Values, states: States,
+                   weights: Weights, sizes: Sequence[int] | None, reverse: bool) -> list[Values | None]:
+    """The gradients for the input, h, c and the weights, from those of the outputs, None where there is none."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    first = states
+    gates, order = _in_order(F, input, sizes, w_ih, b_ih, reverse)
+    before: list[Any] = [None] * len(gates)
+    for t in order:
+        before[t] = states = _running(F, states, first, gates[t].shape[0])
+        if t != order[-1]:
+            states = _STEPS[mode](F, gates[t], states, w_hh, b_hh, w_hr)
+    grads = tuple([constant(F, s, np.zeros(tuple(s.shape), buffer(s).dtype)) if d is None else d for s, d in zip(first, dlast)])
+    given = [None] * len(gates) if dy is None else F.unbind(dy, 0) if sizes is None else F.split_with_sizes(dy, tuple(sizes), 0)
+    of_gates: list[Any] = [None] * len(gates)
+    of_products, projected = list(of_gates), None
+    for t in reversed(order):
+        count, have = gates[t].shape[0], grads[0].shape[0]
+        parts = [F.slice(g, 0, 0, count) if count < have else g for g in grads]
+        dh = parts[0] if given[t] is None else parts[0] + given[t]
+        of_gates[t], of_products[t], more, new = _STEP_GRADS[mode](F, dh, (*parts, None)[1], gates[t], before[t], weights)
+        projected = more if projected is None else projected + more
+        grads = tuple([F.cat([n, F.slice(g, 0, count, have)], 0) for n, g in zip(new, grads)]) if count < have else new
+    d, dp, h = [F.cat(list(x), 0) for x in (of_gates, of_products, [b[0] for b in before])]
+    flat = F.reshape(input, (d.shape[0], input.shape[-1]))
+    return [F.reshape(F.mm(d, w_ih), tuple(input.shape)), *(*grads, None)[:2], F.mm_tn(d, flat), F.mm_tn(dp, h),
+            None if b_ih is None else F.sum(d, (0,)), None if b_hh is None else F.sum(dp, (0,)), projected]
+
+
+# -- one layer and direction --------------------------------------------------------------------------------------------------
+
+
+def _sizes(input: np.ndarray, sizes: Sequence[int] | None) -> tuple[int, ...]:
+    return (input.shape[1],) * input.shape[0] if sizes is None else tuple(sizes)
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    return x if x.ndim == 2 else x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+
+
+def _forward(mode: str, input: np.ndarray, h: np.ndarray, c: np.ndarray | None, w_ih: np.ndarray, w_hh: np.ndarray,
+             b_ih: np.ndarray | None, b_hh: np.ndarray | None, w_hr: np.ndarray | None, sizes: Sequence[int] | None, reverse: bool
+             ) -> tuple[Any, ...]:
+    y, h, c, gates, kept = fused.forward(mode, _flat(input), h, c, w_ih, w_hh, b_ih, b_hh, w_hr, _sizes(input, sizes), reverse)
+    return y.reshape(*input.shape[:-1], y.shape[1]), h, c, gates, kept
+
+
+@op("recurrent_backward(Tensor? dy, Tensor? dh, Tensor? dc, Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
+    "Tensor? b_hh, Tensor? w_hr, Tensor result, Tensor gates, Tensor? kept, str mode, Any sizes, bool reverse, Any needs) -> (Tensor "
+    "grad_input, Tensor grad_h, Tensor grad_c, Tensor grad_w_ih, Tensor grad_w_hh, Tensor grad_b_ih, Tensor grad_b_hh, Tensor grad_w_hr)",
+    namespace="_internal", method=False, out=False)
+class recurrent_backward:
+    """The gradients of `lstm_layer` and `rnn_layer`."""
+
+    def numpy(dy, dh, dc, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, kept, mode, sizes, reverse, needs):
+        dx, *grads = fused.backward(mode, dy if dy is None else _flat(dy), dh, dc, _flat(input), h, c, w_ih, w_hh, w_hr, _flat(result),
+                                    gates, kept, _sizes(input, sizes), reverse, needs)
+        return (dx if dx is None else dx.reshape(input.shape), *grads)
+    def compose(F, dy, dh, dc, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, kept, mode, sizes, reverse, needs):
+        states = (h,) if c is None else (h, c)
+        return tuple(_back_in_steps(F, mode, dy, (dh, dc), input, states, (w_ih, w_hh, b_ih, b_hh, w_hr), sizes, reverse))
+    function = compose
+    def samples(rng):
+        r = rng.standard_normal
+        x, h, w = r((3, 2, 3)), r((2, 4)), (r((4, 3)), r((4, 4)), r(4), r(4))
+        y, _, _, gates, _ = _forward("RNN_TANH", x, h, None, *w, None, None, False)
+        yield r((3, 2, 4)), r((2, 4)), None, x, h, None, *w, None, y, gates, None, "RNN_TANH", None, False, (True,) * 8
+
+
+@op("lstm_layer(Tensor input, Tensor h, Tensor c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Any sizes, bool "
+    "reverse) -> (Tensor result, Tensor last_h, Tensor last_c, Saved gates, Saved cells)", namespace="_internal", method=False, out=False,
+    node="MkldnnRnnLayerBackward0", complex="LSTM")
+class lstm_layer:
+    """One layer and direction of an LSTM (Hochreiter and Schmidhuber, 1997) over `input` [L, N, features], or, where `sizes` are those of
+    the batch at each step, over a packed one [sum(sizes), features]; from the states `h` and `c`, each [N, size]."""
+
+    nodes = {"sizes is not None and len(sizes) == 1": "MulBackward0", "sizes is not None": "CatBackward0",
+             "w_hr is not None or w_ih.dtype.itemsize == 8": "StackBackward0"}
+    amp = "lower"
+    def sharding(call): return call.composed()
+    aten = "mkldnn_rnn_layer(input, w_ih, w_hh, b_ih, b_hh, h, c, reverse, [], 2, w_hh.shape[1], 1, b_ih is not None, False, False, True)"
+
+    def numpy(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
+        return _forward("LSTM", input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse)
+    def shape(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
+        rows = int(np.prod(input[:-1]))
+        return (*input[:-1], h[-1]), h, c, (rows, w_ih[0]), (rows, c[-1])
+    def compose(F, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
+        y, states = _in_steps(F, "LSTM", input, (h, c), (w_ih, w_hh, b_ih, b_hh, w_hr), sizes, reverse)
+        return y, *states, None, None
+    def vjp(F, grad, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, cells, sizes, reverse, needs):
+        return F.recurrent_backward(*grad, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, cells, "LSTM", sizes, reverse, needs)
+
+    def samples(rng):
+        r = rng.standard_normal
+        w = r((16, 3)), r((16, 4)), r(16), r(16)
+        yield r((3, 2, 3)), r((2, 4)), r((2, 4)), *w, None, None, False
+        yield r((6, 3)), r((3, 2)), r((3, 4)), r((16, 3)), r((16, 2)), None, None, r((2, 4)), (3, 2, 1), True
+        yield r((6, 3)), r((3, 4)), r((3, 4)), *w, None, (3, 2, 1), False
+
+
+@op("rnn_layer(Tensor input, Tensor h, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, str mode, Any sizes, bool reverse) -> (Tensor "
+    "result, Tensor last_h, Saved gates, Saved news)", namespace="_internal", method=False, out=False, node="StackBackward0",
+    complex="RNN")
+class rnn_layer:
+    """The same of a GRU (Cho et al., 2014), or of h = f(x W_ih^T + b_ih + h W_hh^T + b_hh) where f is tanh or relu, as `mode` says."""
+
+    nodes = {"sizes is not None and len(sizes) > 1": "CatBackward0", "sizes is not None and mode == 'GRU'": "AddBackward0",
+             "sizes is not None and mode == 'RNN_TANH'": "TanhBackward0", "sizes is not None": "ReluBackward0"}
+    def sharding(call): return call.composed()
+
+    def numpy(input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
+        y, h, _, gates, kept = _forward(mode, input, h, None, w_ih, w_hh, b_ih, b_hh, None, sizes, reverse)
+        return y, h, gates, kept
+    def shape(input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
+        rows = int(np.prod(input[:-1]))
+        return (*input[:-1], h[-1]), h, (rows, w_ih[0]), (rows, h[-1]) if mode == "GRU" else None
+    def compose(F, input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
+        y, states = _in_steps(F, mode, input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes, reverse)
+        return y, *states, None, None
+    def vjp(F, grad, input, h, w_ih, w_hh, b_ih, b_hh, result, gates, news, mode, sizes, reverse, needs):
+        dx, dh, _, *rest = F.recurrent_backward(*grad, None, input, h, None, w_ih, w_hh, b_ih, b_hh, None, result, gates, news, mode,
+                                                sizes, reverse, (*needs[:2], False, *needs[2:], False))
+        return dx, dh, *rest[:4]
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 2, 3)), r((2, 4)), r((12, 3)), r((12, 4)), r(12), r(12), "GRU", None, False
+        yield r((6, 3)), r((3, 4)), r((12, 3)), r((12, 4)), None, None, "GRU", (3, 2, 1), True
+        yield r((6, 3)), r((3, 4)), r((4, 3)), r((4, 4)), r(4), r(4), "RNN_TANH", (3, 2, 1), False
+        yield r((3, 2, 3)), r((2, 4)), r((4, 3)), r((4, 4)), r(4), r(4), "RNN_RELU", None, True
+
+
+def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None], sizes: Sequence[int] | None
+          ) -> bool:
+    """Whether the shapes fit the kernel, which takes no empty ones; the steps say what is wrong."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    assert w_ih is not None and w_hh is not None
+    x, h, size = input._data.shape, states[0]._data.shape, states[-1]._data.shape[-1:]
+    if len(x) != (3 if sizes is None else 2) or not input._data.size or len(h) != 2 or not h[1]:
+        return False
+    n, gates = x[1] if sizes is None else sizes[0], GATES[mode] * size[0]
+    if sizes is not None and (sum(sizes) != x[0] or sizes[-1] < 1 or any([a < b for a, b in zip(sizes, sizes[1:])])):
+        return False
+    wanted = ((states[0], (n, h[1])), (states[-1], (n, *size)), (w_ih, (gates, x[-1])), (w_hh, (gates, h[1])), (b_ih, (gates,)),
+              (b_hh, (gates,)), (w_hr, (h[1], *size)))
+    return all([t is None or t._data.shape == shape for t, shape in wanted])
+
+
+def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None],
+           sizes: Sequence[int] | None, reverse: bool) -> tuple[TensorRef, Sequence[TensorRef]]:
+    """By one record where nobody looks at operations, and where torch has one, too; else step by step."""
+    kind, quiet = input._k, F.namespace
+    tensors = [t for t in (*states, *weights) if t is not None]
+    # oneDNN's
+    whole = mode == "LSTM" and sizes is None and weights[4] is None and kind.dtype.name in ("float32", "bfloat16")
+    if (whole or kind is quiet["Q_F32"] or kind in quiet["Q_FLOAT"]) and all([t._k is kind for t in tensors]) and _fits(
+            mode, input, states, weights, sizes):
+        if mode == "LSTM":
+            y, *last = F.lstm_layer(input, *states, *weights, sizes, reverse)
+        else:
+            y, *last = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
+        return y, last
+    found: Any = _in_steps(F, mode, input, tuple(states), tuple(weights), sizes, reverse)  # type: ignore[arg-type]
+    return found
+
+
+# -- torch's functions --------------------------------------------------------------------------------------------------------
+
+
+def _layers(F: Functions, mode: str, input: TensorRef, sizes: Any, hx: Sequence[TensorRef], params: Any, has_biases: bool,
+            num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[TensorRef, ...]:
+    """The outputs of the last layer and the last states of all."""
+    directions = 2 if bidirectional else 1
+    params, is_lstm = list(params), mode == "LSTM"
+    projects = is_lstm and hx[0].shape[2] != hx[1].shape[2]
+    per = (4 if has_biases else 2) + projects
+    wanted = num_layers * directions
+    if is_lstm and projects and len(params) % per or not is_lstm and len(params) % per:
+        raise AutogradError("got an incorrect number of RNN parameters")
+    if is_lstm and len(params) % per:
+        raise AutogradError(f"MatrixRef: ArrayRef size {len(params)} not divisible by stride {per}")
+    if len(hx[0]) < wanted:
+        raise AutogradError("Expected more hidden states in stacked_rnn")
+    if len(params) < per * wanted:
+        raise AutogradError("Expected more weights in stacked_rnn")
+    if sizes is not None:
+        if sizes._k.dtype.name != "int64":
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[sizes._k.dtype.name]}")
+        sizes = sizes._data.tolist()
+    elif not input.shape[1 if batch_first else 0]:
+        raise AutogradError("Expected sequence length to be larger than 0 in RNN")
+    if batch_first:
+        input = F.transpose(input, 0, 1)
+    starts = [F.unbind(s, 0) for s in hx]
+    last: list[Sequence[TensorRef]] = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            index = layer * directions + direction
+            own = params[per * index:per * (index + 1)]
+            w_hr = own.pop() if projects else None
+            biases = own[2:] if has_biases else [None, None]
+            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], sizes, direction == 1)
+            outputs.append(y)
+            last.append(states)
+        input = outputs[0] if directions == 1 else F.cat(outputs, -1)
+        if dropout and train and layer < num_layers - 1:
+            input = F.dropout(input, dropout, True)
+    if batch_first:
+        input = F.transpose(input, 0, 1)
+    return input, *[F.stack(list(parts), 0) for parts in zip(*last)]
+
+
+def _two(what: str, hx: Any) -> Sequence[TensorRef]:
+    if len(hx) != 2:
+        raise AutogradError(f"{what} expects two hidden states")
+    return hx
+
+
+_ANY = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+_TAIL = "TensorList params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional"
+
+
+def _network(name: str, mode: str, what: str, hidden: str) -> None:
+    """`torch.name` over a sequence of tensors, or over packed data."""
+    is_lstm = mode == "LSTM"
+
+    def function(F, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+        sizes = None
+        if isinstance(hx if is_lstm else params, TensorRef):  # of packed data, whose arguments are one further
+            sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first = (
+                hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, False)
+        states = _two(name, hx) if is_lstm else (hx,)
+        return _layers(F, mode, input, sizes, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+    def samples(rng):
+        r = rng.standard_normal
+        gates = GATES[mode] * 4
+        h = (r((2, 2, 4)), r((2, 2, 4)))
+        w = [a for size in (3, 3) for a in (r((gates, size)), r((gates, 4)), r(gates), r(gates))]
+        yield r((3, 2, 3)), h if is_lstm else h[0], w, True, 1, 0.0, True, True, False
+        states = tuple([s[:1] for s in h])
+        yield r((3, 3)), np.array([2, 1]), states if is_lstm else states[0], w[:2], False, 1, 0.0, True, False
+
+    returns = "(Tensor output, Tensor h, Tensor c)" if is_lstm else "(Tensor output, Tensor h)"
+    op(f"{name}(Tensor input, {'Tensor[]' if is_lstm else 'Tensor'} hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
+       f"bool train, bool bidirectional, bool batch_first) -> {returns}", method=False, out=False)(type(name, (), {
+        "__doc__": f"{what}\n\nOutputs and last states for `input` [L, N, features] or, `batch_first`, [N, L, features] and first states\n"
+                   "[layers * directions, N, size]; or for packed data with the sizes of its batch: (data, batch_sizes, hx, params,\n"
+                   "has_biases, num_layers, dropout, train, bidirectional). `params` are the weights for inputs and state, their biases, and\n"
+                   "an LSTM's projection, of each layer and direction.",
+        "__module__": __name__, "function": function, "samples": samples, "several_types": _ANY, "no_vmap": f"aten::{name}.input",
+        "overloads": (f"Tensor data, Tensor batch_sizes, {hidden} hx, {_TAIL}", f"Tensor input, {hidden} hx, {_TAIL}, bool batch_first")}))
+
+
+_network("lstm", "LSTM", "Layers of an LSTM (Hochreiter and Schmidhuber, 1997).", "TensorList")
+_network("gru", "GRU", "Layers of gated recurrent units (Cho et al., 2014).", "Tensor")
+_network("rnn_tanh", "RNN_TANH", "Layers of h = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh).", "Tensor")
+_network("rnn_relu", "RNN_RELU", "Layers of h = relu(x W_ih^T + b_ih + h W_hh^T + b_hh).", "Tensor")
+
+
+def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef, gates: int) -> None:
+    if input.shape[1] != w_ih.shape[1]:
+        raise AutogradError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    size = w_hh.shape[1]
+    if w_ih.shape[0] != gates * size:
+        raise AutogradError(f"weight_ih first dim must be {gates} * hidden_size = {gates * size}, but got {w_ih.shape[0]}")
+    for i, h in enumerate(states):
+        if input.shape[0] != h.shape[0]:
+            raise AutogradError(f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {h.shape[0]}")
+        if h.shape[1] != size:
+            raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {h.shape[1]}, expected {size}")
+
+
+def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef,
+          b_ih: TensorRef | None, b_hh: TensorRef | None) -> Sequence[TensorRef]:
+    """One step: a packed sequence of one."""
+    _check_cell(input, states, w_ih, w_hh, GATES[mode])
+    weights = (w_ih, w_hh, b_ih, b_hh, None)
+    kind = input._k
+    if kind is F.namespace["Q_F32"] or kind in F.namespace["Q_FLOAT"]:
+        return _layer(F, mode, input, states, weights, (int(input.shape[0]),), False)[1]
+    return _STEPS[mode](F, F.linear(input, w_ih, b_ih), tuple(states), w_hh, b_hh, None)
+
+
+def _cell(name: str, mode: str, what: str) -> None:
+    """`torch.name`, one step."""
+    is_lstm = mode == "LSTM"
+
+    def function(F, input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+        found = _step(F, mode, input, _two(name, hx) if is_lstm else (hx,), w_ih, w_hh, b_ih, b_hh)
+        return tuple(found) if is_lstm else found[0]
+
+    def samples(rng):
+        r, gates = rng.standard_normal, GATES[mode] * 4
+        h = (r((2, 4)), r((2, 4)))
+        yield r((2, 3)), h if is_lstm else h[0], r((gates, 3)), r((gates, 4)), r(gates), r(gates)
+        yield Sample((r((2, 3)), h if is_lstm else h[0], r((gates, 3)), r((gates, 4))))
+
+    returns = "(Tensor h, Tensor c)" if is_lstm else "Tensor"
+    more = {"no_vmap": "aten::lstm_cell"} if is_lstm else {}
+    op(f"{name}(Tensor input, {'Tensor[]' if is_lstm else 'Tensor'} hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) "
+       f"-> {returns}", method=False, out=False)(type(name, (), {
+        "__doc__": f"{what} `input` [N, features], states [N, size].", "__module__": __name__, "function": function, "samples": samples,
+        **more}))
+
+
+_cell("lstm_cell", "LSTM", "One step of an LSTM: (h, c).")
+_cell("gru_cell", "GRU", "One step of gated recurrent units.")
+_cell("rnn_tanh_cell", "RNN_TANH", "tanh(x W_ih^T + b_ih + h W_hh^T + b_hh).")
+_cell("rnn_relu_cell", "RNN_RELU", "relu(x W_ih^T + b_ih + h W_hh^T + b_hh).")
