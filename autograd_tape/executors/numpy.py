@@ -63,8 +63,10 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
     return narrow(results, half)
 
 
-def narrow(result: np.ndarray, half: np.dtype) -> np.ndarray:
-    """A result of a computation in float32, rounded; others as they are, as arrays."""
+def narrow(result: np.ndarray | None, half: np.dtype) -> np.ndarray | None:
+    """A result of a computation in float32, rounded; others as they are, as arrays. None is a gradient that nobody wants."""
+    if result is None:
+        return None
     if result.__class__ is not np.ndarray:
         result = np.asarray(result)
     return recast(result, half) if result.dtype is SINGLE or result.dtype == SINGLE else result

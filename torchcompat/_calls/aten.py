@@ -317,6 +317,16 @@ def _named_reduction(name: str, place: int) -> Fn:
     return loss
 
 
+def _mkldnn_rnn_layer(input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor | None, weight3: Tensor | None, hx_: Tensor,
+                      cx_: Tensor, reverse: bool, batch_sizes: Sequence[int], mode: int, hidden_size: int, num_layers: int,
+                      has_biases: bool, bidirectional: bool, batch_first: bool, train: bool) -> tuple[Tensor, Tensor, Tensor]:
+    if mode != 2:
+        raise NotImplementedError(f"a layer of oneDNN is one of an LSTM, mode 2, not {mode}")
+    biases, sizes = (weight2, weight3) if has_biases else (None, None), tuple(batch_sizes) or None
+    found: tuple[Tensor, Tensor, Tensor] = F.lstm_layer(input, hx_, cx_, weight0, weight1, *biases, None, sizes, reverse)
+    return found
+
+
 FUNCTIONS: dict[str, Fn] = {
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
@@ -327,7 +337,7 @@ FUNCTIONS: dict[str, Fn] = {
     "_batch_norm_with_update": _running("_batch_norm_with_update", True), "_batch_norm_no_update": _running("_batch_norm_no_update", False),
     "native_dropout_backward": lambda grad_output, mask, scale: F.masked_scale(grad_output, mask, scale),
     "slice": lambda input, dim=0, start=None, end=None, step=1: F.slice(input, dim, start, end, step),
-    "nll_loss_forward": _nll_loss_forward,
+    "nll_loss_forward": _nll_loss_forward, "mkldnn_rnn_layer": _mkldnn_rnn_layer,
     "log_sigmoid_forward": lambda input: _first_of(F.logsigmoid(input), input, 1),
     "_scaled_dot_product_flash_attention_for_cpu": lambda query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None:
         _first_of(F.attention(query, key, value, *((attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else

@@ -193,7 +193,7 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
     step = _step(mode.lower(), gates)
     with np.errstate(over="ignore"):
         if mode == "LSTM":
-            assert c is not None
+            assert c is not None  # which `_checked` says
             c, kept = c.copy(), np.empty((total, size), dtype)
             hidden = y if w_hr is None else np.empty((total, size), dtype)
             projection = None if w_hr is None else contiguous(w_hr).T
@@ -231,7 +231,7 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
     grad = np.zeros((total, out), dtype) if dy is None else contiguous(dy)
     w_hh, dot = contiguous(w_hh), np.dot
     dgates = np.empty((total, GATES[mode] * size), dtype)
-    dproducts, projected = dgates, None
+    dproducts, projected, through = dgates, None, dgates
     step = _step(f"{mode.lower()}_grad", gates)
     if mode == "LSTM":
         assert kept is not None and c is not None
@@ -243,7 +243,7 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
         for at, n in reversed(rows):
             old, cell, end = (dh, dc, at + n) if n == n_rows else (dh[:n], dc[:n], at + n)
             hidden = old
-            if projected is not None:
+            if projected is not None and w_hr is not None:
                 projected[at:end] += old
                 hidden = dot(projected[at:end], w_hr, through[:n])
             step(gates, kept, before, grad, hidden, cell, dgates, at, 0, n)

@@ -6,23 +6,24 @@ dtype is none of the kernel's, it is made step by step of others, as in torch; s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
+from ...dims import wrap_dim
 from ...dtypes import SCALAR_TYPE_NAMES
-from ...errors import AutogradError
+from ...errors import AutogradError, type_name
 from ...executors.kernels import recurrent as fused
+from ...functions.overloads import no_match
 from ...record import Sample, op
 from ...tensor import TensorRef
 from ._losses import buffer, constant
 
 GATES = fused.GATES
 States = tuple[Values, ...]
-Weights = tuple[Values, Values, Values | None, Values | None, Values | None]
-"""For the inputs and the state, the biases of both, and the projection of the state."""
+Weights = Sequence[Values]
+"""For the inputs and the state, the biases of both, and the projection of the state; None for those that there are not."""
 
 
 # -- step by step -------------------------------------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ def _gru(F: Functions, gates: Values, states: States, weight: Values, bias: Valu
     return ((h - new) * F.sigmoid(xz + hz) + new,)
 
 
-_STEPS: dict[str, Callable[..., States]] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}
+_STEPS: dict[str, Fn] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}
 
 
 def _in_order(F: Functions, input: Values, sizes: Sequence[int] | None, w_ih: Values, b_ih: Values | None, reverse: bool
@@ -81,7 +82,7 @@ def _in_steps(F: Functions, mode: str, input: Values, states: States, weights: W
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     step, first = _STEPS[mode], states
     gates, order = _in_order(F, input, sizes, w_ih, b_ih, reverse)
-    outputs: list[Any] = [None] * len(gates)
+    outputs: list[Values | None] = [None] * len(gates)
     ended: list[States] = []
     for t in order:
         count, have = gates[t].shape[0], states[0].shape[0]
@@ -141,7 +142,7 @@ def _relu_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States
     return d, d, None, (F.mm(d, weights[1]),)
 
 
-_STEP_GRADS: dict[str, Callable[..., Any]] = {"LSTM": _lstm_grad, "GRU": _gru_grad, "RNN_TANH": _tanh_grad, "RNN_RELU": _relu_grad}
+_STEP_GRADS: dict[str, Fn] = {"LSTM": _lstm_grad, "GRU": _gru_grad, "RNN_TANH": _tanh_grad, "RNN_RELU": _relu_grad}
 
 
 def _back_in_steps(F: Functions, mode: str, dy: Values | None, dlast: Sequence[Values | None], input: Values, states: States,
@@ -150,14 +151,14 @@ def _back_in_steps(F: Functions, mode: str, dy: Values | None, dlast: Sequence[V
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     first = states
     gates, order = _in_order(F, input, sizes, w_ih, b_ih, reverse)
-    before: list[Any] = [None] * len(gates)
+    before: list[States] = [()] * len(gates)
     for t in order:
         before[t] = states = _running(F, states, first, gates[t].shape[0])
         if t != order[-1]:
             states = _STEPS[mode](F, gates[t], states, w_hh, b_hh, w_hr)
     grads = tuple([constant(F, s, np.zeros(tuple(s.shape), buffer(s).dtype)) if d is None else d for s, d in zip(first, dlast)])
     given = [None] * len(gates) if dy is None else F.unbind(dy, 0) if sizes is None else F.split_with_sizes(dy, tuple(sizes), 0)
-    of_gates: list[Any] = [None] * len(gates)
+    of_gates: list[Values] = [gates[0]] * len(gates)
     of_products, projected = list(of_gates), None
     for t in reversed(order):
         count, have = gates[t].shape[0], grads[0].shape[0]
@@ -185,7 +186,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
 
 def _forward(mode: str, input: np.ndarray, h: np.ndarray, c: np.ndarray | None, w_ih: np.ndarray, w_hh: np.ndarray,
              b_ih: np.ndarray | None, b_hh: np.ndarray | None, w_hr: np.ndarray | None, sizes: Sequence[int] | None, reverse: bool
-             ) -> tuple[Any, ...]:
+             ) -> tuple[np.ndarray | None, ...]:
     y, h, c, gates, kept = fused.forward(mode, _flat(input), h, c, w_ih, w_hh, b_ih, b_hh, w_hr, _sizes(input, sizes), reverse)
     return y.reshape(*input.shape[:-1], y.shape[1]), h, c, gates, kept
 
@@ -222,6 +223,8 @@ class lstm_layer:
     nodes = {"sizes is not None and len(sizes) == 1": "MulBackward0", "sizes is not None": "CatBackward0",
              "w_hr is not None or w_ih.dtype.itemsize == 8": "StackBackward0"}
     amp = "lower"
+    def no_forward(w_ih, w_hr, sizes, **_):
+        return "mkldnn_rnn_layer" if sizes is None and w_hr is None and w_ih._k.dtype.name in ("float32", "bfloat16") else None
     def sharding(call): return call.composed()
     aten = "mkldnn_rnn_layer(input, w_ih, w_hh, b_ih, b_hh, h, c, reverse, [], 2, w_hh.shape[1], 1, b_ih is not None, False, False, True)"
 
@@ -292,32 +295,38 @@ def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Seq
     return all([t is None or t._data.shape == shape for t, shape in wanted])
 
 
+_FUSED_IN_TORCH = frozenset(["float32", "bfloat16"])
+"""oneDNN's dtypes, in which torch has one kernel for a layer of an LSTM that is not packed and projects nothing."""
+
+
 def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None],
            sizes: Sequence[int] | None, reverse: bool) -> tuple[TensorRef, Sequence[TensorRef]]:
     """By one record where nobody looks at operations, and where torch has one, too; else step by step."""
-    kind, quiet = input._k, F.namespace
-    tensors = [t for t in (*states, *weights) if t is not None]
-    # oneDNN's
-    whole = mode == "LSTM" and sizes is None and weights[4] is None and kind.dtype.name in ("float32", "bfloat16")
-    if (whole or kind is quiet["Q_F32"] or kind in quiet["Q_FLOAT"]) and all([t._k is kind for t in tensors]) and _fits(
-            mode, input, states, weights, sizes):
+    dtype, nobody_looks = input._k.dtype, bool(F.namespace["Q_FLOAT"])
+    others = {t._k.dtype.name for t in (*states, *weights) if t is not None}
+    alike = others == {dtype.name}
+    if (mode == "LSTM" and sizes is None and weights[4] is None and dtype.name in _FUSED_IN_TORCH
+            and (alike or not nobody_looks and others <= _FUSED_IN_TORCH)  # as under autocast, which makes them alike
+            or nobody_looks and alike and dtype.name in ("float32", "float64")) and _fits(mode, input, states, weights, sizes):
         if mode == "LSTM":
             y, *last = F.lstm_layer(input, *states, *weights, sizes, reverse)
         else:
             y, *last = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
         return y, last
-    found: Any = _in_steps(F, mode, input, tuple(states), tuple(weights), sizes, reverse)  # type: ignore[arg-type]
-    return found
+    return _in_steps(F, mode, input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
 
 
 # -- torch's functions --------------------------------------------------------------------------------------------------------
 
 
-def _layers(F: Functions, mode: str, input: TensorRef, sizes: Any, hx: Sequence[TensorRef], params: Any, has_biases: bool,
-            num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[TensorRef, ...]:
+def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, hx: Sequence[TensorRef],
+            params: Sequence[TensorRef], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+            batch_first: bool) -> tuple[TensorRef, ...]:
     """The outputs of the last layer and the last states of all."""
     directions = 2 if bidirectional else 1
-    params, is_lstm = list(params), mode == "LSTM"
+    is_lstm = mode == "LSTM"
+    if is_lstm and sizes is None:
+        wrap_dim(2, input.ndim)
     projects = is_lstm and hx[0].shape[2] != hx[1].shape[2]
     per = (4 if has_biases else 2) + projects
     wanted = num_layers * directions
@@ -329,10 +338,11 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: Any, hx: Sequence[
         raise AutogradError("Expected more hidden states in stacked_rnn")
     if len(params) < per * wanted:
         raise AutogradError("Expected more weights in stacked_rnn")
+    packed: list[int] | None = None
     if sizes is not None:
         if sizes._k.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[sizes._k.dtype.name]}")
-        sizes = sizes._data.tolist()
+        packed = sizes._data.tolist()
     elif not input.shape[1 if batch_first else 0]:
         raise AutogradError("Expected sequence length to be larger than 0 in RNN")
     if batch_first:
@@ -343,10 +353,10 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: Any, hx: Sequence[
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            own = params[per * index:per * (index + 1)]
+            own = list(params[per * index:per * (index + 1)])
             w_hr = own.pop() if projects else None
             biases = own[2:] if has_biases else [None, None]
-            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], sizes, direction == 1)
+            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], packed, direction == 1)
             outputs.append(y)
             last.append(states)
         input = outputs[0] if directions == 1 else F.cat(outputs, -1)
@@ -357,21 +367,25 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: Any, hx: Sequence[
     return input, *[F.stack(list(parts), 0) for parts in zip(*last)]
 
 
-def _two(what: str, hx: Any) -> Sequence[TensorRef]:
+def _two(what: str, hx: Sequence[TensorRef]) -> Sequence[TensorRef]:
     if len(hx) != 2:
         raise AutogradError(f"{what} expects two hidden states")
     return hx
 
 
 _ANY = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
-_TAIL = "TensorList params, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional"
+_TAIL = "tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 
 
 def _network(name: str, mode: str, what: str, hidden: str) -> None:
     """`torch.name` over a sequence of tensors, or over packed data."""
     is_lstm = mode == "LSTM"
+    signatures = (f"Tensor data, Tensor batch_sizes, {hidden} hx, {_TAIL}", f"Tensor input, {hidden} hx, {_TAIL}, bool batch_first")
 
     def function(F, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+        if not (isinstance(hx, TensorRef) or is_lstm and isinstance(hx, (list, tuple))):
+            given = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+            raise no_match(name, signatures, given, [type_name(x) for x in given])
         sizes = None
         if isinstance(hx if is_lstm else params, TensorRef):  # of packed data, whose arguments are one further
             sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first = (
@@ -393,13 +407,16 @@ def _network(name: str, mode: str, what: str, hidden: str) -> None:
        f"bool train, bool bidirectional, bool batch_first) -> {returns}", method=False, out=False)(type(name, (), {
         "__doc__": f"{what}\n\nOutputs and last states for `input` [L, N, features] or, `batch_first`, [N, L, features] and first states\n"
                    "[layers * directions, N, size]; or for packed data with the sizes of its batch: (data, batch_sizes, hx, params,\n"
-                   "has_biases, num_layers, dropout, train, bidirectional). `params` are the weights for inputs and state, their biases, and\n"
-                   "an LSTM's projection, of each layer and direction.",
+                   "has_biases, num_layers, dropout, train, bidirectional). `params` are the weights for inputs and state, their\n"
+                   "biases, and an LSTM's projection, of each layer and direction.\n\n"
+                   f">>> w = torch.zeros({GATES[mode]}, 1)\n>>> h = torch.ones(1, 1, 1)\n"
+                   f">>> [t.shape[0] for t in torch.{name}(torch.ones(3, 1, 1), {'(h, h)' if is_lstm else 'h'}, [w, w], False, 1, 0., "
+                   f"False, False, False)]\n{'[3, 1, 1]' if is_lstm else '[3, 1]'}",
         "__module__": __name__, "function": function, "samples": samples, "several_types": _ANY, "no_vmap": f"aten::{name}.input",
-        "overloads": (f"Tensor data, Tensor batch_sizes, {hidden} hx, {_TAIL}", f"Tensor input, {hidden} hx, {_TAIL}, bool batch_first")}))
+        "overloads": signatures}))
 
 
-_network("lstm", "LSTM", "Layers of an LSTM (Hochreiter and Schmidhuber, 1997).", "TensorList")
+_network("lstm", "LSTM", "Layers of an LSTM (Hochreiter and Schmidhuber, 1997).", "tuple of Tensors")
 _network("gru", "GRU", "Layers of gated recurrent units (Cho et al., 2014).", "Tensor")
 _network("rnn_tanh", "RNN_TANH", "Layers of h = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh).", "Tensor")
 _network("rnn_relu", "RNN_RELU", "Layers of h = relu(x W_ih^T + b_ih + h W_hh^T + b_hh).", "Tensor")
@@ -421,15 +438,16 @@ def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, 
 def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef,
           b_ih: TensorRef | None, b_hh: TensorRef | None) -> Sequence[TensorRef]:
     """One step: a packed sequence of one."""
+    wrap_dim(1, input.ndim)
     _check_cell(input, states, w_ih, w_hh, GATES[mode])
     weights = (w_ih, w_hh, b_ih, b_hh, None)
-    kind = input._k
-    if kind is F.namespace["Q_F32"] or kind in F.namespace["Q_FLOAT"]:
+    if F.namespace["Q_FLOAT"]:
         return _layer(F, mode, input, states, weights, (int(input.shape[0]),), False)[1]
-    return _STEPS[mode](F, F.linear(input, w_ih, b_ih), tuple(states), w_hh, b_hh, None)
+    found: Sequence[TensorRef] = _STEPS[mode](F, F.linear(input, w_ih, b_ih), tuple(states), w_hh, b_hh, None)
+    return found
 
 
-def _cell(name: str, mode: str, what: str) -> None:
+def _cell(name: str, mode: str, what: str, shown: str) -> None:
     """`torch.name`, one step."""
     is_lstm = mode == "LSTM"
 
@@ -447,11 +465,13 @@ def _cell(name: str, mode: str, what: str) -> None:
     more = {"no_vmap": "aten::lstm_cell"} if is_lstm else {}
     op(f"{name}(Tensor input, {'Tensor[]' if is_lstm else 'Tensor'} hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) "
        f"-> {returns}", method=False, out=False)(type(name, (), {
-        "__doc__": f"{what} `input` [N, features], states [N, size].", "__module__": __name__, "function": function, "samples": samples,
-        **more}))
+        "__doc__": f"{what} `input` [N, features], states [N, size].\n\n"
+                   f">>> w, h = torch.ones({GATES[mode]}, 1), torch.ones(1, 1)\n"
+                   f">>> torch.{name}(h, {'(h, h)' if is_lstm else 'h'}, w, w)\n{shown}",
+        "__module__": __name__, "function": function, "samples": samples, **more}))
 
 
-_cell("lstm_cell", "LSTM", "One step of an LSTM: (h, c).")
-_cell("gru_cell", "GRU", "One step of gated recurrent units.")
-_cell("rnn_tanh_cell", "RNN_TANH", "tanh(x W_ih^T + b_ih + h W_hh^T + b_hh).")
-_cell("rnn_relu_cell", "RNN_RELU", "relu(x W_ih^T + b_ih + h W_hh^T + b_hh).")
+_cell("lstm_cell", "LSTM", "One step of an LSTM: (h, c).", "(tensor([[0.8271]]), tensor([[1.7299]]))")
+_cell("gru_cell", "GRU", "One step of gated recurrent units.", "tensor([[0.9946]])")
+_cell("rnn_tanh_cell", "RNN_TANH", "tanh(x W_ih^T + b_ih + h W_hh^T + b_hh).", "tensor([[0.9640]])")
+_cell("rnn_relu_cell", "RNN_RELU", "relu(x W_ih^T + b_ih + h W_hh^T + b_hh).", "tensor([[2.]])")
