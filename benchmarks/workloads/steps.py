@@ -138,3 +138,29 @@ def transformer(torch: Any) -> Call:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     tokens = integers(torch, vocabulary, batch, length)
     return training_step(torch, model, optimizer, tokens, tokens.view(-1), functional.cross_entropy)
+
+
+def recurrent(torch: Any, kind: str, batch: int, packed: bool = False, **options: Any) -> Call:
+    """One SGD step of a recurrent layer 64 -> 128 over sequences of up to 50 steps."""
+    nn = torch.nn
+    model = fill_parameters(torch, getattr(nn, kind)(64, 128, **options))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs = floats(torch, 50, batch, 64)
+    if packed:
+        inputs = nn.utils.rnn.pack_padded_sequence(inputs, [50 - i * 25 // batch for i in range(batch)])
+
+    def loss(found: Any, _: Any) -> Any:
+        y = found[0].data if packed else found[0]
+        return (y * y).mean()
+
+    return training_step(torch, model, optimizer, inputs, None, loss)
+
+
+for _kind in ("LSTM", "GRU", "RNN"):
+    for _name, _batch, _options in (
+        ("batch 32", 32, {}), ("batch 1", 1, {}), ("batch 32, packed", 32, {"packed": True}),
+        ("batch 32, 2 layers, bidirectional", 32, {"num_layers": 2, "bidirectional": True}),
+    ):  # fmt: skip
+        workload("steps", "training step", f"{_kind} 64-128, 50 steps, {_name}, SGD")(
+            lambda torch, kind=_kind, batch=_batch, options=_options: recurrent(torch, kind, batch, **options)
+        )

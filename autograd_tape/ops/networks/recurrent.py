@@ -18,6 +18,7 @@ from ...executors.kernels import recurrent as fused
 from ...functions.overloads import no_match
 from ...record import Sample, op
 from ...tensor import TensorRef
+from .. import _batch as batches
 from ._losses import buffer, constant
 
 GATES = fused.GATES
@@ -279,6 +280,20 @@ class rnn_layer:
         yield r((3, 2, 3)), r((2, 4)), r((4, 3)), r((4, 4)), r(4), r(4), "RNN_RELU", None, True
 
 
+@op("steps_joined(Tensor input, bool packed) -> Tensor", namespace="_internal", method=False, out=False, node="StackBackward0")
+class steps_joined:
+    """A copy of what a layer keeps for its gradient, so that programs may write to it: torch puts it together of steps."""
+
+    nodes = {"packed": "CatBackward0"}
+    batch = batches.as_is
+    def numpy(input, packed): return input.copy()
+    def shape(input, packed): return input
+    def compose(F, input, packed): return F.clone(input)
+    def vjp(F, grad): return grad
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((3, 2, 4)), False
+
+
 def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None], sizes: Sequence[int] | None
           ) -> bool:
     """Whether the shapes fit the kernel, which takes no empty ones; the steps say what is wrong."""
@@ -296,23 +311,29 @@ def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Seq
 
 
 _FUSED_IN_TORCH = frozenset(["float32", "bfloat16"])
-"""oneDNN's dtypes, in which torch has one kernel for a layer of an LSTM that is not packed and projects nothing."""
+"""oneDNN's dtypes."""
+
+
+def _is_whole(mode: str, input: TensorRef, sizes: Sequence[int] | None, projection: TensorRef | None) -> bool:
+    """Whether torch has one kernel for the layer: of an LSTM that is not packed and projects nothing."""
+    return mode == "LSTM" and sizes is None and projection is None and input._k.dtype.name in _FUSED_IN_TORCH
 
 
 def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None],
-           sizes: Sequence[int] | None, reverse: bool) -> tuple[TensorRef, Sequence[TensorRef]]:
-    """By one record where nobody looks at operations, and where torch has one, too; else step by step."""
+           sizes: Sequence[int] | None, reverse: bool, last: bool = False) -> tuple[TensorRef, Sequence[TensorRef]]:
+    """By one record where nobody looks at operations, and where torch has one, too; else step by step. The outputs of the `last` are for
+    programs, which may write to them where torch joins steps."""
     dtype, nobody_looks = input._k.dtype, bool(F.namespace["Q_FLOAT"])
     others = {t._k.dtype.name for t in (*states, *weights) if t is not None}
     alike = others == {dtype.name}
-    if (mode == "LSTM" and sizes is None and weights[4] is None and dtype.name in _FUSED_IN_TORCH
-            and (alike or not nobody_looks and others <= _FUSED_IN_TORCH)  # as under autocast, which makes them alike
+    whole = _is_whole(mode, input, sizes, weights[4])
+    if (whole and (alike or not nobody_looks and others <= _FUSED_IN_TORCH)  # as under autocast, which makes them alike
             or nobody_looks and alike and dtype.name in ("float32", "float64")) and _fits(mode, input, states, weights, sizes):
         if mode == "LSTM":
-            y, *last = F.lstm_layer(input, *states, *weights, sizes, reverse)
+            y, *ends = F.lstm_layer(input, *states, *weights, sizes, reverse)
         else:
-            y, *last = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
-        return y, last
+            y, *ends = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
+        return F.steps_joined(y, sizes is not None) if last and not whole else y, ends
     return _in_steps(F, mode, input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
 
 
@@ -356,14 +377,15 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, 
             own = list(params[per * index:per * (index + 1)])
             w_hr = own.pop() if projects else None
             biases = own[2:] if has_biases else [None, None]
-            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], packed, direction == 1)
+            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], packed, direction == 1,
+                               directions == 1 and layer == num_layers - 1)
             outputs.append(y)
             last.append(states)
         input = outputs[0] if directions == 1 else F.cat(outputs, -1)
         if dropout and train and layer < num_layers - 1:
             input = F.dropout(input, dropout, True)
     if batch_first:
-        input = F.transpose(input, 0, 1)
+        input = (F.transpose if is_lstm or not F.namespace["Q_FLOAT"] else F.transpose_)(input, 0, 1)
     return input, *[F.stack(list(parts), 0) for parts in zip(*last)]
 
 
