@@ -38,6 +38,7 @@ def test_every_listed_operation_exists_and_is_compared() -> None:
     called = " ".join(TABLE.recorded)
     refused = {"polar", "view_as_complex", "linalg_cholesky", "linalg_eig", "linalg_eigvals", "cholesky", "lu_solve",
                "adaptive_max_pool3d_with_indices", "view_as_complex_copy"}  # float32 only, refused for half precision
+    refused.add("lstm_layer")  # a part of others: `nn/test_recurrent.py` compares the layer
     cast = [rec for rec in RECORDS.values() if rec.field("amp") is not None]
     assert len(cast) > 80 and {rec.field("amp") for rec in cast} == {"lower", "float32", "widest", "whole"}
     for rec in cast:
