@@ -280,18 +280,19 @@ class rnn_layer:
         yield r((3, 2, 3)), r((2, 4)), r((4, 3)), r((4, 4)), r(4), r(4), "RNN_RELU", None, True
 
 
-@op("steps_joined(Tensor input, bool packed) -> Tensor", namespace="_internal", method=False, out=False, node="StackBackward0")
+@op("steps_joined(Tensor input, str what) -> Tensor", namespace="_internal", method=False, out=False, node="StackBackward0")
 class steps_joined:
-    """A copy of what a layer keeps for its gradient, so that programs may write to it: torch puts it together of steps."""
+    """A copy of what a layer keeps for its gradient, so that programs may write to it: torch puts it together of steps, of "whole" or
+    "packed" sequences, and makes a new "cell" state by an addition."""
 
-    nodes = {"packed": "CatBackward0"}
+    nodes = {"what == 'packed'": "CatBackward0", "what == 'cell'": "AddBackward0"}
     batch = batches.as_is
-    def numpy(input, packed): return input.copy()
-    def shape(input, packed): return input
-    def compose(F, input, packed): return F.clone(input)
+    def numpy(input, what): return input.copy()
+    def shape(input, what): return input
+    def compose(F, input, what): return F.clone(input)
     def vjp(F, grad): return grad
     jvp = "linear"
-    def samples(rng): yield rng.standard_normal((3, 2, 4)), False
+    def samples(rng): yield rng.standard_normal((3, 2, 4)), "whole"
 
 
 def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None], sizes: Sequence[int] | None
@@ -333,7 +334,7 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
             y, *ends = F.lstm_layer(input, *states, *weights, sizes, reverse)
         else:
             y, *ends = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
-        return F.steps_joined(y, sizes is not None) if last and not whole else y, ends
+        return F.steps_joined(y, "packed" if sizes else "whole") if last and not whole else y, ends
     return _in_steps(F, mode, input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
 
 
@@ -464,7 +465,8 @@ def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef]
     _check_cell(input, states, w_ih, w_hh, GATES[mode])
     weights = (w_ih, w_hh, b_ih, b_hh, None)
     if F.namespace["Q_FLOAT"]:
-        return _layer(F, mode, input, states, weights, (int(input.shape[0]),), False)[1]
+        h, *c = _layer(F, mode, input, states, weights, (int(input.shape[0]),), False)[1]
+        return h, *[F.steps_joined(x, "cell") for x in c]
     found: Sequence[TensorRef] = _STEPS[mode](F, F.linear(input, w_ih, b_ih), tuple(states), w_hh, b_hh, None)
     return found
 
