@@ -64,6 +64,9 @@ class safe_globals:
             _safe_globals.remove(item)
 
 
+shown_in("torchcompat.serialization", safe_globals)
+
+
 def named_safe_globals() -> Keywords:
     """What `add_safe_globals` allowed, by the names that files have for it."""
     named = {}

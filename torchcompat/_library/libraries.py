@@ -223,6 +223,9 @@ class Library:
         _undone(self._undo)
 
 
+shown_in("torchcompat.library", Library)
+
+
 def _told(fn: Fn, key: str, lead: int = 0) -> Fn:
     """A kernel that is told first what is left of the walk; `lead` of its arguments come before the operation's."""
     def kernel(*args: Any, **kwargs: Any) -> Tensor:

@@ -9,6 +9,7 @@ import torchcompat as torch
 
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -79,6 +80,9 @@ class Adafactor(RuleOptimizer):
             square = state["variance"].lerp_(grad * grad, weight).clone()
         update = square.clamp_(min=least * least).rsqrt_().mul_(grad)
         p.add_(update, alpha=-size / max(1.0, update.norm(2).item() / (update.numel() ** 0.5 * group["d"])))
+
+
+shown_in("torchcompat.optim", Adafactor)
 
 
 def adafactor(params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor | None], col_vars: list[Tensor | None],

@@ -10,6 +10,7 @@ import torchcompat as torch
 
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check
+from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -107,6 +108,9 @@ class Muon(RuleOptimizer):
         update = _zeropower_via_newtonschulz(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         p.mul_(1 - lr * group["weight_decay"])
         p.add_(update, alpha=-_adjust_lr(lr, group["adjust_lr_fn"], p.shape))
+
+
+shown_in("torchcompat.optim", Muon)
 
 
 def muon(params: list[Tensor], grads: list[Tensor], muon_momentum_bufs: list[Tensor], *, foreach: bool | None = None, lr: float,

@@ -11,6 +11,7 @@ from autograd_tape.annotations import Fn
 
 from .._tensor import Tensor
 from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from .._calls.shown import shown_in
 
 
 class check_sparse_tensor_invariants:
@@ -60,6 +61,9 @@ class check_sparse_tensor_invariants:
                 return function(*args, **kwargs)
 
         return checked
+
+
+shown_in("torchcompat.sparse", check_sparse_tensor_invariants)
 
 
 def wanted(given: bool | None) -> bool:
