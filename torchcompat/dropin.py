@@ -12,7 +12,11 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 
 class _Loader(importlib.abc.Loader):
@@ -43,6 +47,16 @@ class _Finder(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.ModuleSpec(fullname, _Loader(name), origin=None if found is None else found.origin,
                                               is_package=found is not None and found.submodule_search_locations is not None)
         return spec
+
+
+    def find_distributions(self, context: Any) -> Iterable[Distribution]:
+        """The record of what stands in torch's place, where somebody asks for torch by name and none is installed."""
+        others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_distributions")]
+        if context.name != "torch" or any([list(finder.find_distributions(context)) for finder in others]):
+            return []
+        from ._distribution import Record
+
+        return [Record()]
 
 
 _finder = _Finder()
