@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from .._calls.absent import absences as _absences
-from . import lr_scheduler, swa_utils
+from . import _functional as _functional, _multi_tensor as _multi_tensor, lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon
 from ._stateless import swap_in_optimizer_params_and_state
 from .adadelta import Adadelta
 from .adagrad import Adagrad
-from .adam import Adam, AdamW
+from .adam import Adam
 from .adamax import Adamax
+from .adamw import AdamW
 from .asgd import ASGD
 from .lbfgs import LBFGS
 from .nadam import NAdam
@@ -25,5 +26,8 @@ __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop",
     "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
 ]
+
+for _given in (Adafactor, Muon, swap_in_optimizer_params_and_state):
+    _given.__module__ = __name__
 
 __getattr__ = _absences(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partialmethod
 from typing import Any
 
-from torchcompat import optim
+from . import adadelta, adagrad, adam, adamax, adamw, asgd, nadam, radam, rmsprop, rprop, sgd
 
 __all__ = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "partialclass"]
 
@@ -20,5 +20,5 @@ def partialclass(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 Adam, AdamW, NAdam, SGD, RAdam, RMSprop, Rprop, ASGD, Adamax, Adadelta, Adagrad = [partialclass(cls, foreach=True) for cls in (
-    optim.Adam, optim.AdamW, optim.NAdam, optim.SGD, optim.RAdam, optim.RMSprop, optim.Rprop, optim.ASGD, optim.Adamax, optim.Adadelta,
-    optim.Adagrad)]
+    adam.Adam, adamw.AdamW, nadam.NAdam, sgd.SGD, radam.RAdam, rmsprop.RMSprop, rprop.Rprop, asgd.ASGD, adamax.Adamax, adadelta.Adadelta,
+    adagrad.Adagrad)]

@@ -44,8 +44,9 @@ class RuleOptimizer(Optimizer):
     def __setstate__(self, state: Keywords) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name in self.later.keys() & self.defaults.keys():
-                group.setdefault(name, self.later[name])
+            for name in self.defaults:
+                if name in self.later:
+                    group.setdefault(name, self.later[name])
             for p in group["params"]:
                 own = self.state.get(p)
                 if self.counts and own and not isinstance(own["step"], Tensor):

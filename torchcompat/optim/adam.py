@@ -1,4 +1,4 @@
-"""Adam and AdamW."""
+"""Adam."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
 import torchcompat as torch
 from .._calls.absent import absences as _absences
-from .._calls.shown import shown_in
 from torchcompat._tensor import Tensor
 
 from ._rule import (
@@ -19,7 +18,7 @@ from .optimizer import _to_scalar, number
 if TYPE_CHECKING:
     from torchcompat.optim.optimizer import ParamsT
 
-__all__ = ["Adam", "AdamW", "adam"]
+__all__ = ["Adam", "adam"]
 
 
 class Adam(RuleOptimizer):
@@ -122,19 +121,6 @@ class Adam(RuleOptimizer):
             p.addcdiv_(mean.clone(), square.sqrt() / (root * -size) + group["eps"] / -size)
         else:
             p.addcdiv_(mean, square.sqrt() / root + group["eps"], value=-size)
-
-
-class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters, apart from the gradient (Loshchilov and Hutter, 2017); arguments: see Adam."""
-
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
-                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
-
-
-shown_in("torchcompat.optim.adamw", AdamW)
 
 
 def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],

@@ -1,13 +1,35 @@
-"""AdamW, under the module name that torch gives it."""
+"""AdamW."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autograd_tape.annotations import Keywords
 
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from .adam import Adam as Adam, AdamW, adam
+from .adam import Adam, adam
+
+if TYPE_CHECKING:
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["AdamW", "adamw"]
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters, apart from the gradient (Loshchilov and Hutter, 2017); arguments: see Adam."""
+
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+
+    def __setstate__(self, state: Keywords) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
 
 
 def adamw(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],

@@ -176,6 +176,11 @@ class LRScheduler:
 _LRScheduler = LRScheduler
 
 
+def _with_last(state: Keywords, **last: object) -> Keywords:
+    """A state, with some entries in place of those that it has, at the end."""
+    return {**{key: value for key, value in state.items() if key not in last}, **last}
+
+
 def _function_states(functions: Iterable[object]) -> list[Any]:
     """The states of callable objects; plain functions have none that could be saved."""
     return [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in functions]
@@ -195,7 +200,7 @@ class LambdaLR(LRScheduler):
 
     def state_dict(self) -> Keywords:
         """Everything but the optimizer and functions; callable objects are saved by their attributes."""
-        return {**super().state_dict(), "lr_lambdas": _function_states(self.lr_lambdas)}
+        return _with_last(super().state_dict(), lr_lambdas=_function_states(self.lr_lambdas))
 
     def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
@@ -215,9 +220,11 @@ class MultiplicativeLR(LambdaLR):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
                  last_epoch: int = -1) -> None:
-        for f in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
-            if not callable(f):
-                raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
+        several = isinstance(lr_lambda, (list, tuple))
+        if not several or len(lr_lambda) == len(optimizer.param_groups):  # else that is what is wrong
+            for f in lr_lambda if several else [lr_lambda]:
+                if not callable(f):
+                    raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -445,7 +452,7 @@ class _Several(LRScheduler):
 
     def state_dict(self) -> Keywords:
         """Everything but the optimizer, with the states of the schedulers."""
-        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+        return _with_last(super().state_dict(), _schedulers=[s.state_dict() for s in self._schedulers])
 
     def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
@@ -685,7 +692,7 @@ class CyclicLR(_WithMomentum):
     def state_dict(self) -> Keywords:
         """Everything but the optimizer; a function of the caller's is saved only if it is an object, by its attributes."""
         custom = self._scale_fn_custom
-        return {**super().state_dict(), "_scale_fn_custom": None if custom is None else _function_states([custom])[0]}
+        return _with_last(super().state_dict(), _scale_fn_custom=None if custom is None else _function_states([custom])[0])
 
     def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""

@@ -182,6 +182,7 @@ class Optimizer:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+        self._warned_capturable_if_run_uncaptured = True
 
     def _patch_step_function(self) -> None:
         """Sees to the tables of hooks, and to `step` calling them, wrapped once a class."""

@@ -6,19 +6,21 @@ import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from autograd_tape.annotations import DeviceLike, Fn
+from autograd_tape.annotations import DeviceLike, Fn, Keywords
 import torchcompat as torch
+from torchcompat._tensor import Tensor
 from torchcompat.nn import Module
 
 from .lr_scheduler import LRScheduler, _for_each_group
 from .optimizer import Optimizer
 
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
+
+
+PARAM_LIST = tuple[Tensor, ...] | list[Tensor]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
@@ -130,9 +132,6 @@ def update_bn(loader: Iterable[Tensor], model: Module, device: DeviceLike | None
     model.train(training)
 
 
-_SHAPES: dict[str, Callable[[float], float]] = {"cos": lambda t: (1 - math.cos(math.pi * t)) / 2, "linear": lambda t: t}
-
-
 class SWALR(LRScheduler):
     """Goes from the present learning rate to `swa_lr` in `anneal_epochs`, and stays there.
 
@@ -145,12 +144,38 @@ class SWALR(LRScheduler):
                  last_epoch: int = -1) -> None:
         for lr, group in zip(_for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = lr
-        if anneal_strategy not in _SHAPES:
+        if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        self._set_anneal_func()
         super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _linear_anneal(t: float) -> float:
+        return t
+
+    @staticmethod
+    def _cosine_anneal(t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2
+
+    @staticmethod
+    def _get_initial_lr(lr: float, swa_lr: float, alpha: float) -> float:
+        """Where a rate came from that is `alpha` of the way to `swa_lr`."""
+        return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
+
+    def _set_anneal_func(self) -> None:
+        self.anneal_func = self._cosine_anneal if self._anneal_strategy == "cos" else self._linear_anneal
+
+    def state_dict(self) -> Keywords:
+        """Everything but the optimizer and the function."""
+        return {key: value for key, value in super().state_dict().items() if key != "anneal_func"}
+
+    def load_state_dict(self, state_dict: Keywords) -> None:
+        """Takes back what `state_dict` returned."""
+        super().load_state_dict(state_dict)
+        self._set_anneal_func()
 
     def get_lr(self) -> list[Any]:
         """The learning rates of this step."""
@@ -158,10 +183,9 @@ class SWALR(LRScheduler):
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        before, now = [_SHAPES[self._anneal_strategy](max(0, min(1, n / max(1, self.anneal_epochs)))) for n in (step - 1, step)]
+        before, now = [self.anneal_func(max(0, min(1, n / max(1, self.anneal_epochs)))) for n in (step - 1, step)]
         lrs = []
         for group in self.optimizer.param_groups:
             end = group["swa_lr"]
-            start = end if before == 1 else (group["lr"] - before * end) / (1 - before)
-            lrs.append(end * now + start * (1 - now))
+            lrs.append(end * now + self._get_initial_lr(group["lr"], end, before) * (1 - now))
         return lrs
