@@ -8,6 +8,7 @@ import sys
 import pytest
 import torchcompat as torch
 from tests.distributions.distribution_cases import DISTRIBUTIONS, DIVERGENCES, TABLE
+from tests.distributions.transform_cases import TABLE as TRANSFORMS
 
 
 @pytest.mark.parametrize("name", [*DISTRIBUTIONS, ""])
@@ -22,6 +23,11 @@ def test_divergences_equal_torchs(name: str) -> None:
     cases = [case for case in DIVERGENCES.recorded if name in case.split()[:2]]
     if cases:
         DIVERGENCES.assert_as_torch(torch, *cases)
+
+
+@pytest.mark.parametrize("kind", ["transform", "set", "other", "program"])
+def test_transforms_sets_and_programs_equal_torchs(kind: str) -> None:
+    TRANSFORMS.assert_as_torch(torch, *[case for case in TRANSFORMS.recorded if case.startswith(f"{kind}: ")])
 
 
 def test_is_imported_at_first_use() -> None:

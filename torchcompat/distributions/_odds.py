@@ -36,7 +36,7 @@ class ByOdds(Distribution):
         return new
 
     def _new(self, *args: object, **kwargs: object) -> Tensor:
-        return self._param.new(*args, **kwargs)
+        return self._param.new(*args, **kwargs)  # type: ignore[attr-defined]
 
     @lazy_property
     def logits(self) -> Tensor:

@@ -42,7 +42,7 @@ class Binomial(ByOdds):
         return self._expanded(Binomial, batch_shape, _instance, "total_count")
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         """0 to total_count."""
         return constraints.integer_interval(0, self.total_count)
 

@@ -53,7 +53,7 @@ class Categorical(Distribution):
         return self._param.new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         """The indices."""
         return constraints.integer_interval(0, self._num_events - 1)
 
@@ -92,7 +92,7 @@ class Categorical(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value, logs = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        value, logs = torch.broadcast_tensors(value.to(torch.int64).unsqueeze(-1), self.logits)
         return logs.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:

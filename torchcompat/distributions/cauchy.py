@@ -51,7 +51,7 @@ class Cauchy(Distribution):
         return torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: _size = Size()) -> Tensor:
-        return self.loc + self.loc.new(self._extended_shape(sample_shape)).cauchy_() * self.scale
+        return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

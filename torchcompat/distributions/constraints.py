@@ -80,8 +80,8 @@ class _DependentProperty(property, _Dependent):
     What is known of all of them may be said: `@constraints.dependent_property(is_discrete=True, event_dim=0)`.
     """
 
-    def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = NotImplemented,
-                 event_dim: int | None = NotImplemented) -> None:
+    def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: bool = NotImplemented,
+                 event_dim: int = NotImplemented) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 

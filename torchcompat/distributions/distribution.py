@@ -205,7 +205,7 @@ class Distribution:
         if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
                                       "must also define a custom .expand() method.")
-        return self.__new__(type(self)) if _instance is None else _instance
+        return self.__new__(type(self)) if _instance is None else _instance  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         given = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}

@@ -58,7 +58,7 @@ class Geometric(ByOdds):
 
     def sample(self, sample_shape: _size = Size()) -> Tensor:
         with torch.no_grad():
-            u = self.probs.new(self._extended_shape(sample_shape)).uniform_(torch.finfo(self.probs.dtype).tiny, 1)
+            u = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(torch.finfo(self.probs.dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -58,10 +58,10 @@ class Independent(Distribution, Generic[D]):
         return not self.reinterpreted_batch_ndims > 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self) -> constraints.Constraint | None:  # type: ignore[override]
+    def support(self) -> constraints.Constraint | None:
         """That of the other, of more dimensions."""
         support = self.base_dist.support
-        return constraints.independent(support, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else support
+        return constraints.independent(support, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else support  # type: ignore[arg-type]
 
     @property
     def mean(self) -> Tensor:

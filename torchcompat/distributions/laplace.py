@@ -54,7 +54,7 @@ class Laplace(Distribution):
         return (2 ** 0.5) * self.scale
 
     def rsample(self, sample_shape: _size = Size()) -> Tensor:
-        u = self.loc.new(self._extended_shape(sample_shape)).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
+        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         """What every component may give."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)  # type: ignore[arg-type]
 
@@ -84,10 +84,10 @@ class MixtureSameFamily(Distribution):
         within = self._weighted(self.component_distribution.variance)
         return within + self._weighted((self.component_distribution.mean - self._pad(self.mean)).pow(2.0))
 
-    def cdf(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def cdf(self, x: Tensor) -> Tensor:
         return torch.sum(self.component_distribution.cdf(self._pad(x)) * self.mixture_distribution.probs, dim=-1)
 
-    def log_prob(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(x)
         logs = self.component_distribution.log_prob(self._pad(x))

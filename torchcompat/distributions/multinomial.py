@@ -50,7 +50,7 @@ class Multinomial(Distribution):
         return self._categorical._new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         """Counts that sum to total_count."""
         return constraints.multinomial(self.total_count)
 
@@ -81,7 +81,7 @@ class Multinomial(Distribution):
         sample_shape = Size(sample_shape)
         drawn = self._categorical.sample(Size((self.total_count,)) + sample_shape)
         drawn = drawn.permute(*range(1, drawn.dim()), 0)
-        counts = drawn.new(self._extended_shape(sample_shape)).zero_()
+        counts = drawn.new_zeros(self._extended_shape(sample_shape))
         counts.scatter_add_(-1, drawn, torch.ones_like(drawn))
         return counts.type_as(self.probs)
 

@@ -77,7 +77,7 @@ class TransformedDistribution(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> constraints.Constraint | None:  # type: ignore[override]
+    def support(self) -> constraints.Constraint | None:
         """What the last transform gives, with the dimensions of the event."""
         if not self.transforms:
             return self.base_dist.support
@@ -104,7 +104,8 @@ class TransformedDistribution(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        event_dim, total, y = len(self.event_shape), 0.0, value
+        total: Tensor | float = 0.0
+        event_dim, y = len(self.event_shape), value
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             event_dim += transform.domain.event_dim - transform.codomain.event_dim

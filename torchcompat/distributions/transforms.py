@@ -148,12 +148,12 @@ class _InverseTransform(Transform):
         self._inv = transform
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """The codomain of the other."""
         return self._base.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """The domain of the other."""
         return self._base.domain
 
@@ -225,7 +225,7 @@ class ComposeTransform(Transform):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """That of the first, with as many dimensions as any part needs."""
         if not self.parts:
             return constraints.real
@@ -235,7 +235,7 @@ class ComposeTransform(Transform):
         return _widened(self.parts[0].domain, dim, "domain")
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """That of the last, with as many dimensions as any part gives."""
         if not self.parts:
             return constraints.real
@@ -245,7 +245,7 @@ class ComposeTransform(Transform):
         return _widened(self.parts[-1].codomain, dim, "codomain")
 
     @lazy_property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(p.bijective for p in self.parts)
 
@@ -315,12 +315,12 @@ class IndependentTransform(Transform):
         return self.base_transform, self.reinterpreted_batch_ndims
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """That of the other, of more dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """That of the other, of more dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
@@ -377,12 +377,12 @@ class ReshapeTransform(Transform):
         return self.in_shape, self.out_shape
 
     @constraints.dependent_property
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """Arrays of the first shape."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """Arrays of the second shape."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
@@ -567,12 +567,12 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """Real numbers."""
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """Real numbers."""
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
@@ -785,7 +785,7 @@ class CatTransform(_Parts):
         return self.transforms, self.dim, self.lengths
 
     @lazy_property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """The largest of the parts'."""
         return max(t.event_dim for t in self.transforms)
 
@@ -811,15 +811,17 @@ class CatTransform(_Parts):
             term = t.log_abs_det_jacobian(before, after)
             terms.append(_sum_rightmost(term, self.event_dim - t.event_dim) if t.event_dim < self.event_dim else term)
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
-        return torch.cat(terms, dim=dim) if dim < 0 else sum(terms)  # summed where the parts are pieces of one event
+        if dim < 0:
+            return torch.cat(terms, dim=dim)
+        return functools.reduce(operator.add, terms)  # the parts are pieces of one event
 
     @constraints.dependent_property
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """The parts' one after another."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """The parts' one after another."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
@@ -859,12 +861,12 @@ class StackTransform(_Parts):
         return torch.stack([t.log_abs_det_jacobian(before, after) for t, before, after in pairs], dim=self.dim)
 
     @constraints.dependent_property
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         """The slices' beside each other."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         """The slices' beside each other."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 

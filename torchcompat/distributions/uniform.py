@@ -58,7 +58,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         """From low to high."""
         return constraints.interval(self.low, self.high)
 

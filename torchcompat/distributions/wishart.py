@@ -149,7 +149,7 @@ class Wishart(ExponentialFamily):
     def _over_batch(self, flags: Tensor) -> Tensor:
         return flags.amax(self._batch_dims) if self._batch_shape else flags
 
-    def rsample(self, sample_shape: _size = Size(), max_try_correction: int | None = None) -> Tensor:  # type: ignore[override]
+    def rsample(self, sample_shape: _size = Size(), max_try_correction: int | None = None) -> Tensor:
         """Matrices; those that rounding made singular are drawn anew, up to `max_try_correction` times, 10 where it is None.
 
         What torch takes for singular at first are those that are not, as its seeds then have it."""

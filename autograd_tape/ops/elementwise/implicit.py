@@ -50,7 +50,7 @@ def _polynomial(coefficients: Sequence[object], *variables: np.ndarray) -> np.nd
     x, *rest = variables
     value: np.ndarray = np.zeros_like(x)
     for inner in reversed(coefficients):
-        value = value * x + (_polynomial(inner, *rest) if rest else inner)  # type: ignore[arg-type, operator]
+        value = value * x + (_polynomial(inner, *rest) if rest else inner)  # type: ignore[arg-type]
     return value
 
 
