@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+import torchcompat.utils.data as _data
 from torchcompat._memory import shared
 
-from . import future_cases, worker_cases
+from . import future_cases, pipe_cases, worker_cases
 from .loader_cases import TABLE
+
+data: Any = _data  # its names of pipes come when they are asked for
 
 
 @pytest.mark.parametrize("case", TABLE.recorded)
@@ -46,6 +49,37 @@ def test_persistent_workers_stay_and_go_on() -> None:
     processes = loader._iterator._workers
     loader._iterator._shutdown_workers()
     assert all(not p.is_alive() for p in processes)
+
+
+@pytest.mark.parametrize("case", pipe_cases.TABLE.recorded)
+def test_pipes_as_torch(case: str) -> None:
+    pipe_cases.TABLE.assert_as_torch(torch, case)
+
+
+def test_elements_are_of_the_type_that_a_pipe_says() -> None:
+    class Numbers(data.IterDataPipe[tuple[int, str]]):
+        def __init__(self, elements: Any) -> None:
+            self.elements = elements
+
+        @data.runtime_validation
+        def __iter__(self) -> Any:
+            yield from self.elements
+
+    @data.argument_validation
+    def count(pipe: data.IterDataPipe[tuple[int, str]]) -> int:
+        return len(list(pipe))
+
+    assert count(Numbers([(1, "a")])) == 1
+    with pytest.raises(RuntimeError, match="Expected an instance as subtype of"):
+        list(Numbers([(1, 2)]))
+    with data.runtime_validation_disabled():
+        assert list(Numbers([(1, 2)])) == [(1, 2)]
+    with pytest.raises(TypeError, match="Expected argument 'pipe' as a IterDataPipe, but found <class 'list'>"):
+        count([(1, "a")])
+    with pytest.raises(TypeError, match="Expected type of argument 'pipe' as a subtype of hint"):
+        count(data.datapipes.iter.IterableWrapper([1]))
+    with data.guaranteed_datapipes_determinism(), pytest.raises(TypeError, match="is non-deterministic, but you set"):
+        data.non_deterministic(Numbers)([1])
 
 
 class Rows(torch.utils.data.Dataset):

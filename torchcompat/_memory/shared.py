@@ -37,6 +37,8 @@ LARGE = 1 << 19
 """Bytes from which on a block is cheaper to send than the bytes themselves."""
 by_name = False
 """Whether blocks that are made from now on are handed over by a name; by their descriptor else."""
+in_worker = False
+"""Whether this process is the worker of a loader, which is done with what it sends."""
 _numbers = itertools.count()
 
 
@@ -135,11 +137,10 @@ def _file_to_name(size: int) -> int | None:
 
 def rows(like: Tensor, count: int) -> Tensor:
     """A tensor of `count` tensors of one dtype and shape, side by side in a new block, not filled."""
-    from torchcompat.storage import UntypedStorage
-
     size = like._data.nbytes * count
     made = like.detach().new_empty(0)
-    return made.set_(UntypedStorage.of(Block(max(size, 1)).array(0, size)), 0, (count, *like.shape))
+    made._data = np.ndarray((count, *like._data.shape), like._data.dtype, Block(max(size, 1)).array(0, size))
+    return made
 
 
 def block_of(owner: np.ndarray) -> Block | None:

@@ -80,10 +80,8 @@ GROUPS = (
     Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy values_copy detach_copy slice_inverse
         Tensor.slice_inverse"""),
-    Reason("data pipes are torchdata's", "`torch.utils.data.Dataset` and `DataLoader`", """
-        utils.data.datapipes utils.data.graph utils.data.graph_settings utils.data.DataChunk utils.data.argument_validation
-        utils.data.functional_datapipe utils.data.guaranteed_datapipes_determinism utils.data.non_deterministic
-        utils.data.runtime_validation utils.data.runtime_validation_disabled"""),
+    Reason("data pipes have no data frames, decoders and snapshots", "the other pipes of `torch.utils.data.datapipes`",
+           "utils.data.datapipes"),
     Reason("a tool for torch's own sources and builds", "", """
         utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
         utils.backcompat utils.model_zoo utils.file_baton utils.debug_log utils.set_module nn.cpp contrib classes get_file_path

@@ -6,12 +6,12 @@ until then. From its import on this holds for all of Python's queues and pipes.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
-import sys
 from multiprocessing import *  # noqa: F403  # the same names
 
 from .._memory import shared
+from ._prctl import _get_thread_name as _get_thread_name, _prctl_pr_set_pdeathsig as _prctl_pr_set_pdeathsig
+from ._prctl import _set_thread_name as _set_thread_name
 from .reductions import init_reductions
 from .spawn import (
     ProcessContext, ProcessException, ProcessExitedException, ProcessRaisedException, SpawnContext, spawn, start_processes,
@@ -43,26 +43,3 @@ def get_sharing_strategy() -> str:
 def get_all_sharing_strategies() -> set[str]:
     """All ways to hand memory to other processes."""
     return {"file_descriptor", "file_system"}
-
-
-def _prctl(option: int, *arguments: object) -> int:
-    """Asks Linux for something about this process or thread; does nothing on other systems."""
-    return ctypes.CDLL(None).prctl(option, *arguments) if sys.platform == "linux" else 0
-
-
-def _prctl_pr_set_pdeathsig(signal: int) -> None:
-    """Has this process get a signal when its parent ends."""
-    if _prctl(1, signal) < 0:
-        raise RuntimeError("prctl(PR_SET_PDEATHSIG) failed")
-
-
-def _set_thread_name(name: str) -> None:
-    """Names this thread, as `ps` and debuggers show it: 15 bytes of it."""
-    _prctl(15, name.encode())
-
-
-def _get_thread_name() -> str:
-    """The name of this thread."""
-    name = ctypes.create_string_buffer(16)
-    _prctl(16, name)
-    return name.value.decode(errors="replace")

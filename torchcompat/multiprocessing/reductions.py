@@ -91,10 +91,8 @@ def reduce_tensor(t: Tensor) -> Any:
         return marked, (memory.requires_grad_(t.requires_grad), bits.conj, bits.neg)
     if t.device.type != "cpu":
         return t.__reduce_ex__(2)
-    from ..utils.data import get_worker_info
-
     sent = t
-    if get_worker_info() is not None and block_of(owner_of(t._data)) is None:  # a DataLoader's worker is done with what it sends
+    if shared.in_worker and block_of(owner_of(t._data)) is None:
         if t._data.nbytes < shared.LARGE:
             return t.__reduce_ex__(2)
         sent = shared.rows(t, 1)[0].copy_(t.detach())

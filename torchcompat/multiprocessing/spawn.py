@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from collections.abc import Callable
 
+from ._prctl import _prctl_pr_set_pdeathsig
+
 
 class ProcessException(Exception):
     """A process that was started failed.
@@ -53,8 +55,6 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(fn: Callable[..., None], i: int, args: tuple[object, ...], error_file: str) -> None:
-    from . import _prctl_pr_set_pdeathsig
-
     _prctl_pr_set_pdeathsig(signal.SIGINT)
     try:
         fn(i, *args)

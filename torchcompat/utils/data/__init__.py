@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._calls.absent import absences as _absences
+from ..._calls.absent import absent as _absent
 from . import _utils as _utils
 from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
@@ -16,4 +16,21 @@ __all__ = [
     "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
 
-__getattr__ = _absences(__name__)
+_PIPES = {  # by the module that has them, which is loaded when one is asked for
+    "datapipes.datapipe": ("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"),
+    "datapipes._decorator": (
+        "argument_validation", "functional_datapipe", "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation",
+        "runtime_validation_disabled"),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in ("datapipes", "graph", "graph_settings"):
+        return import_module(f".{name}", __name__)
+    for module, names in _PIPES.items():
+        if name in names:
+            import_module(".datapipes", __name__)  # whose steps are methods of all pipes
+            return getattr(import_module(f".{module}", __name__), name)
+    raise _absent(__name__, name)

@@ -9,7 +9,6 @@ import math
 import multiprocessing as _multiprocessing
 import os
 import queue
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +23,7 @@ from torchcompat._utils import ExceptionWrapper, cpu_count
 from ..._calls.absent import absences as _absences
 from . import _utils
 from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import _DatasetKind as _DatasetKind, _pipes, _seeded
 from ._utils.worker import get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T = TypeVar("T", covariant=True)
-
-
-class _DatasetKind:
-    """Whether samples come by number or one after the other."""
-
-    Map, Iterable = 0, 1
-
-    @staticmethod
-    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-        """What makes batches of a dataset of a kind."""
-        cls = _utils.fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _utils.fetch._IterableDatasetFetcher
-        return cls(dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler[None]):
@@ -63,23 +51,6 @@ def _sends(tasks: Any) -> bool:
 
 def _drawn(generator: Generator | None) -> int:
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
-
-
-def _pipes(dataset: Any, kind: str = "") -> Any:
-    """The module of data pipes where the dataset is one (of a kind, "Iter" or "Map"), None else; which loads no data pipes."""
-    module = sys.modules.get("torchcompat.utils.data.datapipes.datapipe")
-    kinds = module and ((module.IterDataPipe, module.MapDataPipe) if not kind else getattr(module, f"{kind}DataPipe"))
-    return module if kinds and isinstance(dataset, kinds) else None
-
-
-def _seeded(dataset: Any, seed: int | None) -> Any:
-    """A dataset, whose random pipes take their seeds from `seed` where it is a data pipe."""
-    if not _pipes(dataset, "Iter"):
-        return dataset
-    from .graph_settings import apply_random_seed
-
-    assert seed is not None
-    return apply_random_seed(dataset, torch.Generator().manual_seed(seed))
 
 
 def _sharding_worker_init_fn(worker_init_fn: Callable[[int], Any] | None, world_size: int, rank_id: int, worker_id: int) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing.util  # noqa: F401  # before the line below is registered, so that it runs before this has ended the workers
-import sys
 
 from torchcompat._utils import ExceptionWrapper as ExceptionWrapper
 
-IS_WINDOWS = sys.platform == "win32"
+from .signal_handling import IS_WINDOWS as IS_WINDOWS, MP_STATUS_CHECK_INTERVAL as MP_STATUS_CHECK_INTERVAL
+
 HAS_NUMPY = True
-MP_STATUS_CHECK_INTERVAL = 5.0
-"""Seconds after which whoever waits for another process looks whether that is still alive."""
 python_exit_status = False
 """Whether the interpreter is on its way out, when processes are not to be waited for any more."""
 

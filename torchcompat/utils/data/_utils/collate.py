@@ -95,7 +95,7 @@ def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: dict[type | tuple[
         raise RuntimeError("Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
                            "collate_fn to handle them appropriately.")
     first = batch[0]
-    if type(first) is torch.Tensor and len(batch) * first.nbytes >= shared.LARGE and torch.utils.data.get_worker_info() is not None \
+    if type(first) is torch.Tensor and len(batch) * first.nbytes >= shared.LARGE and shared.in_worker \
             and all([type(t) is torch.Tensor and t.dtype is first.dtype and not t.requires_grad and t.shape == first.shape for t in batch]):
         return torch.stack(list(batch), 0, out=shared.rows(first, len(batch)))  # where the main process will find it
     return torch.stack(list(batch), 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from typing import Any
 
+import torchcompat as torch
 from autograd_tape.annotations import Fn
 
 __all__: list[str] = []
@@ -58,3 +60,32 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
         if at_once:
             return self.collate_fn(at_once(possibly_batched_index))
         return self.collate_fn([self.dataset[i] for i in possibly_batched_index])
+
+
+class _DatasetKind:
+    """Whether samples come by number or one after the other."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Fn, drop_last: bool) -> Any:
+        """What makes batches of a dataset of a kind."""
+        cls = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
+        return cls(dataset, auto_collation, collate_fn, drop_last)
+
+
+def _pipes(dataset: Any, kind: str = "") -> Any:
+    """The module of data pipes where the dataset is one (of a kind, "Iter" or "Map"), None else; which loads no data pipes."""
+    module = sys.modules.get("torchcompat.utils.data.datapipes.datapipe")
+    kinds = module and ((module.IterDataPipe, module.MapDataPipe) if not kind else getattr(module, f"{kind}DataPipe"))
+    return module if kinds and isinstance(dataset, kinds) else None
+
+
+def _seeded(dataset: Any, seed: int | None) -> Any:
+    """A dataset, whose random pipes take their seeds from `seed` where it is a data pipe."""
+    if not _pipes(dataset, "Iter"):
+        return dataset
+    from ..graph_settings import apply_random_seed
+
+    assert seed is not None
+    return apply_random_seed(dataset, torch.Generator().manual_seed(seed))

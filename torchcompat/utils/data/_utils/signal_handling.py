@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from types import FrameType
 
-from . import IS_WINDOWS
-
 __all__: list[str] = []
+
+IS_WINDOWS = sys.platform == "win32"
+MP_STATUS_CHECK_INTERVAL = 5.0
+"""Seconds after which whoever waits for another process looks whether that is still alive."""
 
 _workers: dict[int, tuple[int, ...]] = {}
 """The process ids of the workers of an iterator, by the iterator's id."""

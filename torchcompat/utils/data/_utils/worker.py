@@ -14,9 +14,11 @@ import numpy as np
 import torchcompat as torch
 from autograd_tape.annotations import Fn
 from torchcompat._memory import shared
+from torchcompat.multiprocessing._prctl import _set_thread_name
 from torchcompat._utils import ExceptionWrapper
 
-from . import MP_STATUS_CHECK_INTERVAL
+from .fetch import _DatasetKind, _seeded
+from .signal_handling import MP_STATUS_CHECK_INTERVAL
 
 __all__ = ["get_worker_info"]
 
@@ -87,13 +89,10 @@ def _worker_loop(dataset_kind: int, dataset: Any, index_queue: Any, data_queue: 
     """What a worker process does: takes (number, indices) or _ResumeIteration from `index_queue` until None comes, and puts (number, batch)
     into `data_queue`. It ends, too, where the process that started it does."""
     global _worker_info
-    from .. import _DatasetKind
-    from ..dataloader import _seeded
-
     try:
-        torch.multiprocessing._set_thread_name("pt_data_worker")
+        _set_thread_name("pt_data_worker")
         torch.set_num_threads(1)
-        shared.by_name = True  # there are many batches, and descriptors are few, and cost a connection each
+        shared.in_worker = shared.by_name = True  # there are many batches, and descriptors are few, and cost a connection each
         random.seed(base_seed + worker_id)
         torch.manual_seed(base_seed + worker_id)
         np.random.seed(_generate_state(base_seed, worker_id))

@@ -1,0 +1,36 @@
+"""Files by their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .._decorator import functional_datapipe
+from ..datapipe import IterDataPipe
+from ..utils.common import get_file_binaries_from_pathnames
+
+__all__ = ["FileOpenerIterDataPipe"]
+
+
+@functional_datapipe("open_files")
+class FileOpenerIterDataPipe(IterDataPipe[Any]):
+    """(path, stream) of each path; streams are closed when nobody holds them.
+
+    Raises:
+        ValueError: a mode that does not read, or an encoding of bytes.
+    """
+
+    def __init__(self, datapipe: Iterable[str], mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
+        if mode not in ("b", "t", "rb", "rt", "r"):
+            raise ValueError(f"Invalid mode {mode}")
+        if "b" in mode and encoding is not None:
+            raise ValueError("binary mode doesn't take an encoding argument")
+        self.datapipe, self.mode, self.encoding, self.length = datapipe, mode, encoding, length
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from get_file_binaries_from_pathnames(self.datapipe, self.mode, self.encoding)
+
+    def __len__(self) -> int:
+        if self.length == -1:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return self.length
