@@ -41,7 +41,7 @@ from ._files.places import (
     validate_cuda_device,
     validate_hpu_device,
 )
-from ._files.rebuild import ABSENT, refuse_absent, table
+from ._files.rebuild import ABSENT, StorageType, refuse_absent, table
 from ._files.reader import PyTorchFileReader
 from ._files.storages import Records
 from ._files.weights_only import (
@@ -59,7 +59,8 @@ from .storage import TypedStorage, UntypedStorage
 from .utils.serialization import config
 
 __all__ = [
-    "INT_SIZE", "LONG_SIZE", "LoadEndianness", "MAGIC_NUMBER", "PROTOCOL_VERSION", "SHORT_SIZE", "SourceChangeWarning", "add_safe_globals",
+    "INT_SIZE", "LONG_SIZE", "LoadEndianness", "MAGIC_NUMBER", "PROTOCOL_VERSION", "SHORT_SIZE", "SourceChangeWarning", "StorageType",
+    "add_safe_globals",
     "check_module_version_greater_or_equal", "clear_safe_globals", "default_restore_location", "get_crc32_options",
     "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
     "location_tag", "mkdtemp", "normalize_storage_type", "register_package", "safe_globals", "save", "set_crc32_options",

@@ -23,6 +23,7 @@ from autograd_tape.dtypes import META, Device, DType, kind, uint8
 from autograd_tape.executors.meta import meta_array
 
 from .._tensor import frontend
+from .._calls.shown import shown_in
 from .._memory.bits import marked
 from .._memory.layout import layout, sparse_coo, strided
 from ..storage import CLASSES, TypedStorage, check_geometry, view_of
@@ -37,10 +38,17 @@ STORAGE_NAMES = {dtype.name: cls.__name__ for dtype, cls in CLASSES.items() if d
 
 
 class StorageType:
-    """The class of a storage as the pickle names it, and its dtype."""
+    """The class of a storage as the pickle names it, and its dtype. KeyError for a name that is none."""
 
-    def __init__(self, name: str, dtype: DType) -> None:
-        self.name, self.dtype = name, dtype
+    def __init__(self, name: str, dtype: DType | None = None) -> None:
+        self.name, self.dtype = name, _DTYPES[name] if dtype is None else dtype
+
+    def __str__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+
+_DTYPES = {cls.__name__: dtype for dtype, cls in CLASSES.items()}
+shown_in("torchcompat.serialization", StorageType)
 
 
 UNTYPED = StorageType("UntypedStorage", uint8)
