@@ -130,6 +130,9 @@ class MissingKernelError(AutogradError, NotImplementedError):
 class ExecutorUnavailableError(AutogradError, RuntimeError):
     """An executor or device was asked for that cannot be used here."""
 
+    device_type = ""
+    """That of the tensors which needed it; "" where only the executor itself was asked for."""
+
     def as_builtin(self) -> Exception:
         """With the remedy: there is no wording of PyTorch's to keep."""
         return self.builtin(self._text())

@@ -69,13 +69,14 @@ _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
-    "save": "serialization", "load": "serialization", "autocast": "amp", **dict.fromkeys(
+    "save": "serialization", "load": "serialization", "autocast": "amp", "GradScaler": "amp", **dict.fromkeys(
         ["autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",
          "get_autocast_gpu_dtype", "get_autocast_ipu_dtype", "get_autocast_xla_dtype", "is_autocast_cache_enabled",
          "is_autocast_cpu_enabled", "is_autocast_enabled", "is_autocast_ipu_enabled", "is_autocast_xla_enabled",
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func", "Future": "futures",
+    **dict.fromkeys(["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module"], "_calls.streams"),
     "DisableTorchFunctionSubclass": "overrides", "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "symeig": "_calls.removed", "_compute_linear_combination": "_VF",

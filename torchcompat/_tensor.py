@@ -85,8 +85,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
     dequantize, int_repr, q_scale, q_zero_point, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, qscheme = [
         AbsentAttribute() for _ in range(8)]
-    ipu, mtia, xpu, record_stream, slice_inverse, to_padded_tensor, index, name, grad_dtype = [
-        AbsentAttribute() for _ in range(9)]
+    record_stream, slice_inverse, to_padded_tensor, index, name, grad_dtype = [AbsentAttribute() for _ in range(6)]
     reinforce, resize, resize_as = [AbsentAttribute() for _ in range(3)]
     argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
@@ -590,6 +589,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if dtype is Tensor:
             dtype = default_dtype()
         elif not isinstance(dtype, DType):
+            if getattr(dtype, "is_cuda", False):
+                return above.convert(self, dtype.dtype, Device("cuda"), False, None)
             dtype = getattr(dtype, "dtype", dtype)
             if not isinstance(dtype, DType) and dtype not in (bool, int, float, complex):
                 raise TypeError("dtype must be a type, str, or dtype object")
@@ -605,7 +606,26 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> "Tensor":
         """On a CUDA device."""
-        return above.convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
+        return self._elsewhere("cuda", device, memory_format)
+
+    def xpu(self, device: DeviceLike | None = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> "Tensor":
+        """On an XPU."""
+        return self._elsewhere("xpu", device, memory_format)
+
+    def mtia(self, device: DeviceLike | None = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> "Tensor":
+        """On an MTIA device."""
+        return self._elsewhere("mtia", device, memory_format)
+
+    def ipu(self, device: DeviceLike | None = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> "Tensor":
+        """On an IPU."""
+        return self._elsewhere("ipu", device, memory_format)
+
+    def _elsewhere(self, kind: str, device: DeviceLike | None, memory_format: memory_format | None) -> "Tensor":
+        """On a device of this type; RuntimeError where `device` is of another."""
+        wanted = Device(kind) if device is None else Device(kind, device) if isinstance(device, int) else Device(device)
+        if wanted.type != kind:
+            raise RuntimeError(f"Invalid device, must be {kind} device")
+        return above.convert(self, None, wanted, False, memory_format)
 
     def npu(self, device: DeviceLike | None = None, non_blocking: bool = False) -> "Tensor":
         """On an NPU."""

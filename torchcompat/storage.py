@@ -14,10 +14,10 @@ import numpy as np
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, converted, default_dtype
 from autograd_tape.errors import check_rank
-from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of, too_large
 
+from ._calls.devices import there
 from ._memory import shared
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class UntypedStorage:
             return self
         if device.type == "meta":
             raise AssertionError("META device module is not loaded")
-        executor_for(device)  # says what is missing where the device cannot be used
+        there(device)
         return UntypedStorage(_with_data(self)._bytes.copy(), device=device)
 
     def cpu(self) -> "UntypedStorage":
@@ -272,6 +272,7 @@ def _device(device: Any) -> Device:
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {device}") from None
     if device.type not in ("cpu", "meta", "cuda", "npu"):
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {device.type}")
+    there(device)
     return device
 
 

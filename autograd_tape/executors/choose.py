@@ -77,9 +77,15 @@ def executor_for(device: Device) -> Executor:
         name = name or next((n for n, found in _registered.items() if device.type in found.serves), None)
         if name is None:
             served = dict.fromkeys([type for found in _registered.values() for type in found.serves])
-            raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(served),
-                                           found=device.type, remedy="use one of these devices")
-        set_executor(device, name)
+            error = ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(served),
+                                             found=device.type, remedy="use one of these devices")
+            error.device_type = device.type
+            raise error
+        try:
+            set_executor(device, name)
+        except ExecutorUnavailableError as error:
+            error.device_type = device.type
+            raise
         chosen = _chosen[device.type]
     return chosen
 

@@ -12,6 +12,7 @@ from tests.ops.autocast_cases import TABLE
 import torchcompat as torch
 from autograd_tape import modes
 from torchcompat import amp
+from torchcompat._calls.autocast import state
 
 GROUPS = 30
 
@@ -140,7 +141,7 @@ def product() -> Any:
 def settings() -> Any:
     yield
     for device in ("cpu", "cuda", "ipu", "xla"):
-        amp.state.set(device, False, None)
+        state.set(device, False, None)
     torch.set_autocast_cache_enabled(True)
 
 

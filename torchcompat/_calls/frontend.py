@@ -21,6 +21,7 @@ from autograd_tape.tensor import BUFFERS, NOTHING, TensorRef, info_of
 from autograd_tape.version import Version
 
 from .above import above
+from .devices import not_there
 from .._memory.bits import bits_of, flipped, restored, values
 from .._memory.layout import layout as Layout
 from ..overrides import joins
@@ -139,6 +140,8 @@ class TorchFrontend(Frontend):
 
     def error(self, error: AutogradError) -> Exception:
         """The built-in exception with torch's wording."""
+        if isinstance(error, errors.ExecutorUnavailableError):
+            return not_there(error)
         return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
 
     def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:

@@ -37,31 +37,24 @@ GROUPS = (
         autograd.graph.region_activation_memory_budget"""),
     Reason("sizes are numbers, never symbols", "Python's own functions do the same for numbers", "Sym* sym_*"),
     Reason("there is one device, the CPU, and no library of another", "leave them out, `is_available()` says that it is not there", """
-        cuda xpu mtia mps accelerator cudnn_* miopen_* backends.cuda backends.mps backends.xeon backends.python_native Event Stream
-        AcceleratorError OutOfMemoryError profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 get_device_module batch_norm_backward_elemt
+        cudnn_* miopen_* backends.cuda backends.xeon backends.python_native
+        profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 batch_norm_backward_elemt
         batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
-        batch_norm_update_stats Tensor.ipu Tensor.mtia Tensor.xpu Tensor.record_stream nn.Module.ipu nn.Module.mtia nn.Module.xpu
-        nn.modules.Module.ipu nn.modules.Module.mtia nn.modules.Module.xpu nn.modules.module.Module.ipu nn.modules.module.Module.mtia
-        nn.modules.module.Module.xpu nn.utils.rnn.PackedSequence.cuda nn.utils.rnn.PackedSequence.pin_memory
+        batch_norm_update_stats Tensor.record_stream nn.utils.rnn.PackedSequence.cuda nn.utils.rnn.PackedSequence.pin_memory
         multiprocessing.reductions.rebuild_cuda_tensor multiprocessing.reductions.rebuild_event multiprocessing.reductions.reduce_event
         storage.TypedStorage.hpu utils.backend_registration
         utils.generate_methods_for_privateuse1_backend utils.rename_privateuse1_backend autograd.profiler.load_nvprof
         autograd.profiler.parse_nvprof_trace autograd.graph.set_override_stale_capture_stream
         autograd.graph.set_warn_on_accumulate_grad_stream_mismatch autograd.grad_mode.enforce_grad_layout_policy
-        autograd.enforce_grad_layout_policy amp.grad_scaler"""),
+        autograd.enforce_grad_layout_policy"""),
     Reason("torch has no kernel of it for the CPU", "`torch.nn.functional.scaled_mm` for each group", "nn.functional.scaled_grouped_mm"),
-    Reason("the names of the CPU as a device", "`torch.device('cpu')`", "cpu"),
-    Reason("gradients in half precision are not scaled", "train in float32 or bfloat16 (`torch.autocast`)", """
-        GradScaler amp.GradScaler cuda.amp.GradScaler cpu.amp"""),
     Reason("there are no quantized tensors, their dtypes are names", "compute in floating point", """
         ao quantization nn.intrinsic nn.qat nn.quantizable nn.quantized choose_qparams_optimized dequantize empty_quantized
         fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_* fused_moving_avg_obs_fake_quant int_repr q_* qscheme
         quantize_per_* quantized_* Tensor.dequantize Tensor.int_repr Tensor.q_* Tensor.qscheme"""),
     Reason("there is no MKL-DNN", "tensors are strided, and operations the same without it", "mkldnn_* "),
     Reason("processes do not work on one model together", "`autograd_tape.sharding` shards tensors over processes of MPI",
-           "distributed library.Library.register_symm_mem_args numa"),
-    Reason("one model runs on one device", "call the module itself", """
-        nn.DataParallel nn.parallel"""),
+           "distributed nn.parallel.distributed library.Library.register_symm_mem_args numa"),
     Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
         nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
     Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
@@ -94,7 +87,7 @@ GROUPS = (
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
         thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types nn.factory_kwargs
-        nn.MultiheadAttention.merge_masks nn.modules nn.functional nn.utils autograd amp return_types signal DispatchKeySet
+        nn.MultiheadAttention.merge_masks nn.modules nn.functional nn.utils autograd return_types signal DispatchKeySet
         classproperty"""),
     Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),
 )

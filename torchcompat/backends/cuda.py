@@ -182,4 +182,26 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
         _sdp.update(before)
 
 
+def _workspace(library: str, size: int | None) -> int:
+    raise AttributeError(f"module 'torch._C' has no attribute '_cuda_{'get' if size is None else 'set'}Cublas{library}WorkspaceSize'")
+
+
+def cublas_workspace_size(size: int | None = None) -> int:
+    """Refuses: AttributeError."""
+    return _workspace("", size)
+
+
+def cublaslt_workspace_size(size: int | None = None) -> int:
+    """Refuses: AttributeError."""
+    return _workspace("Lt", size)
+
+
+def blas_workspace_size(size: int | None = None, backend: Any = None) -> int:
+    """Refuses: AttributeError, RuntimeError of a backend that there is not."""
+    if backend not in (None, "default", "cublas", "cublaslt", "hipblas", "hipblaslt"):
+        raise RuntimeError("Unknown backend type." if not isinstance(backend, str) else
+                           f"Unknown input value. Choose from: {', '.join(_BlasBackends)}.")
+    return _workspace("Lt" if str(backend).endswith("lt") and backend != "default" else "", size)
+
+
 __getattr__ = _absences(__name__)

@@ -25,4 +25,14 @@ def is_macos13_or_newer(minor: int = 0) -> bool:
     return is_macos_or_newer(13, minor)
 
 
+def get_name() -> str:
+    """Refuses: AttributeError."""
+    raise AttributeError("module 'torch._C' has no attribute '_mps_get_name'")
+
+
+def get_core_count() -> int:
+    """Refuses: AttributeError."""
+    raise AttributeError("module 'torch._C' has no attribute '_mps_get_core_count'")
+
+
 __getattr__ = _absences(__name__)

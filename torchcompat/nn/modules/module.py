@@ -516,6 +516,18 @@ class Module(StateDict):
         """Moves all parameters and buffers to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device: DeviceLike | None = None) -> "Module":
+        """Moves all parameters and buffers to an XPU."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device: DeviceLike | None = None) -> "Module":
+        """Moves all parameters and buffers to an MTIA device."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def ipu(self, device: DeviceLike | None = None) -> "Module":
+        """Moves all parameters and buffers to an IPU."""
+        return self._apply(lambda t: t.ipu(device))
+
     def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> "Module":
         """Moves parameters and buffers to `device` without their values: their memory there is uninitialized."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)

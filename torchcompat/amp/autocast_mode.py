@@ -9,8 +9,8 @@ from typing import Any
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
-from ._calls.absent import absences as _absences
-from ._calls.autocast import (
+from .._calls.absent import absences as _absences
+from .._calls.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     get_autocast_dtype,
@@ -18,9 +18,9 @@ from ._calls.autocast import (
     is_autocast_enabled,
     state,
 )
-from ._tensor import Tensor
+from .._tensor import Tensor
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 
 
@@ -54,14 +54,14 @@ class autocast:
             warnings.warn("In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype "
                           "of torch.bfloat16, torch.float16 currently.", UserWarning, stacklevel=2)
             enabled = False
-        self.device, self.fast_dtype, self.enabled = device_type, dtype or usual, enabled
-        self.cache_enabled = state.cache if cache_enabled is None else cache_enabled
+        self.device, self.fast_dtype, self._enabled = device_type, dtype or usual, enabled
+        self._cache_enabled = state.cache if cache_enabled is None else cache_enabled
 
     def __enter__(self) -> "autocast":
         state.blocks.append((self.device, state.enabled.get(self.device, False), state.dtypes.get(self.device), state.cache))
         autocast_increment_nesting()
-        state.set(self.device, self.enabled, self.fast_dtype)
-        state.cache = self.cache_enabled
+        state.set(self.device, self._enabled, self.fast_dtype)
+        state.cache = self._cache_enabled
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -70,12 +70,18 @@ class autocast:
         autocast_decrement_nesting()
 
     def __call__(self, function: Fn) -> Fn:
-        @functools.wraps(function)
-        def wrapper(*args: object, **kwargs: object) -> object:
-            with self:
-                return function(*args, **kwargs)
+        return autocast_decorator(self, function)
 
-        return wrapper
+
+def autocast_decorator(autocast_instance: autocast, func: Fn) -> Fn:
+    """`func`, each call of it in the block."""
+
+    @functools.wraps(func)
+    def decorate_autocast(*args: object, **kwargs: object) -> object:
+        with autocast_instance:
+            return func(*args, **kwargs)
+
+    return decorate_autocast
 
 
 def _cast_inputs(value: object, device_type: str, dtype: DType) -> Any:

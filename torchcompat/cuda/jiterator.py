@@ -1,0 +1,7 @@
+"""torch.cuda.jiterator where there is no CUDA: kernels from source, which need it."""
+
+from __future__ import annotations
+
+from .._calls.absent import absences as _absences
+
+__getattr__ = _absences(__name__)
