@@ -193,8 +193,7 @@ class _standard_gamma_grad:
     compose = on_host(numpy)
     def check(input, output): _check_kinds("_standard_gamma_grad_cpu", input, output)
     no_forward = "_standard_gamma_grad"
-    vjp_input = no_formula("_standard_gamma_grad")
-    vjp_output = no_formula("_standard_gamma_grad")
+    vjp = no_formula("_standard_gamma_grad")
     def samples(rng): yield np.array([0.5, 2.0, 9.0]), np.array([0.3, 1.5, 10.0])
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"_standard_gamma_grad_cpu\" not implemented for 'Long'"
 
@@ -228,4 +227,5 @@ class sampled_gamma:
     def vjp_numbers(F: Functions, grad: Values) -> Values: return F.zero_gradient(grad)
     def vjp_parameter(F: Functions, grad: Values, numbers: Values, parameter: Values) -> Values:
         return grad * F._standard_gamma_grad(parameter, numbers)
-    def samples(rng): yield np.array([0.3, 1.5, 10.0]), np.array([0.5, 2.0, 9.0])
+    def samples(rng):
+        yield np.array([1, 2, 10]), np.array([2, 3, 9])  # without gradients, which are not those of these numbers
