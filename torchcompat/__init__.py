@@ -81,7 +81,7 @@ _LAZY = {
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "symeig": "_calls.removed", "_compute_linear_combination": "_VF",
     **dict.fromkeys(["eig", "lstsq", "matrix_rank", "solve"], "_calls.removed"), "svd_lowrank": "_lowrank", "pca_lowrank": "_lowrank",
-    "broadcast_shapes": "functional", "unravel_index": "functional", **dict.fromkeys(
+    "broadcast_shapes": "functional", "_assert": "functional", "unravel_index": "functional", **dict.fromkeys(
         ["use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
          "get_deterministic_debug_mode", "set_deterministic_debug_mode"], "_calls.determinism"), **dict.fromkeys(
         ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",

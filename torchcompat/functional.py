@@ -12,6 +12,7 @@ from ._calls.absent import absent
 from ._making.creation import tensor
 from ._memory.size import Size
 from ._tensor import Tensor, frontend as F
+from .overrides import handle_torch_function, has_torch_function
 
 __all__ = ["broadcast_shapes", "unravel_index"]
 _OPERATIONS = frozenset([
@@ -24,6 +25,22 @@ def __getattr__(name: str) -> object:
     if name in _OPERATIONS:
         return getattr(sys.modules[__package__], name)
     raise absent(__name__, name)
+
+
+def _assert(condition: Any, message: Any) -> None:
+    """`assert` as a function, which traces of programs can hold.
+
+    Raises:
+        AssertionError: the condition is false.
+    """
+    if type(condition) is not Tensor and has_torch_function((condition,)):
+        handle_torch_function(_assert, (condition,), condition, message)
+        return
+    if not condition:
+        raise AssertionError(message)
+
+
+_assert.__module__ = "torchcompat"
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

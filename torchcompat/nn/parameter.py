@@ -22,7 +22,7 @@ class _ParameterMeta(_TensorMeta):
     """Makes tensors of other classes with the flag `_is_param` instances of Parameter."""
 
     def __instancecheck__(self, instance: object) -> bool:
-        if self is Parameter and getattr(instance, "_is_param", False) and isinstance(instance, Tensor):
+        if self is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False):
             return True
         return super().__instancecheck__(instance)
 

@@ -1,0 +1,132 @@
+"""Arguments of functions and modules put in the order of their signatures."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+from autograd_tape.annotations import Arguments, Fn, Keywords
+import torchcompat as torch
+from torchcompat._calls.absent import absences as _absences
+
+__all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "get_signature_for_torch_op", "create_type_hint", "type_matches",
+           "normalize_function", "normalize_module"]
+
+
+class ArgsKwargsPair(NamedTuple):
+    """Arguments by position and by name."""
+
+    args: Arguments
+    kwargs: Keywords
+
+
+def _signature(target: Fn) -> inspect.Signature | None:
+    try:
+        return inspect.signature(inspect.unwrap(target))
+    except (TypeError, ValueError):
+        return None
+
+
+def check_for_mutable_operation(target: Fn | str, args: Arguments, kwargs: Keywords) -> None:
+    """Raises where a function of torch changes its argument, or writes to `out`.
+
+    Raises:
+        RuntimeError: it does.
+    """
+    from autograd_tape.ops import RECORDS
+
+    name = getattr(target, "__name__", "")
+    if not getattr(target, "__module__", "") or not str(target.__module__).startswith("torchcompat"):
+        return
+    in_place = name.endswith("_") and not name.endswith("__") and (name[:-1] in RECORDS or name in RECORDS)
+    if in_place or kwargs.get("out") is not None:
+        raise RuntimeError(f"Tried to trace mutable operation {name}. FX only supports functional code, so operations that mutate operands "
+                           "in-place (e.g. via `out` arguments) are not supported")
+
+
+def get_signature_for_torch_op(op: Any, return_schemas: bool = False) -> Any:
+    """The signatures of an operator, in a list; None where it has none."""
+    found = _signature(op)
+    signatures = None if found is None else [found]
+    return (signatures, None) if return_schemas else signatures
+
+
+def create_type_hint(x: object) -> Any:
+    """The `List` or `Tuple` of the one type that all of a sequence's types are, if they are."""
+    from typing import List, Tuple, Union  # noqa: UP035
+
+    if not isinstance(x, (list, tuple)):
+        return x
+    wrap: Any = List if isinstance(x, list) else Tuple  # noqa: UP006
+    if not x:
+        return wrap[Any] if isinstance(x, list) else Tuple[Any, ...]  # noqa: UP006
+    kinds = set(x)
+    inner = x[0] if len(kinds) == 1 else Union[tuple(x)]  # noqa: UP007
+    return wrap[inner] if isinstance(x, list) else Tuple[inner, ...]  # noqa: UP006
+
+
+def type_matches(signature_type: Any, argument_type: Any) -> bool:
+    """Whether an argument of one type may be given where another is asked for."""
+    import typing
+
+    if signature_type is argument_type or signature_type is Any:
+        return True
+    origin, inner = typing.get_origin(signature_type), typing.get_args(signature_type)
+    if origin is typing.Union:
+        return any([type_matches(kind, argument_type) for kind in inner])
+    if origin is list and inner == (int,) and argument_type is int:
+        return True
+    if origin is list:
+        kinds = typing.get_args(argument_type)
+        return typing.get_origin(argument_type) in (list, tuple) and all([
+            issubclass(kind, inner[0]) for kind in kinds if isinstance(kind, type)])
+    if signature_type is float and argument_type is int or signature_type is torch.dtype and argument_type is int:
+        return True
+    return isinstance(argument_type, type) and isinstance(signature_type, type) and issubclass(argument_type, signature_type)
+
+
+def normalize_function(target: Fn, args: Arguments, kwargs: Keywords | None = None, arg_types: object = None,
+                       kwarg_types: object = None, normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
+    """The arguments of a function of torch with defaults filled in; None where its signature does not tell."""
+    module = str(getattr(target, "__module__", ""))
+    signature = _signature(target) if module.startswith(("torchcompat", "torch.")) or module == "torch" else None
+    if signature is None:
+        return None
+    return _args_kwargs_to_normalized_args_kwargs(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
+
+
+def normalize_module(root: Any, target: str, args: Arguments, kwargs: Keywords | None = None,
+                     normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
+    """The arguments of one of torch's modules with defaults filled in; None for other modules.
+
+    Raises:
+        RuntimeError: there is no such module.
+    """
+    try:
+        module = root.get_submodule(target)
+    except AttributeError as error:
+        raise RuntimeError(f"Tried to normalize node with target {target} but root did not have that target!") from error
+    if getattr(torch.nn, type(module).__name__, None) is not type(module):
+        return None
+    signature = inspect.signature(module.forward)
+    return _args_kwargs_to_normalized_args_kwargs(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
+
+
+def _args_kwargs_to_normalized_args_kwargs(sig: inspect.Signature, args: Arguments, kwargs: Keywords,
+                                           normalize_to_only_use_kwargs: bool) -> ArgsKwargsPair | None:
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if any([p.kind not in kinds for p in sig.parameters.values()]):
+        return None
+    bound = sig.bind(*args, **kwargs)
+    bound.apply_defaults()
+    new_args: list[Any] = []
+    new_kwargs: Keywords = {}
+    for i, name in enumerate(sig.parameters):
+        if not normalize_to_only_use_kwargs and i < len(args):
+            new_args.append(bound.arguments[name])
+        else:
+            new_kwargs[name] = bound.arguments[name]
+    return ArgsKwargsPair(tuple(new_args), new_kwargs)
+
+
+__getattr__ = _absences(__name__)
