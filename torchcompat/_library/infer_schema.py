@@ -179,7 +179,8 @@ def infer_schema(prototype_function: Fn, /, *, mutates_args: str | Iterable[str]
                  tags: object = ()) -> str:
     """The schema of a function with annotations.
 
-    >>> def scaled(x: Tensor, by: float = 2.0) -> Tensor: ...
+    >>> import torchcompat as torch
+    >>> def scaled(x: torch.Tensor, by: float = 2.0) -> torch.Tensor: ...
     >>> infer_schema(scaled, mutates_args=(), op_name="scaled")
     'scaled(Tensor x, float by=2.0) -> Tensor'
 

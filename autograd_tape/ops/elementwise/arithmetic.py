@@ -710,8 +710,8 @@ def _real(F: Functions, x: Values) -> Any:
 
 
 def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Values, result: Values) -> Values:
-    """grad * result * log(input), zero where input is zero and the exponent is not negative. Its derivatives there are NaN, as in torch:
-    the logarithm takes part in them."""
+    """grad * result * log(input), zero where input is zero and the exponent is not negative. So are its derivatives: no logarithm of zero
+    is part of what is recorded there."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
             flat = _real(F, exponent) >= 0
@@ -720,7 +720,7 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
     flat = (input == 0) & (_real(F, exponent) >= 0)
-    return grad * F.masked_fill(result * F.log(input), flat, 0)
+    return F.where(flat, F.zero_gradient(grad), grad * (result * F.log(F.where(flat, 1, input))))
 
 
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ class conj_physical:
 
     out_dtype = FOUND
     sparse = "as they are"
+    ufunc = np.conjugate
     def numpy(input): return np.conjugate(input) if input.dtype.kind != "b" else input.copy()  # NumPy makes numbers of truth values
     mindspore = "ops.Conj"
     def vjp(F, grad): return F.conj_physical(grad)
