@@ -134,6 +134,7 @@ class Record:
     `passes_partial`      through which operands it passes on sums that wait to be added: "all" together, "each" of them by itself, or the
                           number of the only one; left out, as `jvp` says
     `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too
+    `no_differences`      why its gradient is not the limit of differences of its values
     `unset`               whether the values of its result are whatever lay in memory
     `undetermined(...)`   what torch calls it where it refuses a call with these arguments in deterministic mode; None where it does not
     `writes`              whether it writes to its first argument, where its name does not say so by an underscore

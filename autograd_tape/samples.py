@@ -230,6 +230,11 @@ def problems(name: str) -> Iterator[Problem]:
             yield problem
 
 
+def _undefined(rec: Record) -> bool:
+    """Whether an operation is recorded only to say that it has no derivative."""
+    return rec.differentiable and (rec.node_name == "NotImplemented" or getattr(rec.field("vjp"), "refuses", False))
+
+
 def no_derivative(rec: Record) -> str:
     """Why an operation has no derivative that could be compared, after a look at whether that is so; nothing where none is found.
 
@@ -238,12 +243,14 @@ def no_derivative(rec: Record) -> str:
     """
     if rec.field("unset"):
         return "uninitialised"
+    if rec.field("no_differences"):
+        return str(rec.field("no_differences"))
     if any([sample.single for sample in samples(rec)]):
         return "single precision"
     found = [bind(rec, sample) for sample in samples(rec)]
     if not any(arrays_of(args) for args in found):
         return "no tensors"
-    if rec.node_name == "NotImplemented" and rec.differentiable:
+    if _undefined(rec):
         return "undefined"
     if rec.params and not any(p.differentiable for p in rec.params):
         return "integers"
@@ -394,7 +401,7 @@ def _in_place(rec: Record, sample: Sample) -> bool:
 
 def _problem(rec: Record, sample: Sample) -> Problem | None:
     """The gradients of a sample, where there are any to be compared."""
-    if rec.field("unset") or rec.node_name == "NotImplemented" and rec.differentiable or sample.single:
+    if rec.field("unset") or rec.field("no_differences") or _undefined(rec) or sample.single:
         return None
     floating = {a.dtype.char for a in arrays_of(bind(rec, sample))}
     assert not floating & set("efFE") or floating & set("dD"), (

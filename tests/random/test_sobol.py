@@ -20,7 +20,7 @@ def test_as_torch(case: str) -> None:
 
 
 def test_numbers_are_those_of_the_table_that_scipy_has() -> None:
-    sobol: Any = pytest.importorskip("scipy.stats._sobol")
+    sobol: Any = pytest.importorskip("scipy.stats._sobol", reason="SciPy is missing: pip install .[test]")
     theirs = np.zeros((21201, 30), np.uint32)
     sobol._initialize_v(theirs, 21201, 30)
     assert np.array_equal(direction_numbers(21201), theirs)

@@ -185,7 +185,7 @@ class _standard_gamma_grad:
     """The derivative of gamma numbers `output` of scale 1 by their shape parameters `input`, with float32 or float64.
 
     >>> torch._standard_gamma_grad(torch.tensor([2.]), torch.tensor([1.5]))
-    tensor([0.8684])
+    tensor([0.9366])
     """
 
     lacks = {"float8": "_standard_gamma_grad_cpu"}
@@ -204,7 +204,7 @@ class _dirichlet_grad:
     """The derivative of shares `x` of Dirichlet vectors by their parameters `alpha`, which sum to `total`, over 1 - x; float32 or float64.
 
     >>> torch._dirichlet_grad(torch.tensor([0.3]), torch.tensor([2.]), torch.tensor([5.]))
-    tensor([0.1837])
+    tensor([0.1993])
     """
 
     lacks = {"float8": "_dirichlet_grad_cpu"}
@@ -221,6 +221,7 @@ class _dirichlet_grad:
 class sampled_gamma:
     """Gamma `numbers` of scale 1, drawn with the shape parameter `parameter`, along which they move."""
 
+    no_differences = "numbers are drawn anew with another parameter"
     def numpy(numbers, parameter): return numbers.copy()
     compose = on_host(numpy)
     no_forward = "_standard_gamma"
@@ -228,4 +229,4 @@ class sampled_gamma:
     def vjp_parameter(F: Functions, grad: Values, numbers: Values, parameter: Values) -> Values:
         return grad * F._standard_gamma_grad(parameter, numbers)
     def samples(rng):
-        yield np.array([1, 2, 10]), np.array([2, 3, 9])  # without gradients, which are not those of these numbers
+        yield np.array([1, 2, 10]), np.array([2, 3, 9])
