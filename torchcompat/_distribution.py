@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import Distribution, SimplePath
+from importlib.metadata import Distribution
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from .version import __version__
 
@@ -20,6 +20,6 @@ class Record(Distribution):
         return (f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n"
                 "Summary: torchcompat of autograd-tape, in the place of torch in this process\n")
 
-    def locate_file(self, path: str | os.PathLike[str]) -> SimplePath:
+    def locate_file(self, path: str | os.PathLike[str]) -> Any:
         """Where a file of the package is."""
-        return cast(SimplePath, Path(__file__).parent.parent / path)
+        return Path(__file__).parent.parent / path

@@ -90,7 +90,8 @@ class ExceptionWrapper:
     """
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
-        info = sys.exc_info() if exc_info is None else exc_info
+        info: Any = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any
         self.exc_type, self.where = info[0], where
         self.exc_msg = "".join(traceback.format_exception(*info))
 

@@ -329,7 +329,7 @@ def load(
                                        "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option in "
                                        "order to use mmap.")
                 return _load_legacy(file, map_location, _serialization_tls.skip_data, module,
-                                    module and _unpickler_class(module), **pickle_load_args)
+                                    _unpickler_class(module) if module else None, **pickle_load_args)
             return _load_archive(f, file, in_place, map_location, module, pickle_load_args)
         except pickle.UnpicklingError as error:
             if module is not None:

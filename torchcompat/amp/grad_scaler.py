@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from autograd_tape.annotations import Keywords
-from autograd_tape.dtypes import float16, float32, int32
+from autograd_tape.dtypes import Device, float16, float32, float64, int32
 
 from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
@@ -95,10 +95,10 @@ class GradScaler:
             return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
-    def _unscale(self, optimizer: Any, scale: Tensor, allow_fp16: bool) -> Keywords:
+    def _unscale(self, optimizer: Any, scale: Tensor, allow_fp16: bool) -> dict[Device, Any]:
         """Divides the gradients of an optimizer; whether some are not finite, by device."""
-        inverse = scale.double().reciprocal().float()
-        found: Keywords = {}
+        inverse = scale.to(float64).reciprocal().to(float32)
+        found: dict[Device, Any] = {}
         for group in optimizer.param_groups:
             for param in group["params"]:
                 if param.grad is None:
@@ -108,7 +108,7 @@ class GradScaler:
                 if param.grad.is_sparse and param.grad.dtype is float16:
                     param.grad = param.grad.coalesce()  # sums of several may be infinite
                 values = param.grad._values() if param.grad.is_sparse else param.grad
-                flag = found.setdefault(values.device, frontend.full((), 0.0, dtype=float32, device=values.device))
+                flag: Any = found.setdefault(values.device, frontend.full((), 0.0, dtype=float32, device=values.device))
                 if not values.isfinite().all().item():
                     flag.fill_(1.0)
                 values.detach().copy_(values.detach().to(float32) * inverse if values.dtype.itemsize < 4 else values.detach() * inverse)
@@ -213,7 +213,7 @@ class GradScaler:
 
     def get_scale(self) -> float:
         """The number; 1.0 where it is not enabled."""
-        return 1.0 if not self._enabled else self._init_scale if self._scale is None else self._scale.item()  # type: ignore[return-value]
+        return 1.0 if not self._enabled else self._init_scale if self._scale is None else self._scale.item()
 
     def _get_growth_tracker(self) -> int:
         if not self._enabled:

@@ -86,7 +86,7 @@ def current_stream(device: DeviceLike | None = None) -> Stream:
 class StreamContext:
     """A block of a stream."""
 
-    def __init__(self, stream: object) -> None:
+    def __init__(self, stream: Stream | None) -> None:
         self.stream, self._before = stream, _stream
 
     def __enter__(self) -> None:

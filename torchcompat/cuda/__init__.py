@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import Device as _Device
@@ -11,7 +11,7 @@ from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising, refusing as _refusing
 from .._calls.devices import lacking as _lacking
 from . import _types
-from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables  # type: ignore[attr-defined]
+from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import *
 from .random import *
 from .streams import Event, ExternalStream, Stream
@@ -71,7 +71,7 @@ class device:
         if self.idx >= 0:
             raise RuntimeError("PyTorch was compiled without CUDA support")
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> Literal[False]:
         return False
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import functions as _functions, giving as _giving, nothing as _nothing, raising as _raising, refusing as _refusing
 from ..cuda.random import manual_seed, manual_seed_all, set_rng_state as _set, set_rng_state_all
-from .memory import max_memory_allocated, memory_allocated, memory_stats, reset_peak_memory_stats  # type: ignore[attr-defined]
-from .mtia_graph import MTIAGraph, graph, graph_pool_handle  # type: ignore[attr-defined]
+from .memory import max_memory_allocated, memory_allocated, memory_stats, reset_peak_memory_stats
+from .mtia_graph import MTIAGraph, graph, graph_pool_handle
 
 
 def _without(call: str) -> Any:
@@ -99,7 +99,7 @@ class device:
         if self.idx >= 0:
             _without("maybeExchangeDevice")("")
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> Literal[False]:
         return False
 
 

@@ -220,9 +220,9 @@ class MultiplicativeLR(LambdaLR):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
                  last_epoch: int = -1) -> None:
-        several = isinstance(lr_lambda, (list, tuple))
-        if not several or len(lr_lambda) == len(optimizer.param_groups):  # else that is what is wrong
-            for f in lr_lambda if several else [lr_lambda]:
+        functions = [*lr_lambda] if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * len(optimizer.param_groups)
+        if len(functions) == len(optimizer.param_groups):  # else that is what is wrong
+            for f in functions:
                 if not callable(f):
                     raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
         super().__init__(optimizer, lr_lambda, last_epoch)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising, refusing as _refusing
-from .graphs import XPUGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables  # type: ignore[attr-defined]
+from .graphs import XPUGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import *
 from .random import *
 from .streams import Event, Stream
@@ -56,7 +56,7 @@ class device:
     def __enter__(self) -> None:
         raise NotImplementedError("PyTorch was compiled without XPU support")
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> Literal[False]:
         return False
 
 

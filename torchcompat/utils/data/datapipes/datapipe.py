@@ -128,7 +128,7 @@ class IterDataPipe(_Pipe, IterableDataset[T]):
         hook(cls)
 
     def __iter__(self) -> Iterator[T]:
-        return self  # type: ignore[return-value]  # of a subclass that has `__next__`
+        return self  # of a subclass that has `__next__`
 
     def reset(self) -> None:
         """Called at the begin of each pass."""
@@ -187,10 +187,11 @@ class _DataPipeSerializationWrapper:
 
 class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe[Any]):
     def __init__(self, datapipe: IterDataPipe[Any]) -> None:
-        self._datapipe, self._datapipe_iter = datapipe, None
+        self._datapipe = datapipe
+        self._datapipe_iter: Any = None
 
     def __iter__(self) -> Any:
-        self._datapipe_iter: Any = iter(self._datapipe)
+        self._datapipe_iter = iter(self._datapipe)
         return self
 
     def __next__(self) -> Any:

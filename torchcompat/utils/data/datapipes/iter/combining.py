@@ -95,7 +95,7 @@ class _Container(IterDataPipe[Any]):
         self._clear()
 
     def __getstate__(self) -> Any:
-        lost = {"_elements": None, "_exhausted": False, "waiting": [deque() for _ in range(self.num_instances)],
+        lost: dict[str, object] = {"_elements": None, "_exhausted": False, "waiting": [deque() for _ in range(self.num_instances)],
                 "_stopped": [True] * self.num_instances}
         return self._state({**self.__dict__, **lost})
 
