@@ -189,6 +189,13 @@ def along_dims(F: Functions, call: BatchedCall) -> Any:
     return [F.reshape(r, shape) for r in result] if isinstance(result, (tuple, list)) else F.reshape(result, shape)
 
 
+def alike_along_dim(F: Functions, call: BatchedCall) -> TensorRef:
+    """Several tensors of the same shape along a dimension."""
+    first = call.rec.params[0].name
+    wholes = {name: call.lifted(name) for name in call.ranks}
+    return call.lowered(call(**wholes, **call.shifted(call.ranks[first])), first)
+
+
 # -- rules that records name --------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from ...functions.refusals import no_kernel
 from ...random.directions import BITS, DIMENSIONS, direction_numbers
 from ...record import Sample, op
 from ...tensor import TensorRef, as_dtype
-from .._host import need_values
+from .._host import need_values, values_of
 from .create import given_size
 
 
@@ -64,6 +64,7 @@ class _sobol_engine_draw:
             [0.7500, 0.2500]])
     """
 
+    reads = "quasi sobolstate"
     def function(F, quasi, n, sobolstate, dimension, num_generated, dtype):
         wanted = default_dtype() if dtype is None else as_dtype(dtype)
         directions, last = _directions(sobolstate, dimension), _values("quasi", quasi, (dimension,)).copy()
@@ -81,7 +82,9 @@ class _sobol_engine_draw:
 def _written(F: Functions, target: TensorRef, values: np.ndarray) -> TensorRef:
     """The tensor with `values` in its first rows. Its version stays, as in torch."""
     F.check_inplace(target, [])
-    target._data[:len(values)] = values
+    whole = values_of(target).copy()
+    whole[:len(values)] = values
+    target._data[...] = whole
     return target
 
 

@@ -652,7 +652,7 @@ class _addmm_activation:
 
     lacks = {"complex rare bool": "addmm_activation"}
     flops = "mat1"
-    def sharding(call): return call.letters("m n, m k, k n -> m n") if len(call.shape("input")) == 2 else call.whole()
+    sharding = "composed"
     out_dtype = EXPECTED
     numpy = _activated
     def compose(F, input, mat1, mat2, beta=1, use_gelu=False):

@@ -271,7 +271,16 @@ class soft_margin_backward:
         y, found = F.add(z, 1), grad * cotangent * (target * target) * z
         return found / (y * y) if reduction != "mean" else F.div(found / (y * y), max(prod(found.shape), 1))
 
-    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))), "none"
+    def sharding(call):
+        return call.composed() if call["reduction"] == "mean" else call.elementwise()
+    def batch(F, call):
+        found = call(**{**batches.aligned(F, call), "input": call.whole("input")}, reduction="none")
+        return F.div(found, max(prod(found.shape[1:]), 1)) if call.reduction == "mean" else found
+
+    def samples(rng):
+        grad, x, signs = rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
+        yield grad, x, signs, "none"
+        yield grad[0, 0], x, signs, "mean"
 
 
 @op("soft_margin(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False,

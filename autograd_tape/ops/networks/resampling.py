@@ -368,6 +368,7 @@ class reflected:
     """The places that linear `grid_sample` reads, after reflection, which half precision has no second derivative by: torch refuses it."""
 
     numpy = np.copy
+    def sharding(call): return call.elementwise()
     def shape(input): return input
     def compose(F, input): return F.alias_copy(input)
     def vjp(F, grad): return F.reflected_gradient(grad)
@@ -381,6 +382,7 @@ class reflected_gradient:
     """The gradient of `reflected`; RuntimeError where that of half precision is differentiated again."""
 
     numpy = np.copy
+    def sharding(call): return call.elementwise()
     def shape(grad): return grad
     def compose(F, grad): return F.alias_copy(grad)
 

@@ -16,6 +16,7 @@ from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, subtracted
 from ...record import get_record, op
+from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
@@ -224,6 +225,7 @@ class log_softmax:
 class softmax_backward:
     """output * (cotangent - sum(cotangent * output)) along `dim`."""
 
+    batch = batches.alike_along_dim
     sharding = "along dim or composed"
     layout = "rows"
     numpy = _softmax_backward
@@ -240,6 +242,7 @@ class softmax_backward:
 class log_softmax_backward:
     """cotangent - exp(output) * sum(cotangent) along `dim`."""
 
+    batch = batches.alike_along_dim
     sharding = "along dim or composed"
     layout = "rows"
     numpy = _log_softmax_backward
@@ -379,6 +382,12 @@ def _check_masked(input: TensorRef, mask: TensorRef, dim: int | None, mask_type:
     wrap_dim(-1 if dim is None else dim, input.ndim)
 
 
+def _full_mask(F: Functions, input: TensorRef, mask: TensorRef, mask_type: int | None) -> TensorRef:
+    """A mask that the input's shape broadcasts with."""
+    full: TensorRef = F.unsqueeze(F.unsqueeze(mask, 1), 1) if _mask_type(input, mask, mask_type) == 1 else mask
+    return full
+
+
 def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_type: int | None = None) -> np.ndarray:
     full = mask[:, None, None] if _mask_type(input, mask, mask_type) == 1 else mask
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -403,12 +412,29 @@ class _masked_softmax:
     no_forward = "_masked_softmax"
     numpy = _masked
     def half(input, *rest): return _masked(input.astype(np.float32), *rest).astype(input.dtype)
-    compose = on_host(_masked)
+    def compose(F, input, mask, dim=None, mask_type=None):
+        left = F.masked_fill(input, _full_mask(F, input, mask, mask_type), -np.inf)
+        return F.softmax(left, -1 if dim is None else dim)
     def shape(input, mask, dim, mask_type): return input
 
+    def sharding(call):
+        n, at = len(call.shape("input")), -1 if call["dim"] is None else call["dim"]
+        if n and call.is_split("input", (at,)) or call.is_split("mask", range(len(call.shape("mask")))):
+            return call.composed()
+        given = [None if d == wrap_dim(at, n) else d for d in range(n)]
+        kind = _mask_type(call["input"], call["mask"], call["mask_type"])
+        return call.propagate([given, given[-2:] if kind == 0 else [given[0], given[-1]] if kind == 1 else given], [given])
+
+    def batch(F, call):
+        rank, kind = call.ranks["input"], call.mask_type if (call.ranks["mask"], call.ranks["input"]) == (2, 4) else 2
+        input, mask = call.lifted("input"), call.lifted("mask")
+        for _ in range(2 if kind < 2 else 0):
+            mask = F.unsqueeze(mask, kind + 1)
+        dim = batches.shifted(-1 if call.dim is None else call.dim, rank)
+        return call.lowered(call(input=input, mask=F.expand(mask, tuple(input.shape)), dim=dim, mask_type=2), "input")
+
     def vjp(F, grad, result, mask, dim, mask_type):
-        full = F.unsqueeze(F.unsqueeze(mask, 1), 1) if _mask_type(result, mask, mask_type) == 1 else mask
-        left = F.masked_fill(result, full, 0.0)
+        left = F.masked_fill(result, _full_mask(F, result, mask, mask_type), 0.0)
         return left * (grad - F.sum(left * grad, (-1 if dim is None else dim,), True))
 
     def samples(rng):

@@ -371,6 +371,7 @@ class _is_all_true:
     """
 
     check = _check_bools
+    sharding = "composed"
     def compose(F, input): return F.all(input)
     def samples(rng): yield (np.array([True, True]),)
 
@@ -384,6 +385,7 @@ class _is_any_true:
     """
 
     check = _check_bools
+    sharding = "composed"
     def compose(F, input): return F.any(input)
     def samples(rng): yield (np.array([True, False]),)
 
