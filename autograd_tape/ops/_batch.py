@@ -32,6 +32,7 @@ class BatchedCall:
         values: the arguments by parameter, with whole batches in place of examples.
         is_batched: which parameters hold a batch (for lists: any of their items does).
         marks: the same of each item of a list.
+        args: the arguments as they were given, examples among them.
         ranks: the number of dimensions of one example, by tensor parameter.
         size: the number of examples.
         opened: (the whole batch, True) of a tensor that is an example; (itself, False) of anything else.
@@ -39,7 +40,7 @@ class BatchedCall:
 
     def __init__(self, F: Functions, operation: Any, args: Sequence[object], size: int, opened: Callable[[Any], tuple[Any, bool]]) -> None:
         self.rec: Record = operation.rec
-        self._F, self._operation, self.size, self.opened = F, operation, size, opened
+        self._F, self._operation, self.args, self.size, self.opened = F, operation, args, size, opened
         self.values: dict[str, Any] = {}
         self.is_batched: dict[str, bool] = {}
         self.ranks: dict[str, int] = {}
@@ -202,6 +203,12 @@ def alike_along_dim(F: Functions, call: BatchedCall) -> TensorRef:
 def as_is(F: Functions, call: BatchedCall) -> Any:
     """What treats each element, or the last dimensions, on its own, whatever dimensions there are."""
     return call()
+
+
+def composed(F: Functions, call: BatchedCall) -> Any:
+    """What is made of others as the record's `compose` says: on the examples, by the rules of these."""
+    made = call.rec.field("compose")(F, *call.args)
+    return [call.expanded(*call.opened(t)) for t in made[:len(call.rec.returns)]]
 
 
 def matrices(F: Functions, call: BatchedCall) -> TensorRef:

@@ -31,7 +31,6 @@ LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "addmm": ({2}, "scales by beta and alpha before the kernel"),
         "_addmm_activation": ({1}, "scales by beta and alpha before the kernel"),
         "clamp_tensor": ({1, 2}, "lacks a bound"),
-        "transfer": ({0, 1}, "is about two devices"),
         "pow": ({8}, "has a number first")}
 """Which samples of an operation do not take the quiet path, and why."""
 LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"],

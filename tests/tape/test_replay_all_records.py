@@ -90,7 +90,7 @@ def test_again_on_other_data(name: str, excused: Callable[[str], None]) -> None:
 
         def f(*tensors: TensorRef) -> Any:
             if all_require_grad:
-                return call(*[t * 1.0 if t.requires_grad else t.clone() for t in tensors])
+                return call(*[t * 1.0 if t.requires_grad and t.dtype.group != "float8" else t.clone() for t in tensors])
             with no_grad():
                 return call(*[t.clone() for t in tensors])
 
@@ -117,9 +117,16 @@ def test_again_on_other_data(name: str, excused: Callable[[str], None]) -> None:
                 for x, g in zip(t.inputs, wanted):
                     np.testing.assert_array_equal(found[x.id], g, err_msg=text)
 
+        with no_grad(), Tape():
+            seen = arrays_of(f(*[TensorRef.of(a) for a in second]))
+        if RECORDS[name].module.endswith(".recurrent"):  # who looks at a layer sees the steps that it is made of, which round otherwise
+            for a, b in zip(seen, direct, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14, err_msg=text)
+        else:
+            expect_equal(seen, direct, text)
         leaves_ = [TensorRef.of(a, requires_grad=all_require_grad and a.dtype.kind in "fc") for a in first]
         with Tape() as tape:
             result = f(*leaves_)
         graph = tape.to_graph(tensors_in(result))
         for again in (graph, Graph.from_json(graph.to_json())):
-            expect_equal(again.replay({x.id: b for x, b in zip(leaves_, second) if x.id in graph.values}), direct, text)
+            expect_equal(again.replay({x.id: b for x, b in zip(leaves_, second) if x.id in graph.values}), seen, text)

@@ -26,7 +26,7 @@ def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
         raise AutogradError(f"{name} needs to be of type Long")
     if tensor.ndim != len(shape) or any([n < wanted for n, wanted in zip(tensor.shape, shape)]):
         raise ShapeMismatchError(f"{name} needs to have {' x '.join(map(str, shape))} elements, but has shape {list(tensor.shape)}")
-    return need_values(tensor)
+    return np.asarray(need_values(tensor))
 
 
 def _directions(sobolstate: TensorRef, dimension: int) -> np.ndarray:
@@ -97,6 +97,7 @@ class _sobol_engine_ff_:
     tensor([0.7500])
     """
 
+    reads = "input sobolstate"
     def function(F, input, n, sobolstate, dimension, num_generated):
         directions, last = _directions(sobolstate, dimension), _values("quasi", input, (dimension,))[:dimension]
         changed = directions[:, _changed_oddly(num_generated, max(n, 0))]
@@ -113,6 +114,7 @@ class _sobol_engine_initialize_state_:
     tensor([536870912, 268435456, 134217728])
     """
 
+    reads = "input"
     def function(F, input, dimension):
         if dimension > DIMENSIONS:
             raise AutogradError(f"direction numbers are known for {DIMENSIONS} dimensions, not {dimension}")
@@ -135,6 +137,7 @@ class _sobol_engine_scramble_:
     True
     """
 
+    reads = "input ltm"
     def function(F, input, ltm, dimension):
         numbers = _directions(input, dimension)
         matrices = _values("ltm", ltm, (dimension, BITS, BITS))[:dimension, :BITS, :BITS].astype(np.int64)

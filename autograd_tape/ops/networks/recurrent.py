@@ -226,6 +226,7 @@ class lstm_layer:
     amp = "lower"
     def no_forward(w_ih, w_hr, sizes, **_):
         return "mkldnn_rnn_layer" if sizes is None and w_hr is None and w_ih._k.dtype.name in ("float32", "bfloat16") else None
+    batch = batches.composed
     def sharding(call): return call.composed()
     aten = "mkldnn_rnn_layer(input, w_ih, w_hh, b_ih, b_hh, h, c, reverse, [], 2, w_hh.shape[1], 1, b_ih is not None, False, False, True)"
 
@@ -256,6 +257,7 @@ class rnn_layer:
 
     nodes = {"sizes is not None and len(sizes) > 1": "CatBackward0", "sizes is not None and mode == 'GRU'": "AddBackward0",
              "sizes is not None and mode == 'RNN_TANH'": "TanhBackward0", "sizes is not None": "ReluBackward0"}
+    batch = batches.composed
     def sharding(call): return call.composed()
 
     def numpy(input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
