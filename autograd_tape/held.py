@@ -380,7 +380,10 @@ def take_apart(rec: Record, args: Sequence[object], kwargs: Keywords, positional
         return {"*": _mapped(stored, tuple(args)), **_mapped(stored, dict(kwargs))}, tensors
     given = {**dict(zip(names, args)), **kwargs}
     arguments: dict[str, Any] = {}
-    several = sum([p.type == "Tensor[]" for p in rec.params]) > 1
+    lists = [i for i, p in enumerate(rec.params) if p.type == "Tensor[]"]
+    # Where it could be any of several tensors, which of them a list has is said.
+    several = len(lists) > 1 or any([p.is_tensor and p.default is not None and given.get(p.name) is not None
+                                     for i in lists for p in rec.params[i + 1:]])
     defaults = rec.defaults
     for p in rec.params:
         if p.name not in given:

@@ -29,6 +29,7 @@ class reshard_op:
     """The same values, lying as `sharding` says; a plain tensor where that is None. The gradient is the same values, too: where it is
     accumulated it is moved to where the input lies, so that a sum is spread and a gathering summed."""
 
+    any_dtype = True
     numpy = _moved
     compose = on_host(_moved)
     jvp = "linear"

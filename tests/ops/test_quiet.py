@@ -55,7 +55,8 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def plain(rec: Record, frontend: Frontend, value: Any, recording: bool, floats: bool) -> Any:
     """A sample's arguments as plain tensors, in rows; with `floats` all in float32, but indices and masks."""
-    index = {np.dtype(np.bool_)} | ({np.dtype(np.int64), np.dtype(np.int32)} if any(p.type.startswith("Index") for p in rec.params) else set())
+    integers = {np.dtype(np.int64), np.dtype(np.int32)}
+    index = {np.dtype(np.bool_)} | (integers if any(p.type.startswith("Index") for p in rec.params) else set())
 
     def tensor(x: Any, records: bool) -> Any:
         a = np.array(x, order="C")

@@ -107,6 +107,10 @@ def _check_grouped(input: TensorRef, mat2: TensorRef, offs: TensorRef | None, bi
     _same_matrix_dtype(input, mat2)
 
 
+_SPLIT = {(2, 2): "m T, T n, G -> G m n", (2, 3): "M k, G k n, G -> M n", (3, 2): "G m k, k N, G -> m N", (3, 3): "g m k, g k n -> g m n"}
+"""How groups of matrices may be split over devices, by the numbers of dimensions: not where offsets cut them."""
+
+
 @op("_grouped_mm(Tensor input, Tensor mat2, Index? offs=None, Index? bias=None, dtype? out_dtype=None) -> Tensor", method=False,
     out=False, quiet="none", node="GroupedMmBackward0", dtypes="float half")
 class _grouped_mm:
@@ -118,6 +122,7 @@ class _grouped_mm:
     tensor([1., 2., 2.])
     """
 
+    def sharding(call): return call.letters(_SPLIT[len(call.shape("input")), len(call.shape("mat2"))])
     numpy = half = _products
     compose = on_host(_products)
     check = _check_grouped

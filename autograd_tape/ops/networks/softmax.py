@@ -18,7 +18,6 @@ from ...functions.refusals import no_kernel, subtracted
 from ...record import get_record, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
-from .._host import on_host
 from .._precision import in_single
 from ...annotations import Fn, Functions
 

@@ -541,6 +541,11 @@ class split_with_sizes:
     (tensor([0.]), tensor([1., 2.]))
     """
 
+    def sharding(call):
+        n = len(call.shape("input"))
+        kept = [None if d == call["dim"] % n else d for d in range(n)] if n else []
+        return call.propagate([kept], [kept] * len(call["split_sizes"]))
+
     numpy = _split_with_sizes
     make = _several_views("split_with_sizes", "split_sizes")
     def vjp(F, grad, input_shape, split_sizes, dim): return F.cat(_pieces(F, grad, _split_shapes(input_shape, split_sizes, dim)), dim)
@@ -549,6 +554,7 @@ class split_with_sizes:
     def samples(rng):
         yield rng.standard_normal((5, 2)), [2, 0, 3]
         yield rng.standard_normal((2, 5)), [1, 4], -1
+        yield rng.standard_normal((4, 2)), [4]
 
     def errors(rng):
         yield (np.ones((3, 4)), [1, 1]), RuntimeError, (
