@@ -580,7 +580,8 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
         return whole
     if not isinstance(key, np.ndarray):
         key = np.arange(input._data.size).reshape(input.shape)[key]
-    return F.put(input, constant(F, input, np.ascontiguousarray(key)), src)
+    source = src if src._k.dtype is input._k.dtype else F.cast(src, input._k.dtype)
+    return F.put(input, constant(F, input, np.ascontiguousarray(key)), source)
 
 
 # -- padding ---------------------------------------------------------------------------------------------------------------------

@@ -608,6 +608,9 @@ class put:
     def shape(input, index, source, accumulate): return input
 
     def check(input, index, source, accumulate):
+        if source.dtype is not input.dtype:
+            raise AutogradError("put_(): self and source expected to have the same dtype, but got self.dtype = "
+                                f"{SCALAR_TYPE_NAMES[input.dtype.name]} and source.dtype = {SCALAR_TYPE_NAMES[source.dtype.name]}")
         if source._data.size != index._data.size:
             raise IndexRangeError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
                                   f"{source._data.size}, index.numel() = {index._data.size}")

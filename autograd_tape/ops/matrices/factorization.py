@@ -804,7 +804,7 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np
 
 
 def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
-    if hermitian:  # of which one triangle is read
+    if hermitian and A.size:  # of which one triangle is read
         s, v = linalg.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
     else:
@@ -842,7 +842,8 @@ class linalg_pinv:
         if input.dtype.name not in ("float32", "float64", "complex64", "complex128") or input.ndim < 2:
             raise AutogradError(f"linalg.pinv({SCALAR_TYPE_NAMES[input.dtype.name]}{{{list(input.shape)}}}): expected a tensor with 2 or "
                                 "more dimensions of float, double, cfloat or cdouble types")
-        _check_matrix("linalg.pinv", input, hermitian)
+        if hermitian and input._data.size:
+            _check_matrix("linalg.eigh", input, True)
         _check_limits("linalg_pinv", atol, rtol)
     def vjp_input(F, grad, input, result): return _pinv_gradient(F, grad, input, result)
     batch = batches.matrices
@@ -868,12 +869,14 @@ class linalg_matrix_rank:
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     amp = "float32"
     def numpy(A, atol=None, rtol=None, hermitian=False):
-        s = np.abs(linalg.eigvalsh(A)) if hermitian else singular(A, compute_uv=False)
+        s = np.abs(linalg.eigvalsh(A)) if hermitian and A.size else singular(A, compute_uv=False)
         return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
     compose = on_host(numpy)
     batch = batches.matrices
     def check(A, atol, rtol, hermitian):
-        _check_matrix("linalg.matrix_rank", A, hermitian, False)
+        _check_matrix("linalg.matrix_rank", A, False, False)
+        if hermitian and A._data.size:
+            _check_matrix("linalg.eigh", A, True, False)
         _check_limits("linalg_matrix_rank", atol, rtol)
     def samples(rng):
         yield (rng.standard_normal((2, 3, 2)),)

@@ -21,6 +21,7 @@ from ...strided import in_format
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
+from .._samples import refuse_complex_gradient
 from ..matrices.products import _C_NAMES
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
@@ -689,6 +690,8 @@ class conv_tbc:
     tensor([2., 2.])
     """
 
+    no_forward = "conv_tbc"
+
     def function(F, input, weight, bias, pad=0):
         for holds, text in ((input.ndim == 3, "Input must have 3 dims: time, batch, in_channel"),
                             (weight.ndim == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."),
@@ -699,8 +702,20 @@ class conv_tbc:
             raise ShapeMismatchError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
         if weight.shape[2] != bias.shape[0]:
             raise ShapeMismatchError("Bias size must equal dim 2 in the weight tensor (output channels).")
-        found = F.conv1d(F.permute(input, (1, 2, 0)), F.permute(weight, (2, 1, 0)), bias, padding=pad)
-        return F.contiguous(F.permute(found, (2, 0, 1)))
+        refuse_complex_gradient("conv_tbc", input, weight, bias)
+        time, rows, channels = input.shape
+        width, outputs = weight.shape[0], weight.shape[2]
+        length = time + 2 * pad - width + 1
+        if length < 0:
+            raise AutogradError(f"Trying to create tensor with negative dimension {length}: {[length, rows, outputs]}",
+                                expected="an input that is at least as long as the weight", found=str(time))
+        padded = F.constant_pad_nd(input, (0, 0, 0, 0, pad, pad)) if pad else input
+        found = F.expand(bias, (length * rows, outputs))
+        if not width:  # gradients of zero, nonetheless
+            found = F.cat([F.matmul(F.reshape(F.narrow(padded, 0, 0, 0), (0, channels)), F.sum(weight, 0)), found])
+        for k in range(width):  # one product at a time, each of which rounds half precision
+            found = F.addmm(found, F.reshape(F.narrow(padded, 0, k, length), (length * rows, channels)), F.select(weight, 0, k))
+        return F.contiguous(F.reshape(found, (length, rows, outputs)))
 
     def samples(rng):
         r = rng.standard_normal

@@ -569,10 +569,12 @@ def _below(name: str, n: int | None, shown: str) -> None:
         if n != 2:
             yield rng.standard_normal((1, 2, 3, 4, 3)), rng.uniform(-1, 1, (1, 2, 2, 1, 3)), 0, 0, False
 
+    kernel = "grid_sampler3d_cpu" if n == 3 else "grid_sampler_2d_cpu_kernel_impl"
     op(f"{name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", method=False,
-       out=False, complex="grid_sampler_2d_cpu_kernel_impl")(type(name, (), {
+       out=False, complex=kernel)(type(name, (), {
            "__doc__": f"`nn.functional.grid_sample` with numbers for its modes.\n\n{shown}", "__module__": __name__, "function": function,
-           "samples": samples, "batch": _batched_grid, **{fact: known(fact) for fact in ("amp", "no_forward", "lacks")}}))
+           "samples": samples, "batch": _batched_grid, **{fact: known(fact) for fact in ("amp", "no_forward")},
+           "lacks": {"int bool uint float8": f"{kernel} if any"}}))
 
 
 _SHOWN = ">>> torch.{}(torch.ones(1, 1, {}), torch.zeros(1, {}), 0, 0, True).shape\ntorch.Size([1, 1, {}])"

@@ -178,6 +178,11 @@ def _extreme(F: Functions, x: TensorRef, ord: float, dim: int, keepdim: bool) ->
     return (F.amax if ord > 0 else F.amin)(x, dim, keepdim)
 
 
+def _check_precision(A: TensorRef) -> None:
+    if A.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        raise AutogradError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {SCALAR_TYPE_NAMES[A.dtype.name]}")
+
+
 def _matrix_norm(F: Functions, A: TensorRef, ord: Any, dim: Sequence[int], keepdim: bool) -> TensorRef:
     if len(dim) != 2:
         raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join([str(d) for d in dim])}")
@@ -187,6 +192,7 @@ def _matrix_norm(F: Functions, A: TensorRef, ord: Any, dim: Sequence[int], keepd
     if ord == "fro":
         return F.linalg_vector_norm(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
+        _check_precision(A)
         values = F.linalg_svdvals(F.movedim(A, (rows, columns), (-2, -1)))
         result = F.sum(values, -1) if ord == "nuc" else _extreme(F, values, ord, -1, False)
         return F.movedim(F.unsqueeze(F.unsqueeze(result, -1), -1), (-2, -1), (rows, columns)) if keepdim else result
@@ -237,6 +243,8 @@ class nuclear_norm:
     def function(F, input, dim=None, keepdim=False):
         if isinstance(dim, bool):  # torch's signature without dimensions
             dim, keepdim = None, dim
+        _check_floating("linalg.matrix_norm", input)
+        _check_precision(input)
         if dim is None:
             warn_once("at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch "
                       "release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead", stacklevel=4)

@@ -47,6 +47,9 @@ def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.nd
         if (given.sum(-1) != n).any():
             raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
                                 "!unsafe.")
+    if given.shape[:-1] != shape[:axis] and not prod((*shape[:axis], *shape[axis + 1:])):  # nothing is read
+        given = np.zeros((*shape[:axis], given.shape[-1]), np.int64)
+        lengths, offsets = (given, None) if offsets is None else (None, given)
     if given.shape[:-1] != shape[:axis]:
         raise AutogradError(f"segment_reduce(): Expected {name} for each of {list(shape[:axis])}, but got {list(given.shape)}",
                             expected="the data's sizes before the axis", found=str(list(given.shape)))
