@@ -54,7 +54,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_distributions")]
         if context.name != "torch" or any([list(finder.find_distributions(context)) for finder in others]):
             return []
-        from ._distribution import Record
+        from ._calls.distribution import Record
 
         return [Record()]
 

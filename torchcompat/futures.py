@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
+from autograd_tape.locks import fork_safe_lock
+
 import torchcompat as torch
 
 from ._calls.absent import absences as _absences
@@ -42,7 +44,7 @@ class Future(Generic[T]):
             if device.index is None:
                 raise ValueError(f"Expected devices to have indices, got {device}")
             raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
-        self._lock, self._completed = threading.Lock(), threading.Event()
+        self._lock, self._completed = fork_safe_lock(), threading.Event()
         self._callbacks: list[Callable[[Future[T]], None]] = []
         self._result: Any = None
         self._unwrap: Callable[[Any], object] | None = None  # called with the value whenever somebody takes it
@@ -157,7 +159,7 @@ def _all_of(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
         raise TypeError("_collect_all(): incompatible function arguments. The following argument types are supported:\n    1. (arg0: "
                         f"collections.abc.Sequence[torch._C.Future]) -> torch._C.Future\n\nInvoked with: {futures!r}")
     together: Future[list[Future[Any]]] = Future()
-    lock, missing = threading.Lock(), len(futures)
+    lock, missing = fork_safe_lock(), len(futures)
 
     def one_more(done: Future[Any]) -> None:
         nonlocal missing

@@ -18,7 +18,7 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",
     ("torchcompat/functional.py", "_OPERATIONS"): "what torch has in torch.functional, which has no operations of its own",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
-    ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
+    ("torchcompat/fx/node.py", "magic_methods"): "how Python writes its operators",
     ("torchcompat/_calls/aten.py", "_REDUCTIONS"): "what `reduction` may be",
     ("torchcompat/_calls/foreach.py", "_UNARY"): "torch's functions on lists, which torch has of these operations alone",
     ("torchcompat/_calls/foreach.py", "_IN_BOTH"): "the signatures of torch's functions on lists, which differ from the operations'",

@@ -67,7 +67,7 @@ def function(module: str, signature: str, outcome: Outcome) -> Fn:
     """A function of this name and these parameters."""
     name = signature.partition("(")[0]
     made = execute(f"def {signature}: return _outcome({name!r})\n", name, f"<{module}.{name}>", {"_outcome": outcome})
-    made.__module__, made.__doc__ = module, "As in a build of torch without this device."
+    made.__module__, made.__doc__ = f"torchcompat{module[5:]}", "As in a build of torch without this device."
     return made
 
 
@@ -77,7 +77,7 @@ def dummy(module: str, name: str, methods: str = "", error: Outcome | None = Non
     found = functions(module, [(refused, f"__new__(cls, {signature}); {methods}")])
     for method in found.values():
         method.__qualname__ = f"{name}.{method.__name__}"
-    return type(name, (), {**found, "__module__": module, "__doc__": "Has no objects: its device is not there."})
+    return type(name, (), {**found, "__module__": f"torchcompat{module[5:]}", "__doc__": "Has no objects: its device is not there."})
 
 
 def not_there(error: ExecutorUnavailableError) -> Exception:

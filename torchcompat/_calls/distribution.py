@@ -7,7 +7,7 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
-from .version import __version__
+from ..version import __version__
 
 
 class Record(Distribution):
@@ -22,4 +22,4 @@ class Record(Distribution):
 
     def locate_file(self, path: str | os.PathLike[str]) -> Any:
         """Where a file of the package is."""
-        return Path(__file__).parent.parent / path
+        return Path(__file__).parents[2] / path
