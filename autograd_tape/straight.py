@@ -107,6 +107,7 @@ def straight_back(roots: Sequence[Any], inputs: Sequence[TensorRef]) -> Callable
     cells |= {name: x for name, x in zip(ends.values(), inputs)} | {f"E{i}": type(entry) for i, entry in enumerate(entries)}
     lines: list[str] = []
     met: set[str] = set()
+    numbered: set[str] = set()  # entries whose outputs have numbers: of a list, which may have one item alone
     sums: dict[tuple[str, int], tuple[str, bool]] = {}  # from entry and output, or leaf, to its gradient so far, and whether it is a sum
 
     def follow(edge: Any, name: str, gradient: str) -> None:
@@ -123,6 +124,7 @@ def straight_back(roots: Sequence[Any], inputs: Sequence[TensorRef]) -> Callable
                 nr = edge.nr
                 lines.append(f"if {name}.__class__ is not OutputEdge or {name}.nr != {nr}: return None")
                 edge, name = edge.entry, name + ".entry"
+                numbered.add(known[id(edge)])
             place = known[id(edge)]
             lines.append(f"if {name} is not {place}: return None" if place in met else
                          f"{place} = {name}\nif {place}.__class__ is not E{place[1:]}: return None")
@@ -143,7 +145,7 @@ def straight_back(roots: Sequence[Any], inputs: Sequence[TensorRef]) -> Callable
         lines.append(f"_edges = e{i}.edges")
         lines.append(f"if len(_edges) != {n}: return None")
         lines.append(f"{''.join([f'_{j}, ' for j in range(n)])}= _edges")
-        cotangent = f"[{', '.join(arrived)}]" if entry.n_outputs > 1 else arrived[0]
+        cotangent = f"[{', '.join(arrived)}]" if entry.n_outputs > 1 or f"e{i}" in numbered else arrived[0]
         lines.append(f"{''.join([f'g{i}_{j}, ' for j in range(n)])}= e{i}.raw({cotangent}, F)")
         lines.append(f"del {', '.join([name for name in arrived if name != 'None'])}")
         for j, edge in enumerate(entry.edges):

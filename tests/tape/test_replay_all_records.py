@@ -130,3 +130,11 @@ def test_again_on_other_data(name: str, excused: Callable[[str], None]) -> None:
         graph = tape.to_graph(tensors_in(result))
         for again in (graph, Graph.from_json(graph.to_json())):
             expect_equal(again.replay({x.id: b for x, b in zip(leaves_, second) if x.id in graph.values}), seen, text)
+
+
+def test_a_list_of_one_piece_goes_back() -> None:
+    x = np.arange(8.).reshape(4, 2)
+    t = trace(lambda x: F.split_with_sizes(x * 2.0, [4])[0], x)
+    t.refresh_graph_values(x + 1)
+    for _ in range(2):  # the second time by a straight function
+        np.testing.assert_array_equal(backward_on_trace(t, x)[t.inputs[0].id], 2 * x)

@@ -554,7 +554,6 @@ class split_with_sizes:
     def samples(rng):
         yield rng.standard_normal((5, 2)), [2, 0, 3]
         yield rng.standard_normal((2, 5)), [1, 4], -1
-        yield rng.standard_normal((4, 2)), [4]
 
     def errors(rng):
         yield (np.ones((3, 4)), [1, 1]), RuntimeError, (
