@@ -429,8 +429,10 @@ class _masked_softmax:
         input, mask = call.lifted("input"), call.lifted("mask")
         for _ in range(2 if kind < 2 else 0):
             mask = F.unsqueeze(mask, kind + 1)
+        if kind < 2:
+            mask = F.expand(mask, tuple(input.shape))
         dim = batches.shifted(-1 if call.dim is None else call.dim, rank)
-        return call.lowered(call(input=input, mask=F.expand(mask, tuple(input.shape)), dim=dim, mask_type=2), "input")
+        return call.lowered(call(input=input, mask=mask, dim=dim, mask_type=2), "input")
 
     def vjp(F, grad, result, mask, dim, mask_type):
         left = F.masked_fill(result, _full_mask(F, result, mask, mask_type), 0.0)
