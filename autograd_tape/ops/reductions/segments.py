@@ -53,7 +53,7 @@ def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.nd
     if given.shape[:-1] != shape[:axis]:
         raise AutogradError(f"segment_reduce(): Expected {name} for each of {list(shape[:axis])}, but got {list(given.shape)}",
                             expected="the data's sizes before the axis", found=str(list(given.shape)))
-    if given is offsets and not given.shape[-1]:
+    if offsets is not None and given is offsets and not given.shape[-1]:
         raise AutogradError(f"Trying to create tensor with negative dimension -1: {[*given.shape[:-1], -1, *shape[axis + 1:]]}",
                             expected="one offset or more")
     given = given.reshape(prod(shape[:axis]), given.shape[-1]).astype(np.int64, copy=False)
