@@ -199,5 +199,5 @@ def test_loader(persistent: bool, expected: dict[str, str]) -> None:
         assert answers() == expected  # while persistent workers wait
     assert len(pids) == (2 if persistent else 4)
     if persistent:
-        iterator.pool.close()
+        iterator._shutdown_workers()
     gone(*pids)
