@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from autograd_tape.annotations import Fn, Keywords
+from autograd_tape.codegen import execute
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
 from torchcompat.nn import Module
@@ -31,19 +32,12 @@ _tracers: dict[str, type] = {}
 """The tracer that traces code anew, where a module notes none: `_symbolic_trace` puts it here."""
 
 
-def _exec_with_source(src: str, globals: Keywords, co_fields: Keywords | None = None) -> None:
-    """Runs code whose lines tracebacks then show."""
+def _forward_from_src(src: str, globals: Keywords, co_fields: Keywords | None = None) -> Fn:
+    """The `forward` that the code defines, whose lines tracebacks then show."""
     key = f"<eval_with_key>.{next(_numbers)}"
     if co_fields:
         key += f" from {co_fields['co_filename']}:{co_fields['co_firstlineno']} in {co_fields['co_name']}"
-    linecache.cache[key] = (len(src), None, [line + "\n" for line in src.splitlines()], key)
-    exec(compile(src, key, "exec"), globals)
-
-
-def _forward_from_src(src: str, globals: Keywords, co_fields: Keywords | None = None) -> Fn:
-    names = dict(globals)
-    _exec_with_source(src, names, co_fields)
-    return names["forward"]
+    return execute(src, "forward", key, dict(globals))
 
 
 def _format_import_statement(name: str, obj: Any) -> str:

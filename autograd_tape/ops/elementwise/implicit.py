@@ -222,7 +222,7 @@ class sampled_gamma:
     """Gamma `numbers` of scale 1, drawn with the shape parameter `parameter`, along which they move."""
 
     no_differences = "numbers are drawn anew with another parameter"
-    def numpy(numbers, parameter): return numbers.copy()
+    def numpy(numbers, parameter): return np.broadcast_arrays(numbers, parameter)[0].copy()
     compose = on_host(numpy)
     no_forward = "_standard_gamma"
     def vjp_numbers(F: Functions, grad: Values) -> Values: return F.zero_gradient(grad)

@@ -139,7 +139,7 @@ def _tanh_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States
 def _relu_grad(F: Functions, dh: Values, dc: None, gates: Values, states: States, weights: Weights
                ) -> tuple[Values, Values, None, States]:
     (y,) = _relu(F, gates, states, weights[1], weights[3], None)
-    d = F.masked_fill(dh, F.le(y, 0), 0)
+    d = F.threshold_backward(dh, y, 0)
     return d, d, None, (F.mm(d, weights[1]),)
 
 
