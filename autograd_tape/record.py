@@ -203,6 +203,8 @@ class Record:
     `parts`               the operations whose work that quiet path does itself: it is closed to those who look at them
     `recorded(entry, ...)`  the arguments of the regular operation whose entry that quiet path made of these arguments; calls of an
                           operation that says so are noted by tapes without a look inside
+    `fused`               whether an irregular operation has one kernel for what it makes of others where somebody looks at operations, so
+                          that results there agree but for the last digits
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
@@ -692,6 +694,8 @@ class Sample:
     """Why floating-point results have no history though they depend on floating-point arguments: what torch does, and the tests ask for."""
     single: str = ""
     """What holds the gradients of an operation that refuses double precision, without which there are no differences to compare with."""
+    on_cpu: tuple[int, ...] = ()
+    """The positions of tensors that have to lie on the CPU wherever the others are, as the sizes of a packed batch do."""
 
 
 def dynamic_shape(step: str) -> str:

@@ -17,6 +17,7 @@ from .engine import gradients
 from .errors import ArgumentError, NoGradFnError, type_name
 from .executors import executor_for
 from .frontend import F
+from .held import put_together
 from .lazy import spread
 from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
@@ -44,8 +45,8 @@ class RecordGradFn:
     >>> grad_mul(np.array([1.0, 1.0]), [np.array([2.0, 3.0]), np.array(4.0)])
     [array([4., 4.]), array(5.)]
 
-    An operation with several outputs takes a list of cotangents. Parameters other than tensors take their defaults (`dim` the last
-    dimension), or what `bind` sets:
+    An operation with several outputs takes a list of cotangents, of those that there are. Parameters other than tensors take their
+    defaults (`dim` the last dimension), or what `bind` sets, in which a `Slot` stands for the saved tensor of its number:
 
     >>> get_grad_fn("sum").bind(dim=0)(np.array([1.0, 2.0]), [np.zeros((2, 2))])
     [array([[1., 2.],
@@ -89,14 +90,15 @@ class RecordGradFn:
         """`__call__` with the operations `F` of an executor, or of a front end."""
         rec = self.record
         arguments = {**self.arguments, **(arguments or {})}
-        named, outputs = assign_tensors(rec, saved, arguments)
+        filled, free = put_together(arguments, saved)
+        named, outputs = assign_tensors(rec, free, filled)
         named = self._complete(named)
         inputs = saved[:len(saved) - len(outputs)]
         if len(outputs) not in (0, len(rec.returns)):
             raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or "
                                                                                         "not",
                                 found=str(len(saved)), remedy="leave out the rest")
-        if _is_composite(rec) or rec.saved_returns or rec.field("redirect") is not None:
+        if _is_composite(rec) or len(free) < len(saved) or rec.saved_returns or rec.field("redirect") is not None:
             return self._by_recording(grad, inputs, arguments)
         if rec.conjugates and any(g is not None and _category(g) == COMPLEX for g in (grad if isinstance(grad, (list, tuple)) else [grad])):
             grads = {name: conjugate(F, g) for name, g in self._formulas(F, conjugate(F, grad), named, outputs).items()}
@@ -166,11 +168,12 @@ class RecordGradFn:
         raw = not any(isinstance(g, TensorRef) for g in grads)
         with aside(), _ModeContext(GradMode.ENABLED):
             fresh = [_traced(F, x) for x in inputs]
-            named = assign_tensors(self.record, fresh, arguments)[0]
+            filled, free = put_together(arguments, fresh)
+            named = assign_tensors(self.record, free, filled)[0]
             for name in self.record.field("refuses_grad") or ():
                 if isinstance(named.get(name), TensorRef):
                     named[name] = TensorRef.over(named[name]._data)
-            outputs = _run(F, self.record, self._complete(named))
+            outputs = [o for o in _run(F, self.record, self._complete(named)) if o is not None]
             wanted = [x for x in fresh if x.requires_grad]
             pairs = [(o, g) for o, g in zip(outputs, grads) if o.requires_grad]
             if not pairs:

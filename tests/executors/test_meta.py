@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograd_tape import TensorRef
+from autograd_tape import F, TensorRef
 from autograd_tape.dtypes import META, kind
 from autograd_tape.errors import AutogradError, MissingKernelError
 from autograd_tape.executors.choose import get_executor
@@ -51,7 +51,8 @@ def test_shapes_and_dtypes(name: str, excused: Callable[[str], None]) -> None:
             except Exception as error:  # an operation that is not whole on NumPy is another test's matter
                 pytest.fail(f"fails on NumPy: {error!r}")
             try:
-                found = tensors(run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs)))
+                on_meta = [as_tensors(a) if i in sample.on_cpu else tree_map(to_meta, a) for i, a in enumerate(args)]
+                found = tensors(run(rec, on_meta, tree_map(to_meta, kwargs)))
             except AutogradError as error:
                 assert name in DEPENDENT and ("depends on the values" in str(error) or "meta tensor" in str(error))
                 excused("the shape depends on the values")
@@ -75,6 +76,18 @@ def test_shapes_and_dtypes(name: str, excused: Callable[[str], None]) -> None:
 def test_elementwise_strides(shape: Any, operands: Any, expected: Any) -> None:
     """The expected values are those of torch's results for such operands."""
     assert elementwise_strides(shape, operands, 8) == expected
+
+
+@pytest.mark.parametrize("name, gates", [("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)])
+def test_the_sizes_of_a_packed_batch_are_read(name: str, gates: int) -> None:
+    """torch refuses them on "meta", where they have no values, with the other tensors there or not."""
+    h = to_meta(np.zeros((1, 2, 4)))
+    weights = [to_meta(np.zeros((4 * gates, n))) for n in (3, 4)]
+    rest = ((h, h) if name == "lstm" else h, weights, False, 1, 0.0, True, False)
+    data, sizes = to_meta(np.zeros((3, 3))), np.array([2, 1])
+    assert F.function(name)(data, TensorRef.of(sizes), *rest)[0].shape == (3, 4)
+    with pytest.raises(AutogradError, match="non-zero number of elements, but its data is not allocated yet"):
+        F.function(name)(data, to_meta(sizes), *rest)
 
 
 SIDE = 1 << 15  # a square of 2 ** 30 elements

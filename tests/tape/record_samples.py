@@ -10,6 +10,7 @@ from tests.ops.op_cases import UNINITIALISED, as_tensors, bind, samples, tensors
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ArgumentError
+from autograd_tape.held import Slot
 from autograd_tape.record import named_arguments
 from autograd_tape.ops import RECORDS, Record
 
@@ -54,7 +55,12 @@ def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
             if rec.field("function") is not None or rec.field("make") is not None:
                 continue  # a form that a schema cannot say, as of arange(5), where the first number is the second parameter
             raise AssertionError(f"the sample {sample} of {rec.name} does not fit {rec.schema}") from error
+        if rec.field("several_types") and any(p.type == "bool" and not isinstance(named[p.name], bool) for p in rec.params):
+            continue  # another of torch's signatures
         tensors, arguments = [], {}
+        lists = [i for i, p in enumerate(rec.params) if p.type == "Tensor[]"]
+        several = len(lists) > 1 or any(
+            isinstance(named[q.name], TensorRef) and q.default is not None for i in lists for q in rec.params[i + 1:])
         for p in rec.params:
             value = named[p.name]
             if requires_grad and p.name in (rec.field("refuses_grad") or ()) and isinstance(value, TensorRef):
@@ -62,6 +68,8 @@ def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
             if p.is_tensor and isinstance(value, TensorRef):
                 tensors.append(value)
             elif p.is_tensor and isinstance(value, (list, tuple)) and value and isinstance(value[0], TensorRef):
+                if several:  # it could be any of several tensors, so which of them the list has is said
+                    arguments[p.name] = [Slot(len(tensors) + i) for i in range(len(value))]
                 tensors += value
             else:
                 arguments[p.name] = value

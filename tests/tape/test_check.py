@@ -364,13 +364,18 @@ class TestOtherWays:
         assert report.ok, report
         assert not check_grad(lambda x: torch.tanh(x) * x.detach(), [given]).ok or not given.numel()
 
-    @pytest.mark.parametrize("module, inputs", [
-        (torch.nn.BatchNorm1d(3), [(4, 3)]), (torch.nn.LSTM(2, 2), [(2, 1, 2)]), (torch.nn.Conv1d(2, 2, 2), [(1, 2, 3)]),
-        (torch.nn.MultiheadAttention(2, 1), [(2, 1, 2)] * 3)])
-    def test_right_of_modules(self, module: Any, inputs: Any) -> None:
+    @pytest.mark.parametrize("module, inputs, unbatched", [
+        (torch.nn.BatchNorm1d(3), [(4, 3)], ""), (torch.nn.LSTM(2, 2), [(2, 1, 2)], "aten::lstm.input"),
+        (torch.nn.Conv1d(2, 2, 2), [(1, 2, 3)], ""), (torch.nn.MultiheadAttention(2, 1), [(2, 1, 2)] * 3, "")])
+    def test_right_of_modules(self, module: Any, inputs: Any, unbatched: str) -> None:
+        """An LSTM has no batching rule, as in torch, and each row that asks for one says so."""
         generator = torch.Generator().manual_seed(0)
         report = check_grad(module, [torch.randn(shape, generator=generator) for shape in inputs], forward=True, batched=True, layouts=True)
-        assert report.ok, report
+        batched = [r for r in report.rows if unbatched and r.check.startswith("batched")]
+        assert bool(batched) == bool(unbatched)
+        assert all(f"Batching rule not implemented for {unbatched}." in r.verdict for r in batched), report
+        assert all(r.verdict == "ok" for r in report.rows if r not in batched), report
+        assert report.ok != bool(unbatched), report
         assert {f"strided {name}" for name, _ in module.named_parameters()} < {r.check for r in report.rows}
 
     def test_a_wrong_tangent(self) -> None:

@@ -344,6 +344,13 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
 # -- torch's functions --------------------------------------------------------------------------------------------------------
 
 
+_NOT_ALLOCATED = (
+    "The tensor has a non-zero number of elements, but its data is not allocated yet.\nIf you're using torch.compile/export/fx, it is "
+    "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque custom op. "
+    "Please see the following for details: https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html\nIf you're using "
+    "Caffe2, Caffe2 uses a lazy allocation, so you will need to call mutable_data() or raw_mutable_data() to actually allocate memory.")
+
+
 def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, hx: Sequence[TensorRef],
             params: Sequence[TensorRef], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
             batch_first: bool) -> tuple[TensorRef, ...]:
@@ -367,6 +374,8 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, 
     if sizes is not None:
         if sizes._k.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[sizes._k.dtype.name]}")
+        if sizes._k.device.type == "meta":
+            raise AutogradError(_NOT_ALLOCATED)
         packed = sizes._data.tolist()
     elif not input.shape[1 if batch_first else 0]:
         raise AutogradError("Expected sequence length to be larger than 0 in RNN")
@@ -426,7 +435,7 @@ def _network(name: str, mode: str, what: str, hidden: str) -> None:
         w = [a for size in (3, 3) for a in (r((gates, size)), r((gates, 4)), r(gates), r(gates))]
         yield r((3, 2, 3)), h if is_lstm else h[0], w, True, 1, 0.0, True, True, False
         states = tuple([s[:1] for s in h])
-        yield r((3, 3)), np.array([2, 1]), states if is_lstm else states[0], w[:2], False, 1, 0.0, True, False
+        yield Sample((r((3, 3)), np.array([2, 1]), states if is_lstm else states[0], w[:2], False, 1, 0.0, True, False), on_cpu=(1,))
 
     returns = "(Tensor output, Tensor h, Tensor c)" if is_lstm else "(Tensor output, Tensor h)"
     op(f"{name}(Tensor input, {'Tensor[]' if is_lstm else 'Tensor'} hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
@@ -439,7 +448,7 @@ def _network(name: str, mode: str, what: str, hidden: str) -> None:
                    f">>> [t.shape[0] for t in torch.{name}(torch.ones(3, 1, 1), {'(h, h)' if is_lstm else 'h'}, [w, w], False, 1, 0., "
                    f"False, False, False)]\n{'[3, 1, 1]' if is_lstm else '[3, 1]'}",
         "__module__": __name__, "function": function, "samples": samples, "several_types": _ANY, "no_vmap": f"aten::{name}.input",
-        "overloads": signatures}))
+        "overloads": signatures, "fused": True}))
 
 
 _network("lstm", "LSTM", "Layers of an LSTM (Hochreiter and Schmidhuber, 1997).", "tuple of Tensors")
@@ -495,7 +504,7 @@ def _cell(name: str, mode: str, what: str, shown: str) -> None:
         "__doc__": f"{what} `input` [N, features], states [N, size].\n\n"
                    f">>> w, h = torch.ones({GATES[mode]}, 1), torch.ones(1, 1)\n"
                    f">>> torch.{name}(h, {'(h, h)' if is_lstm else 'h'}, w, w)\n{shown}",
-        "__module__": __name__, "function": function, "samples": samples, **more}))
+        "__module__": __name__, "function": function, "samples": samples, "fused": True, **more}))
 
 
 _cell("lstm_cell", "LSTM", "One step of an LSTM: (h, c).", "(tensor([[0.8271]]), tensor([[1.7299]]))")
