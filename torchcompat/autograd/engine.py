@@ -167,8 +167,12 @@ def accumulate_dual(leaf: Tensor, g: Tensor, owned: bool) -> None:
         have.add_(g)
     else:
         data = leaf._data
-        taken = owned and obeys_contract(g._data, data)
-        leaf._grad = frontend.wrap(_room(data), _plain(leaf._k)).copy_(g.detach() if taken else g)
+        if owned and obeys_contract(g._data, data):
+            leaf._grad = g.detach()
+        elif is_dense(data.shape, data.strides, data.itemsize):
+            leaf._grad = g.new_empty_strided(leaf.shape, leaf.stride()).copy_(g)
+        else:
+            leaf._grad = g.clone(memory_format=contiguous_format)
     _after_accumulation(leaf)
 
 
@@ -191,6 +195,8 @@ def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
             return frontend.ones_like(output.detach())
         if data.__class__ in ON_TENSORS:
             return frontend.ones_like(output.detach())
+        if tensors and _on_tensors:  # whoever looks sees it made
+            return frontend.ones_like(frontend.bare(output))
         one = np.ones(data.shape, data.dtype)
         return frontend.wrap(one, output._k) if tensors else one
     if not isinstance(gradient, Tensor):
@@ -220,6 +226,11 @@ def run_on_tensors(change: int) -> None:
     global _on_tensors
     with _on_tensors_lock:
         _on_tensors += change
+
+
+def runs_on_tensors() -> bool:
+    """Whether somebody looks at what passes do."""
+    return _on_tensors > 0
 
 
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:

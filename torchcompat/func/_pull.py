@@ -21,6 +21,7 @@ from autograd_tape.tensor import LEAF, TensorRef, buffer_of, next_id
 
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
+from ..autograd.engine import runs_on_tensors
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
 from ._whole import hide, innermost, levels_of, logical, physical, shadow
@@ -83,8 +84,8 @@ def pull(outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Any
     if not roots:
         return [None] * len(inputs)
     keys = [_key(i) for i in inputs]
-    # On tensors where what is done with them matters: to the tape, or to another transform.
-    tensors = create_graph or transforming()
+    # On tensors where what is done with them matters: to the tape, to another transform, or to a mode.
+    tensors = create_graph or transforming() or runs_on_tensors()
     F = frontend if tensors else executor_for(roots[0][0]._k.device).F
     walk = Engine(F, create_graph=tensors, retain_graph=True, capture=keys, wrap=frontend.wrap)
     before = grad_mode()

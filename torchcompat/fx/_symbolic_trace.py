@@ -192,7 +192,7 @@ class Tracer(TracerBase):
                     return self.create_node("get_attr", name, (), {})
         elif isinstance(a, Module) and a in (self.submodule_paths or {}):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
-        if isinstance(a, tuple) and hasattr(a, "_fields"):
+        if isinstance(a, tuple) and hasattr(a, "_fields") and not type(a).__module__.endswith("return_types"):
             return self.create_node("call_function", a.__class__, tuple([self.create_arg(x) for x in a]), {})
         if isinstance(a, torch.Tensor):
             name = next((known for value, known in self.tensor_attrs if value is a), None)
@@ -295,11 +295,11 @@ class Tracer(TracerBase):
             concrete_args = dict(zip([name for name in signature.parameters if name != "self"], concrete_args))
         concrete = concrete_args or {}
         chosen = [next(names) for _ in range(skipped, total)]
-        count = 0
 
         def input_of(name: str) -> Any:
-            nonlocal count
             if name in concrete:
+                count = 0
+
                 def leaf(x: object) -> Any:
                     nonlocal count
                     count += 1
