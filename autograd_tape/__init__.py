@@ -35,7 +35,7 @@ from .lazy import OpSpec
 from .manual import OpKind, Operation, vjp_rule
 from .registry import get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn
 from .grad import GradManager, GradientInfo
-from .executors import Executor, available_executors, cpu_executor, get_executor, register_executor, set_executor
+from .executors import Executor, available_executors, compiled_kernels, cpu_executor, get_executor, register_executor, set_executor
 from .executors.choose import apply_environment as _apply_environment
 
 _apply_environment()
@@ -61,8 +61,8 @@ __all__ = [
     "GradCheckFailedError", "GradFn", "GradManager", "GradMode", "GradientInfo", "Gradients", "Graph", "NoGradError", "NoGradFnError",
     "OpKind", "OpNode", "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError", "Tape", "TapeEntry", "TapeId",
     "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent", "assert_gradients", "available_executors", "backward",
-    "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "cpu_executor", "current_tape", "get_default_tape",
-    "get_executor", "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape",
+    "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "compiled_kernels", "cpu_executor", "current_tape",
+    "get_default_tape", "get_executor", "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape",
     "register_executor", "register_grad_fn", "register_tree", "scope", "set_default_tape", "set_executor", "topological_order",
     "trace", "unregister_grad_fn", "value_and_grad", "vjp", "vjp_rule",
 ]

@@ -3,7 +3,8 @@
     python train_digits.py                                  with PyTorch
     python -m torchcompat train_digits.py                   with torchcompat, the same script
 
-Writes a checkpoint, digits.pt, and a plot of loss and accuracy, digits.png, to --out.
+Writes a checkpoint, digits.pt, and a picture, digits.png, to --out: how loss and accuracy went, which digits are taken for which, and the
+test images that are got wrong, or nearly so. torchcompat compiles the loops it needs when they are first used, and keeps them for later runs.
 """
 
 import argparse
@@ -38,18 +39,22 @@ def load_data(batch_size):
     digits = load_digits()
     images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1) / 16
     train, test = random_split(TensorDataset(images, torch.tensor(digits.target)), [0.8, 0.2])
-    return DataLoader(train, batch_size, shuffle=True), DataLoader(test, 512)
+    return DataLoader(train, batch_size, shuffle=True), next(iter(DataLoader(test, len(test))))
 
 
 @torch.no_grad()
-def evaluate(model, loader):
+def predict(model, images):
+    """The probability of each digit for each image."""
     model.eval()
-    correct = sum((model(x).argmax(dim=1) == y).sum().item() for x, y in loader)
-    return correct / len(loader.dataset)
+    return F.softmax(model(images), dim=1)
 
 
-def train(model, loader, test_loader, epochs):
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+def accuracy(probabilities, labels):
+    return (probabilities.argmax(dim=1) == labels).float().mean().item()
+
+
+def train(model, loader, images, labels, epochs, lr):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader))
     history = {"loss": [], "accuracy": []}
     progress = tqdm(range(epochs), desc="training")
@@ -64,37 +69,60 @@ def train(model, loader, test_loader, epochs):
             scheduler.step()
             total += loss.item() * len(y)
         history["loss"].append(total / len(loader.dataset))
-        history["accuracy"].append(evaluate(model, test_loader))
+        history["accuracy"].append(accuracy(predict(model, images), labels))
         progress.set_postfix(loss=f"{history['loss'][-1]:.4f}", accuracy=f"{history['accuracy'][-1]:.4f}")
     return history
 
 
-def plot(history, path):
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+def draw(history, images, labels, probabilities, path):
+    figure = plt.figure(figsize=(12, 6.4), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=[3, 2])
+    left, middle, right = top.subplots(1, 3)
     epochs = range(1, len(history["loss"]) + 1)
     left.semilogy(epochs, history["loss"])
     left.set(xlabel="epoch", ylabel="training loss")
-    right.plot(epochs, history["accuracy"])
-    right.set(xlabel="epoch", ylabel="test accuracy")
+    middle.plot(epochs, history["accuracy"], color="tab:green")
+    middle.set(xlabel="epoch", ylabel="test accuracy", title=f"{accuracy(probabilities, labels):.2%} right in the end")
+
+    found = probabilities.argmax(dim=1)
+    counts = torch.bincount(10 * labels + found, minlength=100).reshape(10, 10)
+    right.imshow(counts, cmap="Blues", norm="symlog")  # what is rare is what matters here
+    for i, j in counts.nonzero().tolist():
+        right.text(j, i, str(counts[i, j].item()), ha="center", va="center", fontsize=8, color="white" if i == j else "tab:red")
+    right.set(xlabel="taken for", ylabel="digit", xticks=range(10), yticks=range(10))
+
+    doubts = probabilities.gather(1, labels[:, None]).squeeze(1).argsort()[:20]
+    bottom.suptitle("Least sure of the digit that it is; red: taken for another")
+    for axis, i in zip(bottom.subplots(2, 10).flat, doubts):
+        wrong = (found[i] != labels[i]).item()
+        axis.imshow(images[i, 0], cmap="gray_r")
+        axis.set_axis_off()
+        axis.set_title(f"{labels[i]}, taken for {found[i]}" if wrong else f"{labels[i]}, by {probabilities[i, labels[i]]:.0%}",
+                       fontsize=9, color="tab:red" if wrong else "black")
     figure.savefig(path, dpi=120)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--out", type=Path, default=Path("."))
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--epochs", type=int, default=12, help="how often all images are seen (default %(default)s)")
+    parser.add_argument("--batch-size", type=int, default=64, help="images a step (default %(default)s)")
+    parser.add_argument("--lr", type=float, default=3e-3, help="learning rate at the start (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("."), help="folder of what is written (default: this one)")
+    parser.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
-    loader, test_loader = load_data(batch_size=64)
+    loader, (images, labels) = load_data(args.batch_size)
     model = Net()
-    history = train(model, loader, test_loader, args.epochs)
+    history = train(model, loader, images, labels, args.epochs, args.lr)
 
     args.out.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), args.out / "digits.pt")
-    plot(history, args.out / "digits.png")
-    print(f"test accuracy: {evaluate(model, test_loader):.4f}")
+    probabilities = predict(model, images)
+    draw(history, images, labels, probabilities, args.out / "digits.png")
+    if hasattr(torch, "compiled_kernels"):  # PyTorch comes compiled
+        print("compiled: {0.count} kernels in {0.seconds:.1f} s".format(torch.compiled_kernels()))
+    print(f"test accuracy: {accuracy(probabilities, labels):.4f}")
 
 
 if __name__ == "__main__":

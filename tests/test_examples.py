@@ -16,7 +16,7 @@ import torchcompat as torch
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
-WITH_A_TEST_OF_THEIR_OWN = {"tape_basics", "train_digits"}
+WITH_A_TEST_OF_THEIR_OWN = {"tape_basics", "train_digits", "vae_digits"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in WITH_A_TEST_OF_THEIR_OWN]
 
 
@@ -30,18 +30,32 @@ def test_prints_what_it_shows(script: Path, capsys: pytest.CaptureFixture[str]) 
     np.testing.assert_allclose(*numbers, rtol=1e-2, atol=1e-4, err_msg=printed)
 
 
-def test_train_digits(tmp_path: Path) -> None:
+def trained(script: str, out: Path, *arguments: str) -> tuple[list[str], str]:
+    """The lines that a training script prints, and what goes to standard error: its progress bar."""
     for module in ("matplotlib", "sklearn", "tqdm"):
         pytest.importorskip(module, reason=f"{module} is missing: pip install .[examples]")
-    script = ROOT / "examples" / "train_digits.py"
+    path = ROOT / "examples" / script
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-m", "torchcompat", str(script), "--out", str(tmp_path)], capture_output=True, text=True,
-                          env=env, cwd=tmp_path, timeout=300)
+    done = subprocess.run([sys.executable, "-m", "torchcompat", str(path), "--out", str(out), *arguments], capture_output=True, text=True,
+                          env=env, cwd=out, timeout=300)
     assert done.returncode == 0, done.stderr
-    last = done.stdout.strip().splitlines()[-1]
-    match = re.fullmatch(r"test accuracy: (0\.\d{4})", last)
-    assert match and float(match[1]) >= 0.97, last
-    assert "training: 100%" in done.stderr  # the progress bar
+    assert "training: 100%" in done.stderr
+    return done.stdout.splitlines(), done.stderr
+
+
+def test_train_digits(tmp_path: Path) -> None:
+    lines, _ = trained("train_digits.py", tmp_path)
+    assert re.fullmatch(r"compiled: \d+ kernels in \d+\.\d s", lines[-2]), lines
+    match = re.fullmatch(r"test accuracy: (0\.\d{4})", lines[-1])
+    assert match and float(match[1]) >= 0.97, lines
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
     state = torch.load(tmp_path / "digits.pt")
     assert state["classifier.2.weight"].shape == (10, 512) and not np.isnan(state["classifier.2.weight"].numpy()).any()
+
+
+def test_vae_digits(tmp_path: Path) -> None:
+    lines, _ = trained("vae_digits.py", tmp_path, "--epochs", "4", "--hidden", "64")
+    match = re.fullmatch(r"evidence lower bound, nats an image: training (-\d+\.\d\d), test (-\d+\.\d\d) \(of which .*\)", lines[-1])
+    assert match and all(-300 < float(bound) < -150 for bound in match.groups()), lines  # -590 for an image of which nothing is known
+    assert (tmp_path / "vae.png").read_bytes().startswith(b"\x89PNG")
+    assert torch.load(tmp_path / "vae.pt")["decoder.4.weight"].shape == (64, 64)

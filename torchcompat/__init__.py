@@ -23,7 +23,7 @@ from autograd_tape.dtypes import (
     int32, int64, qint8, qint32, quint2x4, quint4x2, quint8, uint1, uint2, uint3, uint4, uint5, uint6, uint7, uint8, uint16, uint32, uint64,
 )
 from autograd_tape.dtypes import bool_ as bool
-from autograd_tape.executors import set_executor
+from autograd_tape.executors import compiled_kernels, set_executor
 from autograd_tape.tensor import above as _of_the_tape
 
 from ._calls.above import above as _above

@@ -2,10 +2,14 @@
 
 from .base import Executor, RawOps
 from .choose import available_executors, cpu_executor, executor_for, get_executor, register_executor, set_executor
+from .kernels._on_demand import compiled_kernels
 from .meta import MetaExecutor
 from .numpy import NumpyExecutor
 
-__all__ = ["Executor", "RawOps", "available_executors", "cpu_executor", "executor_for", "get_executor", "register_executor", "set_executor"]
+__all__ = [
+    "Executor", "RawOps", "available_executors", "compiled_kernels", "cpu_executor", "executor_for", "get_executor", "register_executor",
+    "set_executor",
+]
 
 
 def _mindspore(device_type: str) -> Executor:

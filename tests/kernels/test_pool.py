@@ -7,11 +7,12 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, _kernel, elementwise, sharing
+from autograd_tape.executors.kernels import _kernel, _on_demand, _store, elementwise, sharing
 
 
 @pytest.fixture(autouse=True)
@@ -181,8 +182,11 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
     code = (
         "import numpy as np\n"
         "from autograd_tape.executors.kernels import elementwise\n"
+        "from autograd_tape import compiled_kernels\n"
         "x = np.zeros(100000, np.float32)\n"
+        "assert compiled_kernels() == (0, 0.0)\n"
         "elementwise.exp(x); elementwise.tanh(x)\n"
+        "print('compiled', compiled_kernels().count, compiled_kernels().seconds > 0)\n"
         "import numba; print('numba cache', repr(numba.config.CACHE_DIR))"
     )
     env = {"AUTOGRAD_TAPE_KERNELS": "auto", "AUTOGRAD_TAPE_CACHE_DIR": str(tmp_path), "NUMBA_CACHE_DIR": ""}
@@ -190,7 +194,21 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
     assert first.count("autograd_tape: compiling CPU kernels (first use only, cached in ") == 1
     assert str(tmp_path) in first
     assert "numba cache ''" in first  # other users of Numba keep their setting
-    assert "compiling" not in _python(code, **env)
+    assert "compiled 0" not in first and " True\n" in first
+    again = _python(code, **env)
+    assert "compiling" not in again and "compiled 0 False" in again
+
+
+def test_what_is_told_makes_a_progress_bar_give_way(monkeypatch, capsys):
+    written = []
+    bar = SimpleNamespace(write=lambda line, file: written.append((line, file is sys.stderr)))
+    monkeypatch.setattr(_store, "_said", set())
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=bar))
+    _store._say("something", "a detail")
+    monkeypatch.delitem(sys.modules, "tqdm")
+    _store._say("something else", "another")
+    assert written == [("autograd_tape: something (a detail)", True)]
+    assert capsys.readouterr().err == "autograd_tape: something else (another)\n"
 
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to compile")

@@ -16,11 +16,11 @@ from __future__ import annotations
 import importlib
 import os
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["LazyModule", "available", "compute_array", "contiguous", "use_numba", "uses_numba", "within"]
+__all__ = ["LazyModule", "available", "compiled_kernels", "compute_array", "contiguous", "note_compiled", "use_numba", "uses_numba", "within"]
 
 #: The smallest number of elements for which ``auto`` picks a compiled kernel over cheap NumPy ufuncs ...
 SIZE_CHEAP = 32768
@@ -29,6 +29,32 @@ SIZE_FUSED = 8192
 _NEVER = 1 << 62
 
 _MODES = ("auto", "numba", "numpy")
+
+
+class Compiled(NamedTuple):
+    """How many functions were compiled, and in how many seconds."""
+
+    count: int
+    seconds: float
+
+
+_compiled = Compiled(0, 0.0)
+
+
+def compiled_kernels() -> Compiled:
+    """How many functions this process has compiled so far, and the seconds that took; what was compiled before and kept is not counted.
+
+    >>> compiled_kernels().count >= 0
+    True
+    """
+    return _compiled
+
+
+def note_compiled(seconds: float) -> None:
+    """Count a function that was compiled; the lock under which all are compiled is held."""
+    global _compiled
+    _compiled = Compiled(_compiled.count + 1, _compiled.seconds + seconds)
+
 
 class _State:
     """Thresholds as plain attributes: the quiet path reads one attribute and compares."""

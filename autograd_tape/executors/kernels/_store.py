@@ -18,7 +18,10 @@ import shutil
 import sys
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
+
+from ._on_demand import note_compiled
 
 __all__ = ["KEPT", "Store", "cache_dir"]
 
@@ -64,7 +67,9 @@ def _say(kind: str, detail: str) -> None:
     """Each kind of message once a process."""
     if kind not in _said:
         _said.add(kind)
-        print(f"autograd_tape: {kind} ({detail})", file=sys.stderr, flush=True)
+        write = getattr(sys.modules.get("tqdm"), "tqdm", None)  # whose progress bar may stand on the line, and then makes way
+        line = f"autograd_tape: {kind} ({detail})"
+        write.write(line, file=sys.stderr) if write else print(line, file=sys.stderr, flush=True)
 
 
 class Store:
@@ -77,6 +82,7 @@ class Store:
 
     def __init__(self, name: str, generated: str = "") -> None:
         self.path = os.path.join(cache_dir(), name + (f".{hashlib.sha256(generated.encode()).hexdigest()[:12]}" if generated else ""))
+        self.began = 0.0
 
     def load_overload(self, signature: object, target: Any) -> Any:
         """The compiled function, or None."""
@@ -86,12 +92,15 @@ class Store:
         payload = self._read()
         if payload is None:
             _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
+            self.began = perf_counter()
             return None
         return CompileResult._rebuild(target, *pickle.loads(payload))
 
     def save_overload(self, signature: object, compiled: Any) -> None:
         """Keep a compiled function, if the folder lets us."""
         from numba.core.serialize import dumps
+
+        note_compiled(perf_counter() - self.began)
 
         payload = dumps(compiled._reduce())
         try:
