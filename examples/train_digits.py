@@ -4,7 +4,7 @@
     python -m torchcompat train_digits.py                   with torchcompat, the same script
 
 Writes a checkpoint, digits.pt, and a picture, digits.png, to --out: how loss and accuracy went, which digits are taken for which, and the
-test images that are got wrong, or nearly so. torchcompat compiles the loops it needs when they are first used, and keeps them for later runs.
+test images that are got wrong, or nearly so. torchcompat compiles loops when they are first used, and keeps them for later runs.
 """
 
 import argparse

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["LazyModule", "available", "compiled_kernels", "compute_array", "contiguous", "note_compiled", "use_numba", "uses_numba", "within"]
+__all__ = [
+    "LazyModule", "available", "compiled_kernels", "compute_array", "contiguous", "note_compiled", "use_numba", "uses_numba", "within",
+]
 
 #: The smallest number of elements for which ``auto`` picks a compiled kernel over cheap NumPy ufuncs ...
 SIZE_CHEAP = 32768
