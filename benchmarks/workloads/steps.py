@@ -164,3 +164,60 @@ for _kind in ("LSTM", "GRU", "RNN"):
         workload("steps", "training step", f"{_kind} 64-128, 50 steps, {_name}, SGD")(
             lambda torch, kind=_kind, batch=_batch, options=_options: recurrent(torch, kind, batch, **options)
         )
+
+
+@workload("steps", "inference", "MLP 1024-1024-10, batch 4")
+def wide_mlp(torch: Any) -> Call:
+    """A large weight and a few rows, as models that are served have."""
+    nn = torch.nn
+    model = fill_parameters(torch, nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))).eval()
+    return inference(torch, model, floats(torch, 4, 1024))
+
+
+def inference(torch: Any, model: Any, inputs: Any) -> Call:
+    """A forward pass without gradients."""
+
+    def run() -> Any:
+        with torch.no_grad():
+            found = model(inputs)
+        return found[0] if isinstance(found, tuple) else found
+
+    return run
+
+
+for _kind in ("LSTM", "GRU", "RNN"):
+    for _batch in (1, 32):
+        workload("steps", "inference", f"{_kind} 64-128, 50 steps, batch {_batch}")(
+            lambda torch, kind=_kind, batch=_batch: inference(
+                torch, fill_parameters(torch, getattr(torch.nn, kind)(64, 128)), floats(torch, 50, batch, 64)
+            )
+        )
+
+
+class _Samples:
+    """512 pairs of 64 numbers and a label."""
+
+    def __init__(self, torch: Any) -> None:
+        self.numbers, self.labels = floats(torch, 512, 64), integers(torch, 10, 512)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.numbers[index], self.labels[index]
+
+
+for _workers in (0, 2):
+
+    @workload("steps", "data loader", f"512 pairs, batch 32, {_workers} workers")
+    def data_loader(torch: Any, workers: int = _workers) -> Call:
+        """One epoch, in order; workers stay for the next."""
+        loader = torch.utils.data.DataLoader(_Samples(torch), 32, num_workers=workers, persistent_workers=workers > 0)
+
+        def run() -> Any:
+            total = torch.zeros(())
+            for numbers, labels in loader:
+                total += numbers.sum() + labels.sum()
+            return total
+
+        return run

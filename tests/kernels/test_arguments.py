@@ -111,7 +111,7 @@ def interpreted(kernel: Any) -> Any:
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("__"):
             namespace[name] = types.FunctionType(value.__code__, namespace, name, value.__defaults__, value.__closure__)
     namespace.update({name: double for name, double in INTRINSICS.items() if name in namespace})
-    return types.FunctionType(kernel.function.__code__, namespace, kernel.name)
+    return types.FunctionType(kernel.function.__code__, namespace, kernel.name, None, kernel.function.__closure__)
 
 
 def checked(kernel: Any) -> Any:

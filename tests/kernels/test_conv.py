@@ -270,6 +270,27 @@ def test_batched_matmul(dtype, rng):
     np.testing.assert_allclose(out, a @ a.swapaxes(1, 2), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5, 16, 64, 65])
+@pytest.mark.parametrize(("k", "n"), [(128, 512), (512, 130), (300, 1000), (2048, 64), (20000, 64), (64, 4), (0, 64)])
+def test_few_rows_times_a_matrix(rows, k, n, dtype, rng, monkeypatch):
+    a, b = rng.standard_normal((rows, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+    wide = np.zeros((k, 2 * n), dtype)
+    wide[:, ::2] = b
+    expected = a.astype("f8") @ b.astype("f8")
+    for small in (True, False):
+        monkeypatch.setattr(blas, "_multiplies_as_they_lie", lambda found=small: found)
+        for matrix in (b, np.asfortranarray(b), wide[:, ::2]):
+            found = [blas.product(a, matrix)]
+            for times in (1, 1000):
+                found.append(np.full((rows, n), np.nan, dtype))
+                blas.multiplier(matrix, rows, times)(a, found[-1])
+            for y in found:
+                assert y.dtype == dtype
+                np.testing.assert_allclose(y, expected, rtol=0, atol=(1e-5 if dtype == np.float32 else 1e-13) * max(k, 1) ** 0.5 * 4)
+    with pytest.raises(ValueError):
+        blas.product(a, np.ones((k + 1, n), dtype))
+
+
 def test_one_blas_thread_restores():
     control = blas._openblas()
     if control is None:

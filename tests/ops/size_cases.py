@@ -54,6 +54,7 @@ NO_SIZES = {
     "_KEPT": "memory that is kept",
     "LIMIT": "a bound on arithmetic in compiled code",
     "_DIGEST": "counts bytes of a checksum",
+    **dict.fromkeys(("_AS_THEY_LIE", "_TURNED_AS_IT_LIES", "_QUICK"), "counts BLAS's multiply-adds, or what it copies"),
     "UNSTABLE": "the work that telling equal integers apart is worth, which makes another result",
     **dict.fromkeys(("BOOL", "INTEGER", "FLOATING", "COMPLEX"), "a category of dtypes"),
 }

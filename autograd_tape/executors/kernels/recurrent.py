@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from . import reduce
+from . import blas, reduce
 from ._on_demand import LazyModule, contiguous, state
 
 __all__ = ["GATES", "backward", "forward"]
@@ -38,9 +39,10 @@ def _sigmoid(x: Array, y: Array) -> None:
     np.reciprocal(y, y)
 
 
-def _lstm(gates: Array, product: Array, c: Array, cells: Array, y: Array, at: int, start: int, stop: int) -> None:
+def _lstm(gates: Array, product: Array, bias: Array, c: Array, cells: Array, y: Array, at: int, start: int, stop: int) -> None:
     k, rows = c.shape[1], slice(at + start, at + stop)
     g, p, c = gates[rows], product[start:stop], c[start:stop]
+    p += bias
     _sigmoid(p[:, :2 * k], g[:, :2 * k])
     i, f, new, o = g[:, :k], g[:, k:2 * k], g[:, 2 * k:3 * k], g[:, 3 * k:]
     new += p[:, 2 * k:3 * k]
@@ -69,10 +71,12 @@ def _lstm_grad(gates: Array, cells: Array, before: Array, grad: Array, dh: Array
 def _gru(gates: Array, product: Array, bias: Array, h: Array, news: Array, y: Array, at: int, start: int, stop: int) -> None:
     k, rows = h.shape[1], slice(at + start, at + stop)
     g, p, h = gates[rows], product[start:stop], h[start:stop]
+    p[:, :2 * k] += bias[:2 * k]
     _sigmoid(p[:, :2 * k], g[:, :2 * k])
     reset, z, new = g[:, :k], g[:, k:2 * k], g[:, 2 * k:]
     kept = news[rows]
-    np.add(p[:, 2 * k:], bias, kept)
+    np.add(p[:, 2 * k:], bias[3 * k:], kept)
+    new += bias[2 * k:3 * k]
     new += reset * kept
     np.tanh(new, new)
     h -= new
@@ -96,15 +100,15 @@ def _gru_grad(gates: Array, news: Array, before: Array, grad: Array, dh: Array, 
     p[:, 2 * k:] = dn * reset
 
 
-def _rnn_tanh(gates: Array, product: Array, h: Array, y: Array, at: int, start: int, stop: int) -> None:
+def _rnn_tanh(gates: Array, product: Array, bias: Array, h: Array, y: Array, at: int, start: int, stop: int) -> None:
     rows, h = slice(at + start, at + stop), h[start:stop]
-    np.tanh(np.add(gates[rows], product[start:stop], h), h)
+    np.tanh(np.add(gates[rows], product[start:stop] + bias, h), h)
     y[rows] = h
 
 
-def _rnn_relu(gates: Array, product: Array, h: Array, y: Array, at: int, start: int, stop: int) -> None:
+def _rnn_relu(gates: Array, product: Array, bias: Array, h: Array, y: Array, at: int, start: int, stop: int) -> None:
     rows, h = slice(at + start, at + stop), h[start:stop]
-    np.maximum(np.add(gates[rows], product[start:stop], h), 0, h)
+    np.maximum(np.add(gates[rows], product[start:stop] + bias, h), 0, h)
     y[rows] = h
 
 
@@ -137,6 +141,19 @@ def _rows(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
         found.append((at, n))
         at += n
     return found[::-1] if reverse else found
+
+
+def _bias(mode: str, size: int, dtype: np.dtype[Any], b_ih: Array | None, b_hh: Array | None) -> Array:
+    """What is added to all gates; for a GRU's new state two parts, the inputs' and the state's, which are not added up."""
+    found = np.zeros((4 if mode == "GRU" else GATES[mode]) * size, dtype)
+    alike = slice(2 * size if mode == "GRU" else None)
+    if b_ih is not None:
+        found[:len(b_ih)] = b_ih
+    if b_hh is not None:
+        found[alike] += b_hh[alike]
+        if mode == "GRU":
+            found[3 * size:] = b_hh[2 * size:]
+    return found
 
 
 def _before(first: Array, states: Array, rows: list[tuple[int, int]]) -> Array:
@@ -177,18 +194,12 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
     """
     _checked(mode, x, h, c, (w_ih, w_hh, b_ih, b_hh, w_hr), sizes)
     rows, dtype, size = _rows(sizes, reverse), x.dtype, w_hh.shape[0] // GATES[mode]
-    gates = x.dot(w_ih.T)
+    gates = blas.product(x, w_ih.T)
     total = len(x)
     h, w_hh = h.copy(), contiguous(w_hh)
-    if b_ih is not None:
-        gates += b_ih
-    if b_hh is not None:
-        if mode == "GRU":
-            gates[:, :2 * size] += b_hh[:2 * size]
-        else:
-            gates += b_hh
+    bias = _bias(mode, size, dtype, b_ih, b_hh)
     y = np.empty((total, h.shape[1]), dtype)
-    buffer, turned, dot = np.empty((len(h), len(w_hh)), dtype), w_hh.T, np.dot
+    buffer, multiply, dot = np.empty((len(h), len(w_hh)), dtype), blas.multiplier(w_hh.T, len(h), len(rows)), np.dot
     kept = None
     step = _step(mode.lower(), gates)
     with np.errstate(over="ignore"):
@@ -199,24 +210,23 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
             projection = None if w_hr is None else contiguous(w_hr).T
             for at, n in rows:
                 product, state_, end = (buffer, h, at + n) if n == len(h) else (buffer[:n], h[:n], at + n)
-                dot(state_, turned, product)
-                step(gates, product, c if n == len(c) else c[:n], kept, hidden, at, 0, n)
+                multiply(state_, product)
+                step(gates, product, bias, c if n == len(c) else c[:n], kept, hidden, at, 0, n)
                 if projection is None:
                     state_[...] = y[at:end]
                 else:
                     y[at:end] = dot(hidden[at:end], projection, state_)
         elif mode == "GRU":
             kept = np.empty((total, size), dtype)
-            bias = np.zeros(size, dtype) if b_hh is None else contiguous(b_hh[2 * size:])
             for at, n in rows:
                 product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
-                dot(state_, turned, product)
+                multiply(state_, product)
                 step(gates, product, bias, state_, kept, y, at, 0, n)
         else:
             for at, n in rows:
                 product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
-                dot(state_, turned, product)
-                step(gates, product, state_, y, at, 0, n)
+                multiply(state_, product)
+                step(gates, product, bias, state_, y, at, 0, n)
     return y, h, c, gates, kept
 
 
@@ -229,7 +239,7 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
     n_rows, total, out = len(h), len(x), h.shape[1]
     dh = np.zeros((n_rows, out), dtype) if dh is None else dh.copy()
     grad = np.zeros((total, out), dtype) if dy is None else contiguous(dy)
-    w_hh, dot = contiguous(w_hh), np.dot
+    multiply, dot = blas.multiplier(contiguous(w_hh), len(h), len(rows)), np.dot
     dgates = np.empty((total, GATES[mode] * size), dtype)
     dproducts, projected, through = dgates, None, dgates
     step = _step(f"{mode.lower()}_grad", gates)
@@ -247,18 +257,19 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
                 projected[at:end] += old
                 hidden = dot(projected[at:end], w_hr, through[:n])
             step(gates, kept, before, grad, hidden, cell, dgates, at, 0, n)
-            dot(dgates[at:end], w_hh, old)
+            multiply(dgates[at:end], old)
     elif mode == "GRU":
         before, dproducts, buffer = _before(h, y, rows), np.empty_like(dgates), np.empty_like(dh)
         for at, n in reversed(rows):
             old = dh if n == n_rows else dh[:n]
             step(gates, kept, before, grad, old, dgates, dproducts, at, 0, n)
-            old += dot(dproducts[at:at + n], w_hh, buffer[:n])
+            multiply(dproducts[at:at + n], buffer[:n])
+            old += buffer[:n]
     else:
         for at, n in reversed(rows):
             old = dh if n == n_rows else dh[:n]
             step(y, grad, old, dgates, at, 0, n)
-            dot(dgates[at:at + n], w_hh, old)
+            multiply(dgates[at:at + n], old)
     found: list[Array | None] = [None] * 8
     if needs[0]:
         found[0] = dgates.dot(w_ih)

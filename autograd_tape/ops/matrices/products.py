@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...sharding.rules import Call, Plan
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
+_LARGE = 4096  # elements of a second matrix from which on a few rows may be multiplied otherwise than by one product
 
 _C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
@@ -163,7 +164,7 @@ def adjoint(a: np.ndarray) -> np.ndarray:
 def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if input.ndim != 2 or mat2.ndim != 2:
         raise ValueError("matrices expected")
-    return input.dot(mat2)
+    return input.dot(mat2) if mat2.size < _LARGE else blas.product(input, mat2)
 
 
 @op("mm(Tensor input, Tensor mat2) -> Tensor")
@@ -200,7 +201,7 @@ class mm_nt:
     """`input` times the transpose of `mat2`: (n, m) and (p, m)."""
 
     sharding = "m k, n k -> m n"
-    def numpy(input, mat2): return input.dot(mat2.T)
+    def numpy(input, mat2): return input.dot(mat2.T) if mat2.size < _LARGE else blas.product(input, mat2.T)
     def shape(input, mat2): return (input[0], mat2[0])
     def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
     mindspore_takes = "half"
@@ -841,7 +842,7 @@ class addr:
 
 def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     if input.ndim == 2:
-        result = input.dot(weight.T)
+        result = input.dot(weight.T) if weight.size < _LARGE or weight.ndim != 2 else blas.product(input, weight.T)
     elif weight.ndim == 2 and input.ndim > 2:
         shape = input.shape
         result = input.reshape(prod(shape[:-1]), shape[-1]).dot(weight.T).reshape(*shape[:-1], weight.shape[0])

@@ -258,6 +258,14 @@ def _tanh8(x):
     return x if x != x else math.copysign(t, x)
 
 
+def _relu4(x):
+    return f4(0.0) if x < f4(0.0) else x
+
+
+def _relu8(x):
+    return 0.0 if x < 0.0 else x
+
+
 def _sigmoid4(x):
     return f4(1.0) / (f4(1.0) + exp(-x))
 
@@ -271,6 +279,7 @@ expm1_pos = _by_type(_expm1_pos4, _expm1_pos8)
 erf = _by_type(_erf4, _erf8)
 log1p_unit = _by_type(_log1p_unit4, _log1p_unit8)
 tanh = _by_type(_tanh4, _tanh8)
+relu = _by_type(_relu4, _relu8)
 sigmoid = _by_type(_sigmoid4, _sigmoid8)
 taylor8 = register_jitable(**_POLY)(_taylor8)
 

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import kernel, sigmoid, tanh
+from ....annotations import Fn
+from .._kernel import Kernel
+from .base import kernel, relu, sigmoid, tanh
 
 
-@kernel("w2[t,4*k] r2[n,4*k] w2[n,k] w2[t,k] w2[t,k] i (at>=0) (at+n<=t) |n")
-def lstm(gates, product, c, cells, y, at, start, stop):
+@kernel("w2[t,4*k] r2[n,4*k] r1[4*k] w2[n,k] w2[t,k] w2[t,k] i (at>=0) (at+n<=t) |n")
+def lstm(gates, product, bias, c, cells, y, at, start, stop):
     """``gates`` hold the inputs' part and become those after their functions; ``c`` becomes the new cell state, as do the rows of
     ``cells``; the rows of ``y`` the hidden state."""
     k = c.shape[1]
     for r in range(start, stop):
         gs, ps, cs, kept, ys = gates[at + r], product[r], c[r], cells[at + r], y[at + r]
         for j in range(2 * k):
-            gs[j] = sigmoid(gs[j] + ps[j])
+            gs[j] = sigmoid(gs[j] + ps[j] + bias[j])
         i, f, g, o, pg, po = gs[:k], gs[k : 2 * k], gs[2 * k : 3 * k], gs[3 * k :], ps[2 * k : 3 * k], ps[3 * k :]
+        bg, bo = bias[2 * k : 3 * k], bias[3 * k :]
         for j in range(k):
-            g[j] = tanh(g[j] + pg[j])
+            g[j] = tanh(g[j] + pg[j] + bg[j])
         for j in range(k):
-            o[j] = sigmoid(o[j] + po[j])
+            o[j] = sigmoid(o[j] + po[j] + bo[j])
         for j in range(k):
             cs[j] = f[j] * cs[j] + i[j] * g[j]
         for j in range(k):
@@ -63,20 +66,21 @@ def lstm_grad(gates, cells, before, grad, dh, dc, dgates, at, start, stop):
             cs[j] *= f[j]
 
 
-@kernel("w2[t,3*k] r2[n,3*k] r1[k] w2[n,k] w2[t,k] w2[t,k] i (at>=0) (at+n<=t) |n")
+@kernel("w2[t,3*k] r2[n,3*k] r1[4*k] w2[n,k] w2[t,k] w2[t,k] i (at>=0) (at+n<=t) |n")
 def gru(gates, product, bias, h, news, y, at, start, stop):
     """``gates`` hold the inputs' part and become those after their functions; the rows of ``news`` the state's part of the new one,
-    with its ``bias``; ``h`` and the rows of ``y`` the new state."""
+    with its bias, the last of four; ``h`` and the rows of ``y`` the new state."""
     k = h.shape[1]
     for r in range(start, stop):
         gs, ps, hs, kept, ys = gates[at + r], product[r], h[r], news[at + r], y[at + r]
         for j in range(2 * k):
-            gs[j] = sigmoid(gs[j] + ps[j])
+            gs[j] = sigmoid(gs[j] + ps[j] + bias[j])
         reset, z, new, pn = gs[:k], gs[k : 2 * k], gs[2 * k :], ps[2 * k :]
+        bx, bh = bias[2 * k : 3 * k], bias[3 * k :]
         for j in range(k):
-            kept[j] = pn[j] + bias[j]
+            kept[j] = pn[j] + bh[j]
         for j in range(k):
-            new[j] = tanh(new[j] + reset[j] * kept[j])
+            new[j] = tanh(new[j] + bx[j] + reset[j] * kept[j])
         for j in range(k):
             hs[j] = (hs[j] - new[j]) * z[j] + new[j]
         for j in range(k):
@@ -110,26 +114,22 @@ def gru_grad(gates, news, before, grad, dh, dgates, dproducts, at, start, stop):
             ps[j] = ds[j]
 
 
-@kernel("r2[t,k] r2[n,k] w2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")
-def rnn_tanh(gates, product, h, y, at, start, stop):
-    for r in range(start, stop):
-        gs, ps, hs, ys = gates[at + r], product[r], h[r], y[at + r]
-        for j in range(hs.size):
-            hs[j] = tanh(gs[j] + ps[j])
-        for j in range(hs.size):
-            ys[j] = hs[j]
+def _rnn(name: str, activation: Fn) -> Kernel:
+    """``h`` and the rows of ``y`` become ``activation`` of the sum of the inputs' part, the state's, and the bias."""
+
+    def step(gates, product, bias, h, y, at, start, stop):
+        for r in range(start, stop):
+            gs, ps, hs, ys = gates[at + r], product[r], h[r], y[at + r]
+            for j in range(hs.size):
+                hs[j] = activation(gs[j] + ps[j] + bias[j])
+            for j in range(hs.size):
+                ys[j] = hs[j]
+
+    step.__name__ = step.__qualname__ = name
+    return kernel("r2[t,k] r2[n,k] r1[k] w2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")(step)
 
 
-@kernel("r2[t,k] r2[n,k] w2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")
-def rnn_relu(gates, product, h, y, at, start, stop):
-    T = y.dtype.type
-    for r in range(start, stop):
-        gs, ps, hs, ys = gates[at + r], product[r], h[r], y[at + r]
-        for j in range(hs.size):
-            v = gs[j] + ps[j]
-            hs[j] = T(0) if v < T(0) else v
-        for j in range(hs.size):
-            ys[j] = hs[j]
+rnn_tanh, rnn_relu = _rnn("rnn_tanh", tanh), _rnn("rnn_relu", relu)
 
 
 @kernel("r2[t,k] r2[t,k] r2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")
