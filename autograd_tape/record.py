@@ -213,6 +213,8 @@ class Record:
     `computed_in_out`     whether the dtype of `out=` counts as `dtype` where none is given
     `out_apart`           "whole" where `out=` may not be one of the operands; that of element-wise operations may, but not share a part.
                           "single" where its elements, too, have to lie apart before it is given another shape, as for element-wise ones
+    `out_list`            of an operation that returns a list: what torch calls the signature with `out=`, a list, too, for which it returns
+                          nothing; others have no `out=`
     `no_out(...)`         whether torch's signature for these arguments has no `out=`
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
@@ -230,7 +232,8 @@ class Record:
                  node: str | None, differentiable: bool, dtypes: str | None, complex: str) -> None:
         self.body, self.schema, self.family, self.alias = body, schema, family, alias
         self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
-        self.method, self.inplace, self.out, self.varargs, self.namespace = method, inplace, out, varargs, namespace
+        self.method, self.inplace, self.varargs, self.namespace = method, inplace, varargs, namespace
+        self.out = out and ("Tensor[]" not in schema.partition("->")[2] or self.field("out_list") is not None)
         self.name = schema.partition("(")[0].strip()
         self.node_name = node or re.sub(r"\d[a-z]", lambda m: m[0].upper(), self.name.title().replace("_", "")) + "Backward0"
         self.without: str | None = None  # the Operand that is a number, in the record of an overload

@@ -308,7 +308,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position; with `half` of
     that for half precision."""
     more = bool(rec.field("deprecated")) and not operator and not below
-    with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread and not below
+    with_out = rec.out and rec.family != "view" and not spread and not below
     lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
     if spread:
         v = rec.varargs

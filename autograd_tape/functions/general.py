@@ -519,6 +519,9 @@ class General(Door):
         if refuses is not None and refuses(**values):
             raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
+        if self.rec.returns_list and outs is not out:
+            raise ArgumentError(f"{self.rec.name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}",
+                                expected="tuple of Tensors", found=type_name(out), remedy="pass a list of tensors to write the results to")
         check_outs(self.rec.name, outs, grad_mode() is _ENABLED and any([t._node is not None for t in tensors]))
         apart = self.rec.field("out_apart") or "single" * self.rec.elementwise
         if apart:

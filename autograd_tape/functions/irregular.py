@@ -145,7 +145,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     params = [Parameter.of(p) for p in signature.values() if p.name != "out"]
     for p in params[list(signature).index("out") if "out" in signature else len(params):]:
         p.keyword_only = not p.spread  # by position the first would be taken for `out`
-    writes = rec.out and "out" not in signature and not rec.returns_list and not any([p.spread == "**" for p in params])
+    writes = rec.out and "out" not in signature and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
     cells: Keywords = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
                              "LISTENING": LISTENING, "_of_rank": of_rank}

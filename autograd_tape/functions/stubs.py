@@ -71,7 +71,7 @@ def signature(rec: Record, *, method: bool, inplace: bool = False) -> str:
             star = True
             continue
         parts.append(name + annotation + ("" if p.default is None else f" = {p.default}"))
-    if rec.out and not method and not inplace and not rec.returns_list and rec.family != "view":
+    if rec.out and not method and not inplace and rec.family != "view":
         parts += ([] if star else ["*"]) + ["out: Any = None"]
     name = rec.name + ("_" if inplace else "")
     return f"def {name}({', '.join(parts)}) -> {'Tensor' if inplace else returns(rec)}: ..."

@@ -208,7 +208,9 @@ def as_is(F: Functions, call: BatchedCall) -> Any:
 def composed(F: Functions, call: BatchedCall) -> Any:
     """What is made of others as the record's `compose` says: on the examples, by the rules of these."""
     made = call.rec.field("compose")(F, *call.args)
-    return [call.expanded(*call.opened(t)) for t in made[:len(call.rec.returns)]]
+    if isinstance(made, (tuple, list)):
+        return [call.expanded(*call.opened(t)) for t in made[:len(call.rec.returns)]]
+    return call.expanded(*call.opened(made))
 
 
 def matrices(F: Functions, call: BatchedCall) -> TensorRef:

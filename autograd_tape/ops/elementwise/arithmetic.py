@@ -705,7 +705,7 @@ def _pow_rate(F: Functions, grad: Values, input: Values, exponent: Values | floa
     return F.where(exponent == 0, F.zero_gradient(grad), grad * (exponent * F.pow(input, exponent - 1)))
 
 
-def _real(F: Functions, x: Values) -> Any:
+def real_part_of(F: Functions, x: Values) -> Any:
     return F.real_part(x) if is_complex(x) and not isinstance(x, complex) else x.real if isinstance(x, complex) else x
 
 
@@ -714,12 +714,12 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
     is part of what is recorded there."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
-            flat = _real(F, exponent) >= 0
+            flat = real_part_of(F, exponent) >= 0
             return F.where(flat, F.zero_gradient(grad), grad * (result * F.where(flat, 0.0, -np.inf)))
         if isinstance(input, complex):
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
-    flat = (input == 0) & (_real(F, exponent) >= 0)
+    flat = (input == 0) & (real_part_of(F, exponent) >= 0)
     return F.where(flat, F.zero_gradient(grad), grad * (result * F.log(F.where(flat, 1, input))))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...annotations import Fn, Functions, Values
 from ...dims import wrap_dim
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, type_name
 from ...executors.kernels import recurrent as fused
 from ...functions.overloads import no_match
@@ -42,11 +42,18 @@ def _relu(F: Functions, gates: Values, states: States, weight: Values, bias: Val
     return (F.relu(gates + F.linear(states[0], weight, bias)),)
 
 
+def _gate(F: Functions, x: Values) -> Values:
+    """The logistic function of a gate, which torch writes over it, so that it refuses integers."""
+    if isinstance(x, TensorRef) and x._k.dtype.category < FLOATING:
+        raise AutogradError(f"result type Float can't be cast to the desired output type {SCALAR_TYPE_NAMES[x._k.dtype.name]}")
+    return F.sigmoid(x)
+
+
 def _lstm(F: Functions, gates: Values, states: States, weight: Values, bias: Values | None, projection: Values | None) -> States:
     h, c = states
     i, f, g, o = _parts(F, gates + F.linear(h, weight, bias), 4)
-    c = F.sigmoid(f) * c + F.sigmoid(i) * F.tanh(g)
-    h = F.sigmoid(o) * F.tanh(c)
+    c = _gate(F, f) * c + _gate(F, i) * F.tanh(g)
+    h = _gate(F, o) * F.tanh(c)
     return (h if projection is None else F.linear(h, projection)), c
 
 
@@ -54,8 +61,8 @@ def _gru(F: Functions, gates: Values, states: States, weight: Values, bias: Valu
     (h,) = states
     xr, xz, xn = _parts(F, gates, 3)
     hr, hz, hn = _parts(F, F.linear(h, weight, bias), 3)
-    new = F.tanh(xn + F.sigmoid(xr + hr) * hn)
-    return ((h - new) * F.sigmoid(xz + hz) + new,)
+    new = F.tanh(xn + _gate(F, xr + hr) * hn)
+    return ((h - new) * _gate(F, xz + hz) + new,)
 
 
 _STEPS: dict[str, Fn] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, normalize_dims, wrap_dim
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, promote, result_dtype
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, float32, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels.reduce import add
 from ...functions.out import EXPECTED, OutRule
@@ -17,7 +17,8 @@ from ...record import Sample, op
 from ...tensor import as_dtype, TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
-from .._precision import in_single
+from .._precision import in_single, is_half
+from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once
 from ..networks._losses import buffer, constant
 from ...annotations import Dims, Functions, Values
@@ -168,6 +169,72 @@ class linalg_vector_norm:
     def errors(rng):
         yield (np.ones(3, np.int64),), RuntimeError, (
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
+
+
+def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
+    _check_renorm(input, p, maxnorm)
+    norm = _vector_norm(input, float(p), _within(input, dim), True)
+    scale = np.ones_like(norm)
+    np.divide(maxnorm, norm + norm.dtype.type(1e-7), out=scale, where=norm > maxnorm)  # 1e-7 guards against dividing by zero, as torch's
+    return input * scale
+
+
+def _check_renorm(input: Values, p: float, maxnorm: float) -> None:
+    if p <= 0:
+        raise AutogradError("renorm: non-positive norm not supported", expected="p > 0", found=str(p))
+    if maxnorm < 0:
+        raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise AutogradError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+
+
+def _within(input: Values, dim: int) -> tuple[int, ...]:
+    """The dimensions of a part along `dim`."""
+    return tuple([i for i in range(input.ndim) if i != wrap_dim(dim, input.ndim)])
+
+
+@op("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, complex="explicit")
+class renorm:
+    """Each part along `dim` scaled down to a p-norm of at most `maxnorm`.
+
+    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+
+    lacks = {"float8": "RuntimeError: Promotion for Float8 Types is not supported, attempted to promote {dtype} and Float"}
+    out_dtype = EXPECTED
+    layout = "rows"
+    sharding = "composed"
+    numpy = _renorm
+    shape = shapes.like_first
+    batch = batches.composed
+    def check(input, p, dim, maxnorm):
+        _check_renorm(input, p, maxnorm)
+        _check_floating("linalg.vector_norm", input)
+
+    def compose(F, input, p, dim, maxnorm):
+        norm = F.linalg_vector_norm(input, float(p), _within(input, dim), True)
+        return input * F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0)
+
+    @in_single
+    def vjp(F, grad, input, p, dim, maxnorm):  # that of x * maxnorm / |x| where the norm is larger
+        axes = _within(input, dim)
+        norm = F.linalg_vector_norm(input, float(p), axes, True)
+        inverse, along = 1 / (norm + 1e-7), F.sum(real_part_of(F, F.conj(input) * grad), axes, True)
+        through = _vector_norm_grad(F, along * inverse, input, norm, float(p), axes, True)
+        return F.where(F.gt(norm, maxnorm), maxnorm * inverse * (grad - through), grad)
+
+    def jvp(F, outputs, arguments, tangents):  # of half precision in float32, as torch's
+        input, tangent = [F.cast(x, float32) if is_half(x) else x for x in (arguments["input"], tangents["input"])]
+        p, maxnorm, axes = float(arguments["p"]), arguments["maxnorm"], _within(input, arguments["dim"])
+        norm = F.linalg_vector_norm(input, p, axes, True)
+        inverse = 1 / (norm + 1e-7)
+        along = F.sum(real_part_of(F, F.conj(_vector_norm_grad(F, inverse, input, norm, p, axes, True)) * tangent), axes, True)
+        return F.where(F.gt(norm, maxnorm), maxnorm * inverse * (tangent - input * along), tangent)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 2, 0, 1.0
 
 
 def _extreme(F: Functions, x: TensorRef, ord: float, dim: int, keepdim: bool) -> TensorRef:

@@ -815,31 +815,3 @@ class sum_to_size:
         return input if shape == size else F.reduce_to_shape(input, size)
 
     def samples(rng): yield rng.standard_normal((2, 3)), (1, 3)
-
-
-@op("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True)
-class renorm:
-    """Each part along `dim` scaled down to a p-norm of at most `maxnorm`.
-
-    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1)
-    tensor([[0.6000, 0.8000],
-            [0.0000, 1.0000]])
-    """
-
-    out_dtype = EXPECTED
-    def function(F, input, p, dim, maxnorm, *, out=None):
-        if p <= 0:
-            raise AutogradError("renorm: non-positive norm not supported", expected="p > 0", found=str(p))
-        if maxnorm < 0:
-            raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-        if input.ndim < 2:
-            raise AutogradError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-        d = wrap_dim(dim, input.ndim)
-        norm = F.linalg_vector_norm(input, float(p), tuple([i for i in range(input.ndim) if i != d]), True)
-        # Norms within the bound scale by one; 1e-7 is torch's guard against dividing by zero.
-        result = F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0))
-        return result if out is None else F.give("renorm", out, result)
-
-    def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(F.clone(input), p, dim, maxnorm))  # which saves its input
-
-    def samples(rng): yield rng.standard_normal((3, 4)), 2, 0, 1.0

@@ -12,7 +12,7 @@ import numpy as np
 from ...dims import wrap_dim
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.meta import meta_array
-from ...functions.out import EXPECTED
+from ...functions.out import CASTS, EXPECTED, OutRule
 from ...record import Record, get_record, op
 from ...strided import storage_offset as start_of, strided
 from .. import _batch as batches
@@ -39,7 +39,8 @@ def _without_data(part: np.ndarray) -> np.ndarray:
     return meta_array(part.shape, part.dtype)
 
 
-def copy_of(name: str, example: str, said: str = "", anywhere: bool = False) -> Record:
+def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, out_list: str | None = None,
+            out_dtype: OutRule = EXPECTED) -> Record:
     """The record of a view's copy.
 
     Args:
@@ -47,6 +48,7 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False) -> 
         example: the arguments of a call, for its documentation.
         said: what the copy is named after, where that is another name.
         anywhere: whether elements may lie where a view does not reach them.
+        out_list, out_dtype: see `Record`.
     """
     view = get_record(name)
     kernel = view.field("numpy")
@@ -65,7 +67,7 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False) -> 
     fields = {field: view.body.__dict__[field] for field in given if field in view.body.__dict__}
     fields |= {"__module__": __name__, "__doc__": _DOC.format(view=said or name, example=example, one="[0]" if view.returns_list else ""),
                "numpy": numpy, "meta": meta, "jvp": "linear",
-               "batch": view.field("batch") or batches.view, "compose": on_host(numpy), "out_dtype": EXPECTED}
+               "batch": view.field("batch") or batches.view, "compose": on_host(numpy), "out_dtype": out_dtype, "out_list": out_list}
     if view.field("redirect") is not None:
         fields["redirect"] = redirect
     if view.field("nodes") is not None:
@@ -74,19 +76,21 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False) -> 
     _, _, rest = view.schema.partition("(")
     node = view.node_name if view.node_name == "NotImplemented" else f"{view.node_name}_copy"
     return op(f"{said or name}_copy({rest}", quiet="all", method=False, namespace=view.namespace if not said and name != "slice" else "",
-              node=node, out=not view.returns_list, dtypes=view.dtypes, complex=view.complex)(body)
+              node=node, dtypes=view.dtypes, complex=view.complex)(body)
 
 
 for _name, _example in {
         "diagonal": "torch.eye(2)", "expand": "torch.ones(2), (3, 2)", "permute": "torch.eye(2), (1, 0)", "select": "torch.eye(2), 0, 1",
-        "slice": "torch.ones(3), 0, 1", "split_with_sizes": "torch.ones(3), [1, 2]", "squeeze": "torch.ones(1, 2)", "t": "torch.eye(2)",
-        "transpose": "torch.eye(2), 0, 1", "unbind": "torch.eye(2)", "unfold": "torch.ones(3), 0, 2, 1", "unsqueeze": "torch.ones(2), 0",
+        "slice": "torch.ones(3), 0, 1", "squeeze": "torch.ones(1, 2)", "t": "torch.eye(2)",
+        "transpose": "torch.eye(2), 0, 1", "unfold": "torch.ones(3), 0, 2, 1", "unsqueeze": "torch.ones(2), 0",
         "view_as_real": "torch.ones(2) * 1j"}.items():
     copy_of(_name, _example)
 copy_of("view", "torch.ones(2, 3).T, (6,)", anywhere=True)
 copy_of("view_as_complex", "torch.eye(2)", anywhere=True)
 copy_of("view_dtype", "torch.eye(2), torch.int32", said="_view_dtype", anywhere=True)
-copy_of("split_equal", "torch.ones(3), 2", said="split")
+copy_of("split_equal", "torch.ones(3), 2", said="split", out_list="split_copy_Tensor_out()", out_dtype=CASTS)
+copy_of("split_with_sizes", "torch.ones(3), [1, 2]", out_list="split_with_sizes_copy_out")
+copy_of("unbind", "torch.eye(2)", out_list="unbind_copy_int_out")
 
 
 @op("alias_copy(Tensor input) -> Tensor", quiet="all", method=False, node="AliasBackward0_copy")
