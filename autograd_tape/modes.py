@@ -306,3 +306,11 @@ def current_engine() -> "Engine | None":
 def engine_depth() -> int:
     """How many backward passes this thread is in."""
     return len(_running.engines)
+
+
+# -- which kernels attention may use ----------------------------------------------------------------------------------------
+
+attention_kernels = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True, "fp16_bf16_reduction": False}
+"""Whether `scaled_dot_product_attention` may use each. The CPU has two: "flash", one kernel for what it takes, and "math", in steps."""
+attention_priority = [1, 2, 0, 3, 4]
+"""The order in which they are preferred, by torch's numbers; the CPU takes "flash" wherever it can."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Fn
@@ -13,7 +13,7 @@ from autograd_tape.dtypes import float32
 from autograd_tape.executors.kernels.sharing import get_num_threads
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.errors import AutogradError
-from autograd_tape.modes import current_engine
+from autograd_tape.modes import attention_kernels, attention_priority, current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.node import AccumulateGrad, TapeEntry
 
@@ -71,6 +71,27 @@ class TensorBase(Tensor, metaclass=_AnyTensor):
 
 
 _TensorBase = TensorBase
+
+
+def _sdp_flag(kind: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """Whether `scaled_dot_product_attention` may use a kernel, and what sets it."""
+    return lambda: attention_kernels[kind], lambda enabled: attention_kernels.__setitem__(kind, enabled)
+
+
+for _kind in ("cudnn", "flash", "mem_efficient", "math", "overrideable"):
+    globals()[f"_get_{_kind}_sdp_enabled"], globals()[f"_set_sdp_use_{_kind}"] = _sdp_flag(_kind)
+
+
+def _get_sdp_priority_order() -> list[int]:
+    """The order in which kernels for attention are preferred."""
+    return attention_priority[:]
+
+
+def _set_sdp_priority_order(order: Sequence[int]) -> None:
+    """Sets it; what does not fit is left out."""
+    attention_priority[:] = order[:len(attention_priority)]
+
+
 _after_autograd_keyset, _after_ADInplaceOrView_keyset = AFTER_AUTOGRAD, AFTER_VIEWS
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 

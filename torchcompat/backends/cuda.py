@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from autograd_tape.annotations import DeviceLike, Keywords
+from autograd_tape.modes import attention_kernels as _sdp
 from .._calls.absent import absences as _absences
 from . import _flags
 
@@ -123,14 +124,10 @@ class cuFFTPlanCacheManager:
 
 matmul = cuBLASModule()
 cufft_plan_cache = cuFFTPlanCacheManager()
-_sdp: dict[str, bool] = {}
-"""What `scaled_dot_product_attention` may do."""
 
 
-def _switch(kind: str, default: bool, asks: str, sets: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+def _switch(kind: str, asks: str, sets: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
     """(the function that says whether it may, named `asks`; the one that sets it, named `sets`)."""
-    _sdp[kind] = default
-
     def enabled() -> bool:
         return _sdp[kind]
 
@@ -139,17 +136,17 @@ def _switch(kind: str, default: bool, asks: str, sets: str) -> tuple[Callable[[]
 
     for function, name, does in ((enabled, asks, "Whether"), (enable, sets, "Sets whether")):
         function.__name__ = function.__qualname__ = name
-        function.__doc__ = f"{does} `scaled_dot_product_attention` may use the kernel {kind!r}; here one computes all."
+        function.__doc__ = f"{does} `scaled_dot_product_attention` may use the kernel {kind!r}."
     return enabled, enable
 
 
-flash_sdp_enabled, enable_flash_sdp = _switch("flash", True, "flash_sdp_enabled", "enable_flash_sdp")
-mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient", True, "mem_efficient_sdp_enabled",
+flash_sdp_enabled, enable_flash_sdp = _switch("flash", "flash_sdp_enabled", "enable_flash_sdp")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient", "mem_efficient_sdp_enabled",
                                                               "enable_mem_efficient_sdp")
-math_sdp_enabled, enable_math_sdp = _switch("math", True, "math_sdp_enabled", "enable_math_sdp")
-cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", True, "cudnn_sdp_enabled", "enable_cudnn_sdp")
+math_sdp_enabled, enable_math_sdp = _switch("math", "math_sdp_enabled", "enable_math_sdp")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "cudnn_sdp_enabled", "enable_cudnn_sdp")
 fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _switch(
-    "fp16_bf16_reduction", False, "fp16_bf16_reduction_math_sdp_allowed", "allow_fp16_bf16_reduction_math_sdp")
+    "fp16_bf16_reduction", "fp16_bf16_reduction_math_sdp_allowed", "allow_fp16_bf16_reduction_math_sdp")
 
 
 def is_flash_attention_available() -> bool:
@@ -162,12 +159,35 @@ def is_ck_sdpa_available() -> bool:
     return False
 
 
-def can_use_flash_attention(params: object, debug: bool = False) -> bool:
-    """False."""
-    return False
+class SDPAParams:
+    """A call of `scaled_dot_product_attention`: what functions that ask for a kernel take."""
+
+    _takes = ("torch.Tensor", "torch.Tensor", "torch.Tensor", "torch.Tensor | None", "typing.SupportsFloat | typing.SupportsIndex", "bool",
+              "bool")
+
+    def __init__(self, *args: Any) -> None:
+        if len(args) != len(self._takes):
+            takes = ", ".join([f"arg{i}: {t}" for i, t in enumerate(self._takes)])
+            raise TypeError("__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                            f"    1. torch._C._SDPAParams({takes})\n\nInvoked with: {', '.join(map(repr, args))}")
+        self.query, self.key, self.value, self.attn_mask, self.dropout, self.is_causal, self.enable_gqa = args
 
 
-can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+def _never(name: str) -> Callable[..., bool]:
+    """A function that says of each call that a kernel for CUDA does not take it."""
+    def can_use(params: SDPAParams, debug: bool = False) -> bool:
+        """False: there is no CUDA."""
+        if not isinstance(params, SDPAParams):
+            raise TypeError(f"_{name}(): incompatible function arguments. The following argument types are supported:\n"
+                            f"    1. (arg0: torch._C._SDPAParams, arg1: bool) -> bool\n\nInvoked with: {params!r}, {debug!r}")
+        return False
+
+    can_use.__name__ = can_use.__qualname__ = name
+    return can_use
+
+
+can_use_flash_attention, can_use_efficient_attention, can_use_cudnn_attention = map(
+    _never, ("can_use_flash_attention", "can_use_efficient_attention", "can_use_cudnn_attention"))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from ...indices import _ALL, Indices
 from ...modes import GradMode, grad_mode, recordings
 from ...record import op
 from ...strided import contiguous_strides, dense_strides, empty_strided, strided
-from ...tensor import LEAF, TensorRef, next_id
+from ...tensor import BUFFERS, LEAF, TensorRef, as_dtype, next_id
 from ...version import Version
 from ...views import check_apart
 from .. import _shapes as shapes
@@ -302,37 +302,36 @@ def _deeper(indices: Indices) -> tuple[Indices, int]:
     places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
     apart = places and places[-1] - places[0] + 1 != len(places)
     at = max([1 if key[i].dtype == bool else key[i].ndim for i in places]) if apart else 0
-    return type(indices)((_ALL, *key), [t for t, _ in indices.sources]), at
+    return type(indices)((_ALL, *key), [t for t, _ in indices.sources], [p + 1 for p in indices.places]), at
 
 
-def _of_own(call: Any) -> Any:
+def _of_own(F: Functions, call: Any) -> Any:
     """(indices with the example's number in front, dimensions they pick, sliced dimensions that came before those) where examples have
-    index tensors of their own; None where all share them; NotImplemented where these are masks, or examples of several vmaps, whose
-    numbers nobody can read."""
-    opened = {id(t._data): (t, *call.opened(t)) for t, _ in call.indices.sources}
-    own = [(t, whole) for t, whole, is_batched in opened.values() if is_batched]
+    index tensors of their own; None where all share them; NotImplemented where others are masks."""
+    opened = {id(t._data): call.opened(t) for t, _ in call.indices.sources}
+    own = [whole for whole, is_batched in opened.values() if is_batched]
     if not own:
         return None
-    if any([whole.dtype.name == "bool" for _, whole in own]):
+    if any([whole.dtype.name == "bool" for whole in own]):
         raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
                            "indexing with a boolean mask.")
     arrays = [k for k in call.indices.key if not isinstance(k, slice)]
-    if call.indices.has_mask or any([whole.__class__ is t.__class__ for t, whole in own]):
+    if call.indices.has_mask:
         return NotImplemented
     rank = max([k.ndim for k in arrays])
     key: list[Any] = [np.arange(call.size).reshape((call.size,) + (1,) * rank)]
     sources, places = [], []
     for k in call.indices.key:
-        _, whole, is_batched = (None, None, False) if isinstance(k, slice) else opened.get(id(k), (None, None, False))
-        if whole is not None:
-            sources.append(whole)
-            places.append(len(key))
-        if is_batched:
-            k = whole._data.astype(np.int64, copy=False)
-            k = k.reshape((k.shape[0],) + (1,) * (rank - k.ndim + 1) + k.shape[1:])
-        elif not isinstance(k, slice):
-            k = k.reshape((1,) + (1,) * (rank - k.ndim) + k.shape)
-        key.append(k)
+        whole, is_batched = (None, False) if isinstance(k, slice) else opened.get(id(k), (None, False))
+        if whole is None:
+            key.append(k if isinstance(k, slice) else k.reshape((1,) + (1,) * (rank - k.ndim) + k.shape))
+            continue
+        size, own_shape = (whole.shape[:1], whole.shape[1:]) if is_batched else ((1,), whole.shape)
+        whole = F.reshape(whole, (*size, *(1,) * (rank - len(own_shape)), *own_shape))  # of an example of another vmap, too
+        whole = whole if whole._k.dtype.name == "int64" else F.cast(whole, as_dtype("int64"))
+        sources.append(whole)
+        places.append(len(key))
+        key.append(whole._data)
     at = [i for i, k in enumerate(call.indices.key) if not isinstance(k, slice)]
     return Indices(key, sources, places), rank, at[0] if at[-1] - at[0] + 1 == len(at) else 0
 
@@ -363,11 +362,14 @@ class index:
     jvp = "linear"
 
     def batch(F, call):
-        own = _of_own(call)
+        own = _of_own(F, call)
         if own is NotImplemented:
             return own
         if own is not None:
             indices, rank, lead = own
+            if not call.is_batched["input"]:
+                indices = Indices(indices.key[1:], [t for t, _ in indices.sources], [p - 1 for p in indices.places])
+                return F.movedim(call(indices=indices), lead, 0)
             return _behind(F, call(input=call.whole("input"), indices=indices), rank, lead)
         indices, at = _deeper(call.indices)
         result = call(indices=indices)
@@ -437,7 +439,7 @@ class index_backward:
     jvp = "linear"
 
     def batch(F, call):
-        own = _of_own(call)
+        own = _of_own(F, call)
         if own is NotImplemented:
             return own
         if own is not None:
@@ -496,7 +498,7 @@ class put_at:
     jvp = "linear"
 
     def batch(F, call):
-        own, x, values = _of_own(call), call.whole("input"), call.values["values"]
+        own, x, values = _of_own(F, call), call.whole("input"), call.values["values"]
         if own is NotImplemented:
             return own
         if own is not None:
@@ -535,7 +537,7 @@ def _as_tuple(index: object) -> Arguments:
 
 
 def _array(F: Functions, item: Any) -> tuple[np.ndarray, Any]:
-    """An index tensor, list or array as (array of int64 or bool, tensor or None)."""
+    """An index tensor, list or array as (array of int64 or bool, or an example's geometry, tensor or None)."""
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
         dtype = item._k.dtype
@@ -543,6 +545,10 @@ def _array(F: Functions, item: Any) -> tuple[np.ndarray, Any]:
         if dtype.category > INTEGER or array.ndim and dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
             raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
                                   found=dtype.name, remedy="convert the index with .long()")
+        if array.__class__ not in BUFFERS:  # an example's geometry: its numbers differ from example to example
+            wanted = as_dtype("bool" if dtype.name in ("bool", "uint8") else "int64")
+            source = item if dtype is wanted else F.cast(item, wanted)
+            return source._data, source
         if dtype.name == "uint8":
             array = array.astype(bool)
     elif isinstance(item, (list, tuple, _ndarray, range)):
@@ -565,7 +571,8 @@ def _slice_bounds(item: slice) -> slice:
     for x in (item.start, item.stop, item.step):
         if x is not None and not isinstance(x, int):
             try:
-                x = operator.index(values_of(x)) if isinstance(x, TensorRef) else x.__index__()
+                values = values_of(x) if isinstance(x, TensorRef) else x
+                x = operator.index(values if values.__class__ in BUFFERS else x) if isinstance(x, TensorRef) else x.__index__()
             except TypeError:
                 raise ArgumentError("only integer tensors of a single element can be converted to an index", found=str(x.dtype)) from None
             except AttributeError:
@@ -626,7 +633,7 @@ def _parse(F: Functions, shape: Sequence[int], index: object) -> tuple[tuple[sli
             basic.append(item)
             key.append(_ALL)
             d += 1
-        elif i not in arrays or arrays[i][0].ndim == 0 and arrays[i][0].dtype != bool:
+        elif i not in arrays or arrays[i][0].ndim == 0 and arrays[i][0].dtype != bool and arrays[i][0].__class__ in BUFFERS:
             at = int(item if i not in arrays else arrays[i][0])
             if not -shape[d] <= at < shape[d]:
                 raise IndexRangeError(f"index {at} is out of bounds for dimension {i} with size {shape[d]}",
@@ -635,7 +642,7 @@ def _parse(F: Functions, shape: Sequence[int], index: object) -> tuple[tuple[sli
             d += 1
         else:
             array, source = arrays[i]
-            if array.dtype == bool and not array.ndim:
+            if array.dtype == bool and not array.ndim and array.__class__ in BUFFERS:
                 basic.append(None)
                 key.append(np.zeros(1 if array else 0, np.int64))
                 continue

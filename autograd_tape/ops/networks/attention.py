@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import inf, sqrt
 from typing import Any
 
@@ -12,6 +13,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import state
 from ...dims import broadcast_shape
+from ...modes import attention_kernels
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._precision import in_single
@@ -146,7 +148,7 @@ def _check(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Any, d
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise ShapeMismatchError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                                  f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead.")
-    if query.dtype.category < FLOATING:
+    if query.dtype.category < FLOATING and attention_kernels["math"]:
         raise AutogradError(f"expected scalar type Float but found {SCALAR_TYPE_NAMES[query.dtype.name]}")
     if attn_mask is not None:
         if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype and attn_mask.dtype.name != "float32":
@@ -155,7 +157,7 @@ def _check(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Any, d
                                 f"{names[0]} and  query.dtype: {names[1]} instead.")
         if is_causal:
             raise AutogradError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if not 0 <= dropout_p <= 1:
+    if not 0 <= dropout_p <= 1 and attention_kernels["math"]:
         raise AutogradError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
 
 
@@ -189,18 +191,56 @@ def _repeat_heads(F: Functions, x: TensorRef, heads: int) -> TensorRef:
 
 
 def _fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, dropout_p: float) -> bool:
-    """Whether torch has one kernel for the call."""
+    """Whether torch has one kernel for the call, and may use it."""
     tensors = (query, key, value)
-    return (not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors})
+    return (attention_kernels["flash"] and not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors})
             and all([t.ndim == 4 and t._data.size and t._data.strides[-1] == t._data.itemsize for t in tensors])
             and query.shape[-1] == value.shape[-1] and not (attn_mask is not None and attn_mask.requires_grad))
 
 
+def _why_not_fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, dropout_p: float) -> str:
+    """Why the one kernel does not take a call; empty where torch does not say."""
+    tensors = (query, key, value)
+    names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in tensors]
+    if query.dtype.category < FLOATING or query.dtype.is_complex:
+        return ("Expected query, key and value to all be of dtype: {Float, Double, BFloat16, Half}. Got Query dtype: "
+                f"{names[0]}, Key dtype: {names[1]}, and Value dtype: {names[2]} instead.")
+    if any([t.ndim != 4 for t in tensors]):
+        return ("All fused kernels requires query, key and value to be 4 dimensional, but got Query dim: "
+                f"{query.ndim}, Key dim: {key.ndim}, Value dim: {value.ndim} instead.")
+    q, k, v = [t.shape for t in tensors]
+    if not q[0] == k[0] == v[0]:
+        return ("For dense inputs, both fused kernels require query, key and value to have the same batch_size. "
+                f"Query.sizes(): {list(q)}, Key.sizes(): {list(k)}, Value.sizes(): {list(v)} instead. To broadcast dense inputs, try using "
+                "unsqueeze and expand_to before passing them into the kernel.")
+    if not q[-1] == k[-1] == v[-1]:
+        return ("Flash attention requires q,k,v to have the same last dimension. Got Query.size(-1): "
+                f"{q[-1]}, Key.size(-1): {k[-1]}, Value.size(-1): {v[-1]} instead.")
+    if dropout_p:
+        return "Both fused kernels do not support non-zero dropout."
+    last = [t._data.strides[-1] // t._data.itemsize for t in tensors]
+    return "" if last == [1, 1, 1] else ("All fused kernels require the last dimension of the input to have stride 1. Got Query.stride(-1): "
+                                         f"{last[0]}, Key.stride(-1): {last[1]}, Value.stride(-1): {last[2]}")
+
+
+def _choose(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, dropout_p: float) -> None:
+    """Refuses a call that no kernel takes that may be used, where not all may."""
+    flash, math = attention_kernels["flash"], attention_kernels["math"]
+    if not flash and not math:
+        raise AutogradError("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+                            "kernel and the fused kernels.")
+    if not math and (query.dtype.category < FLOATING or not _fused(query, key, value, attn_mask, dropout_p)):
+        for text in ("Flash attention kernel not used because:", _why_not_fused(query, key, value, attn_mask, dropout_p)):
+            if text:
+                warnings.warn(text, UserWarning, stacklevel=4)
+        raise AutogradError("No available kernel.  Aborting execution.")
+
+
 def _attended(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, mask: TensorRef | None, bias: TensorRef | None,
               dropout_p: float, causal: bool, scale: float | None) -> TensorRef:
-    if dropout_p:
+    if dropout_p or not attention_kernels["flash"]:
         p = probabilities(F, query, key, mask, bias, causal, _factor(query, scale))
-        return F.matmul(F.dropout(p, dropout_p, True), value)
+        return F.matmul(F.dropout(p, dropout_p, True) if dropout_p else p, value)
     return F.attention(query, key, value, mask, bias, causal, scale)
 
 
@@ -231,6 +271,8 @@ class scaled_dot_product_attention:
         if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
                 value.ndim < 2 or query._k.dtype.category < FLOATING):
             _check(query, key, value, attn_mask, dropout_p, is_causal)
+        if not (attention_kernels["math"] and attention_kernels["flash"]) and query._k.device.type != "meta":
+            _choose(query, key, value, attn_mask, dropout_p)
         if enable_gqa:
             key, value = _repeat_heads(F, key, query.shape[-3]), _repeat_heads(F, value, query.shape[-3])
         _check_shapes(query, key, value, attn_mask)
