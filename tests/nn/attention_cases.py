@@ -9,21 +9,26 @@ from typing import Any
 
 from tests.recording import Table, attempted
 
-_QKV = ["q, q, q", "q[0], q[0], q[0]", "q, q, q[..., :2]", "q, q, q, dropout_p=1.0", "q, q, q, is_causal=True", "q.half(), q.half(), q.half()",
+_QKV = ["q, q, q", "q[0], q[0], q[0]", "q, q, q[..., :2]", "q, q, q, dropout_p=1.0", "q, q, q, is_causal=True", "q.half(), q.half(), "
+    "q.half()",
         "q, q, q, attn_mask=torch.ones(3, 3, requires_grad=True)", "q.long(), q.long(), q.long()", "q, q[:1], q[:1]", "q, q.double(), q",
         "q, q, q, dropout_p=2.0", "q.mT, q.mT, q.mT", "q.to('meta'), q.to('meta'), q.to('meta')"]
 _KERNELS = ["MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "OVERRIDEABLE", "ERROR"]
-_MASKS = {"causal": "lambda b, h, i, j: i >= j", "window": "lambda b, h, i, j: (i - j).abs() <= 2", "docs": "lambda b, h, i, j: ids[b, i] == ids[b, j]",
+_MASKS = {"causal": "lambda b, h, i, j: i >= j", "window": "lambda b, h, i, j: (i - j).abs() <= 2", "docs": "lambda b, h, i, j: ids[b, "
+    "i] == ids[b, j]",
           "heads": "lambda b, h, i, j: (i >= j) & (j >= h)", "none": "lambda b, h, i, j: i < 0 * j", "noop": "noop_mask",
-          "both": "and_masks(noop_mask, lambda b, h, i, j: i >= j)", "either": "or_masks(lambda b, h, i, j: i > 5, lambda b, h, i, j: i == j)",
+          "both": "and_masks(noop_mask, lambda b, h, i, j: i >= j)", "either": "or_masks(lambda b, h, i, j: i > 5, lambda b, h, i, j: i "
+              "== j)",
           "prefix": "lambda b, h, i, j: j < lengths[b]"}
 _MODS = ["lambda s, b, h, i, j: s", "lambda s, b, h, i, j: s + bias[i, j]", "lambda s, b, h, i, j: s * slopes[h] + (j - i)",
          "lambda s, b, h, i, j: torch.tanh(s / 2) * 2", "lambda s, b, h, i, j: torch.where(i >= j, s, -torch.inf)",
          "lambda s, b, h, i, j: s + slopes[h] * bias[i][j]", "lambda s, b, h, i, j: s.double()", "lambda s, b, h, i, j: 1.0",
          "lambda s, b, h: s", "_identity"]
-_BAD = ["q[:, :1], k, v", "q[:, :1], k, v, enable_gqa=True", "q[0], k[0], v[0]", "q[:1], k, v", "q, k[..., :2], v", "q, k, v, return_lse=True, return_aux=AuxRequest()",
+_BAD = ["q[:, :1], k, v", "q[:, :1], k, v, enable_gqa=True", "q[0], k[0], v[0]", "q[:1], k, v", "q, k[..., :2], v", "q, k, v, "
+    "return_lse=True, return_aux=AuxRequest()",
         "q, k, v, kernel_options={'BACKEND': 'X'}", "q, k, v, kernel_options={'BACKEND': 'AUTO', 'FORCE_USE_FLEX_ATTENTION': True}",
-        "q, k, v, kernel_options={'OUTPUT_MAX': 1}", "q, k, v, return_aux=AuxRequest(max_scores=True)", "q.to('meta'), k.to('meta'), v.to('meta')",
+        "q, k, v, kernel_options={'OUTPUT_MAX': 1}", "q, k, v, return_aux=AuxRequest(max_scores=True)", "q.to('meta'), k.to('meta'), "
+            "v.to('meta')",
         "q, k, v, block_mask=create_block_mask(noop_mask, 1, 1, 5, 7)", "q, k, v, block_mask=create_block_mask(noop_mask, 1, 1, 9, 9)",
         "q.requires_grad_(), k, v", "q, k, v, block_mask=create_block_mask(noop_mask, 1, 1, 6, 8)[0]",
         "q, k, v, kernel_options={'BACKEND': 'FLASH'}, return_aux=AuxRequest(max_scores=True)"]
@@ -31,14 +36,17 @@ CASES = [
     *[f"with sdpa_kernel(SDPBackend.{kernel}): result = F.scaled_dot_product_attention({call})" for kernel in _KERNELS for call in _QKV],
     *[f"with sdpa_kernel({kernels}): result = F.scaled_dot_product_attention(q, q, q)" for kernels in (
         "[]", "None", "0", "[SDPBackend.MATH, SDPBackend.FLASH_ATTENTION, SDPBackend.MATH], set_priority=True")],
-    "with sdpa_kernel(SDPBackend.CUDNN_ATTENTION, set_priority=True): result = torch._C._get_sdp_priority_order(), attention._cur_sdpa_kernel_backends(True)",
+    "with sdpa_kernel(SDPBackend.CUDNN_ATTENTION, set_priority=True): result = torch._C._get_sdp_priority_order(), "
+    "attention._cur_sdpa_kernel_backends(True)",
     "with sdpa_kernel([SDPBackend.MATH]): pass\nresult = attention._cur_sdpa_kernel_backends(), torch._C._get_sdp_priority_order()",
     "with sdpa_kernel(SDPBackend.MATH): x = q.requires_grad_(); y = F.scaled_dot_product_attention(x, x, x).sum()\n"
     "g, = torch.autograd.grad(y, x, create_graph=True); result, = torch.autograd.grad(g.square().sum(), x)",
-    "result = SDPBackend.MATH, str(SDPBackend.FLASH_ATTENTION), int(SDPBackend.ERROR), SDPBackend.MATH == 0, SDPBackend.MATH.name, list(SDPBackend.__members__)",
+    "result = SDPBackend.MATH, str(SDPBackend.FLASH_ATTENTION), int(SDPBackend.ERROR), SDPBackend.MATH == 0, SDPBackend.MATH.name, "
+    "list(SDPBackend.__members__)",
     "result = attention.list_flash_attention_impls(), attention.current_flash_attention_impl()",
     "attention.activate_flash_attention_impl('FA3')", "attention.activate_flash_attention_impl('none')",
-    "p = SDPAParams(q, q, q, None, 0.0, False, False)\nresult = p.query, p.dropout, p.is_causal, can_use_flash_attention(p, True), can_use_efficient_attention(p)",
+    "p = SDPAParams(q, q, q, None, 0.0, False, False)\nresult = p.query, p.dropout, p.is_causal, can_use_flash_attention(p, True), "
+    "can_use_efficient_attention(p)",
     "SDPAParams(1, 2)", "can_use_flash_attention('x')",
     *[f"result = F.scaled_dot_product_attention({q}, k, v, {make}{rest})"
       for q in ("q", "q[..., 1:, :]") for make in ("causal_upper_left(6, 8)", "causal_lower_right(6, 8)", "causal_lower_right(5, 8)")
@@ -49,20 +57,26 @@ CASES = [
     "causal_upper_left(3)", "CausalBias(1, 3, 4)", "result = causal_lower_right(4, 3)", "result = list(CausalVariant)",
     *[f"result = every(create_block_mask({mask}, {size}))" for mask in _MASKS.values() for size in (
         "2, 2, 9, 11, BLOCK_SIZE=4", "2, None, 12, 8, BLOCK_SIZE=(4, 2), separate_full_blocks=False",
-        "2, 2, 8, 8, BLOCK_SIZE=4, compute_dq_write_order=True", "2, 2, 8, 8, BLOCK_SIZE=2, compute_dq_write_order=True, dq_kv_order=False")],
-    "result = str(create_block_mask(noop_mask, 3, 2, 5000, 700)), str(create_block_mask(lambda b, h, i, j: i >= j, None, None, 3000, 2900))",
-    "result = create_block_mask(lambda b, h, i, j: i >= j, None, None, 300, 400).to_string(-1), create_block_mask(noop_mask, 1, 1, 900, 900).to_string((2, 3))",
+        "2, 2, 8, 8, BLOCK_SIZE=4, compute_dq_write_order=True", "2, 2, 8, 8, BLOCK_SIZE=2, compute_dq_write_order=True, "
+            "dq_kv_order=False")],
+    "result = str(create_block_mask(noop_mask, 3, 2, 5000, 700)), str(create_block_mask(lambda b, h, i, j: i >= j, None, None, 3000, "
+    "2900))",
+    "result = create_block_mask(lambda b, h, i, j: i >= j, None, None, 300, 400).to_string(-1), create_block_mask(noop_mask, 1, 1, 900, "
+    "900).to_string((2, 3))",
     *[f"result = every(create_block_mask(lambda b, h, i, j: i >= j + b, 2, 3, 9, 11, BLOCK_SIZE=4){change})" for change in (
-        "[0]", "[0, 1]", "[0:1, 1:]", "[:, :, 1]", "[:, :, torch.tensor([1, 0])]", "[-1]", "[5]", "._adjust(5, 6)", ".to('cpu')", "._adjust(12, 12)",
+        "[0]", "[0, 1]", "[0:1, 1:]", "[:, :, 1]", "[:, :, torch.tensor([1, 0])]", "[-1]", "[5]", "._adjust(5, 6)", ".to('cpu')",
+        "._adjust(12, 12)",
         "[0, 0, 0, 0]")],
     "m = create_block_mask(noop_mask, 1, 1, 9, 11)[0]; m.mask_mod(q, q, q, q)",
     "m = BlockMask.from_kv_blocks(torch.ones(1, 1, 2).int(), torch.zeros(1, 1, 2, 2).int()); result = every(m), m.shape, m.numel()",
-    "m = BlockMask.from_kv_blocks(torch.ones(2).int(), torch.zeros(2, 2).int(), compute_q_blocks=False, BLOCK_SIZE=(4, 8)); result = every(m)",
+    "m = BlockMask.from_kv_blocks(torch.ones(2).int(), torch.zeros(2, 2).int(), compute_q_blocks=False, BLOCK_SIZE=(4, 8)); result = "
+    "every(m)",
     "BlockMask.from_kv_blocks(torch.ones(1).int(), torch.zeros(1).int())", "BlockMask.from_kv_blocks(q, q, q)",
     "result = len(create_block_mask(noop_mask, 1, 1, 4, 4).as_tuple()), len(create_block_mask(noop_mask, 1, 1, 4, 4).as_tuple(False))",
     "m = create_block_mask(noop_mask, 1, 1, 4, 4); result = every(BlockMask._unflatten(*m._flatten()))",
     *[f"create_block_mask({wrong}, None, None, 5, 7)" for wrong in (
-        "lambda b, h, i: i", "lambda b, h, i, j: (i >= j).float()", "lambda b, h, i, j: True", "lambda s, b, h, i, j: s", "lambda b, h, i, j: i if i > j else j")],
+        "lambda b, h, i: i", "lambda b, h, i, j: (i >= j).float()", "lambda b, h, i, j: True", "lambda s, b, h, i, j: s", "lambda b, h, "
+            "i, j: i if i > j else j")],
     "or_masks(1)", "and_masks(noop_mask, None)",
     *[f"result = create_mask({mod}, 2, 2, 6, 8)" for mod in (*_MASKS.values(), *_MODS[:5])],
     *[f"result = flex_attention(q, k, v, {mod})" for mod in _MODS],
@@ -72,7 +86,8 @@ CASES = [
     "result = flex_attention(q.transpose(1, 2).contiguous().transpose(1, 2), k, v)", "result = flex_attention(q.mT.contiguous().mT, k, v)",
     "result = flex_attention(q.half(), k, v)", "result = flex_attention(q.double(), k.double(), v.double(), return_lse=True)",
     "result = flex_attention(q.bfloat16(), k.bfloat16(), v.bfloat16())", "result = flex_attention(q, k[:, :, :0], v[:, :, :0])",
-    "result = flex_attention(q, k[:1], v[:1], block_mask=create_block_mask(noop_mask, 2, 1, 6, 8))", "result = flex_attention(q, k, v, return_aux=AuxRequest())",
+    "result = flex_attention(q, k[:1], v[:1], block_mask=create_block_mask(noop_mask, 2, 1, 6, 8))", "result = flex_attention(q, k, v, "
+        "return_aux=AuxRequest())",
     *[f"{name}.requires_grad_(); y = flex_attention(q, k, v, {mod}); y.sum().backward(); result = y.detach(), {name}.grad"
       for name, mod in (("bias", _MODS[1]), ("slopes", _MODS[2]), ("slopes", _MODS[5]))],
     *[f"flex_attention({bad})" for bad in _BAD],
@@ -80,12 +95,15 @@ CASES = [
     "varlen_attn(x, x, x, cu, cu, 4, 4, window_size=(1,))", "result = varlen_attn(*[x.to('meta')] * 3, cu, cu, 4, 4).shape",
     *[f"result = torch.vmap({function}, {dims})(*{given})" for function, dims, given in (
         ("lambda i: bias[i]", "0", "(at,)"), ("lambda y, i: y[i]", "0", "(many, at)"), ("lambda y, i: y[:, i]", "0", "(many, at)"),
-        ("lambda y, i: y[i, i]", "0", "(many, at)"), ("lambda y, i: y[..., i]", "0", "(many, at)"), ("lambda y, i: y[None, i]", "0", "(many, at)"),
+        ("lambda y, i: y[i, i]", "0", "(many, at)"), ("lambda y, i: y[..., i]", "0", "(many, at)"), ("lambda y, i: y[None, i]", "0",
+        "(many, at)"),
         ("lambda y, i: y[i, 1:3]", "0", "(many, at)"), ("lambda y, i: y[i, torch.tensor([0, 1])]", "0", "(many, at)"),
         ("lambda y, i: y[i:]", "0", "(many, at)"), ("lambda y, i: y[1, i]", "0", "(many, at)"), ("lambda i: bias[i.int()]", "0", "(at,)"),
-        ("lambda y, i: y[i[None]]", "0", "(many, at)"), ("lambda y, i: y[True, i]", "0", "(many, at)"), ("lambda y, i: y[i, None]", "0", "(many, at)"),
+        ("lambda y, i: y[i[None]]", "0", "(many, at)"), ("lambda y, i: y[True, i]", "0", "(many, at)"), ("lambda y, i: y[i, None]", "0",
+        "(many, at)"),
         ("lambda y, i: y[i, ..., 0]", "0", "(many, at)"), ("lambda i: [1, 2, 3][i]", "0", "(at,)"),
-        ("lambda i: torch.vmap(lambda j: bias[i // 2, j + 1])(at)", "0", "(at,)"), ("lambda i: torch.vmap(lambda j: bias[i][j])(at)", "0", "(at,)"),
+        ("lambda i: torch.vmap(lambda j: bias[i // 2, j + 1])(at)", "0", "(at,)"), ("lambda i: torch.vmap(lambda j: bias[i][j])(at)", "0",
+        "(at,)"),
         ("lambda y, i: y.clone().index_put_((i,), torch.tensor(0.))", "0", "(many, at)"), ("lambda i: bias[i + 7]", "0", "(at,)"),
         ("lambda y, i: y[0:2, i, [0, 1]]", "0", "(many, at)"), ("lambda i: torch.func.grad(lambda b: b[i, 0] ** 2)(bias)", "0", "(at,)"))],
     "def put(y, i):\n    y = y.clone(); y[i, 1] = torch.tensor(2.); return y\nresult = torch.vmap(put)(many, at)",

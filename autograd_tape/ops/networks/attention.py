@@ -219,7 +219,8 @@ def _why_not_fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask
     if dropout_p:
         return "Both fused kernels do not support non-zero dropout."
     last = [t._data.strides[-1] // t._data.itemsize for t in tensors]
-    return "" if last == [1, 1, 1] else ("All fused kernels require the last dimension of the input to have stride 1. Got Query.stride(-1): "
+    return "" if last == [1, 1, 1] else ("All fused kernels require the last dimension of the input to have stride 1. Got "
+                                         "Query.stride(-1): "
                                          f"{last[0]}, Key.stride(-1): {last[1]}, Value.stride(-1): {last[2]}")
 
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _LARGE_SPARSE_BLOCK_SIZE = 1 << 30
 _SLICED = (
-    "Cannot use mask_mod from a sliced BlockMask. When you slice a BlockMask using [], the mask_mod attribute is reset. You must set it from "
-    "the original BlockMask's mask_mod.\n\nIncorrect usage:\n  base_mask = create_block_mask(my_mask_fn, ...)\n  sliced_mask = base_mask[:, :, "
+    "Cannot use mask_mod from a sliced BlockMask. When you slice a BlockMask using [], the mask_mod attribute is reset. You must set it "
+    "from "
+    "the original BlockMask's mask_mod.\n\nIncorrect usage:\n  base_mask = create_block_mask(my_mask_fn, ...)\n  sliced_mask = "
+    "base_mask[:, :, "
     "block_idx]\n  sliced_mask.mask_mod = apply_offset(sliced_mask.mask_mod, offset)  # WRONG!\n\nCorrect usage:\n  base_mask = "
     "create_block_mask(my_mask_fn, ...)\n  sliced_mask = base_mask[:, :, block_idx]\n  sliced_mask.mask_mod = "
     "apply_offset(base_mask.mask_mod, offset)  # Use base_mask!")
@@ -169,7 +171,8 @@ class BlockMask:
             raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
         by_column: list[Tensor | None] = []
         for count, columns in ((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices)):
-            by_column += _transpose_ordered(count, columns) if compute_q_blocks and count is not None and columns is not None else (None, None)
+            by_column += _transpose_ordered(count, columns) if compute_q_blocks and count is not None and columns is not None else (None,
+                    None)
         rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         if seq_lengths is None:
             seq_lengths = (kv_indices.shape[-2] * rows, kv_indices.shape[-1] * columns)
@@ -257,7 +260,8 @@ class BlockMask:
 
     def _without_tensor_order(self, what: str) -> None:
         if self.dq_kv_order is not None:
-            raise NotImplementedError(f"{what} BlockMask with tensor dq_kv_order is not supported yet. Construct a new BlockMask with matching "
+            raise NotImplementedError(f"{what} BlockMask with tensor dq_kv_order is not supported yet. Construct a new BlockMask with "
+                                      f"matching "
                                       "precomputed dq_write_order metadata.")
 
     def __getitem__(self, index: Any) -> BlockMask:

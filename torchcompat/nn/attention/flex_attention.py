@@ -182,7 +182,8 @@ def _round_up_to_multiple(x: int, multiple: int) -> int:
     return -(-x // multiple) * multiple
 
 
-def _convert_mask_to_block_mask(mask: Tensor, Q_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE, KV_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE,
+def _convert_mask_to_block_mask(mask: Tensor, Q_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE,
+        KV_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE,
                                 separate_full_blocks: bool = False) -> tuple[Tensor, Tensor | None]:
     """(blocks with anything in them, blocks that are full, which the others then are without, or None) of a mask, as int8."""
     if mask.dtype != torch.bool:
@@ -233,8 +234,10 @@ def create_block_mask(mask_mod: _mask_mod_signature, B: int | None, H: int | Non
     if _positional(mask_mod) != 4:
         raise AssertionError(f"create-block_mask requires a mask_mod function! Got {mask_mod}")
     if _compile:
-        warnings.warn("_compile flag on create_block_mask was originally added to work around a torch.compile limitation. That limitation has "
-                      "since been addressed. So, to compile create_block_mask, we suggest doing torch.compile(create_block_mask). This still "
+        warnings.warn("_compile flag on create_block_mask was originally added to work around a torch.compile limitation. That "
+                      "limitation has "
+                      "since been addressed. So, to compile create_block_mask, we suggest doing torch.compile(create_block_mask). This "
+                      "still "
                       "works for now, but will be removed in the future.", DeprecationWarning, stacklevel=2)
     if not isinstance(dq_kv_order, bool):
         raise ValueError("dq_kv_order must be a bool when using create_block_mask")
@@ -261,7 +264,8 @@ def _check_options(options: FlexKernelOptions | None, return_aux: AuxRequest | N
     """Refuses options that torch's kernels refuse, and what it does not return on a CPU."""
     given: dict[str, Any] = {} if options is None else dict(options)
     if "BACKEND" in given and given.get("FORCE_USE_FLEX_ATTENTION", False):
-        raise RuntimeError("BACKEND cannot be combined with legacy FORCE_USE_FLEX_ATTENTION. BACKEND supersedes the legacy knob; please drop "
+        raise RuntimeError("BACKEND cannot be combined with legacy FORCE_USE_FLEX_ATTENTION. BACKEND supersedes the legacy knob; please "
+                           "drop "
                            "FORCE_USE_FLEX_ATTENTION and only specify the desired BACKEND.")
     if "BACKEND" in given and given["BACKEND"] not in get_args(_Backend):
         raise ValueError(f"Invalid BACKEND value '{given['BACKEND']}'. Must be one of {get_args(_Backend)}")
@@ -270,7 +274,8 @@ def _check_options(options: FlexKernelOptions | None, return_aux: AuxRequest | N
             raise AssertionError(f"{own} must not be in kernel_options")
     if return_aux is not None and return_aux.max_scores:
         if given.get("BACKEND") == "FLASH":
-            raise NotImplementedError("Returning max scores is not supported with BACKEND='FLASH'. Use return_aux=AuxRequest(lse=True) or omit "
+            raise NotImplementedError("Returning max scores is not supported with BACKEND='FLASH'. Use return_aux=AuxRequest(lse=True) "
+                                      "or omit "
                                       "max_scores.")
         raise NotImplementedError("Returning max scores is not supported on CPU/MPS.")
 
@@ -284,7 +289,8 @@ def _check_tensors(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool, 
         raise ValueError("FlexAttention is only supported on CUDA, CPU, HPU, or MPS devices. "
                          f"Found input tensors on {query.device.type} device.")
     if query.requires_grad or key.requires_grad or value.requires_grad:
-        raise NotImplementedError("FlexAttention does not support backward on CPU. Please set the input requires_grad to False or use another "
+        raise NotImplementedError("FlexAttention does not support backward on CPU. Please set the input requires_grad to False or use "
+                                  "another "
                                   "device.")
     if not query.dim() == key.dim() == value.dim() == 4:
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
@@ -313,12 +319,15 @@ def _check_fits(block_mask: BlockMask, queries: int, keys: int) -> None:
     rows, columns = block_mask.shape[-2:]
     says = f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={queries} and kv_len={keys}. "
     if queries > rows or keys > columns:
-        raise ValueError(says + "As the block mask was created for a smaller length than you're using it for, you likely need to create a new "
+        raise ValueError(says + "As the block mask was created for a smaller length than you're using it for, you likely need to create "
+                                "a new "
                          "block mask.")
     if (queries, keys) != (rows, columns):
-        raise ValueError(says + "As the block mask was created for a larger length than you're using it for, you can either 1. create a new "
+        raise ValueError(says + "As the block mask was created for a larger length than you're using it for, you can either 1. create a "
+                                "new "
                          "block mask with the correct length, or 2. 'adjust' the existing block mask to the correct length by calling "
-                         "block_mask._adjust(q_len, kv_len). This essentially 'crops' the block mask to the upper left corner, which does not "
+                         "block_mask._adjust(q_len, kv_len). This essentially 'crops' the block mask to the upper left corner, which "
+                         "does not "
                          "work for all mask_mods!")
 
 
@@ -383,7 +392,8 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: _score_
         raise RuntimeError(f"Expect q/k/v and block_mask to be on the same device but got {query.device} and "
                            f"{block_mask.kv_num_blocks.device}.")
     if return_lse and return_aux is not None:
-        raise ValueError("Cannot specify both return_lse and return_aux. return_lse is deprecated, please use return_aux=AuxRequest(lse=True) "
+        raise ValueError("Cannot specify both return_lse and return_aux. return_lse is deprecated, please use "
+                         "return_aux=AuxRequest(lse=True) "
                          "instead.")
     if return_lse:
         _warn_once("deprecated_return_lse", "return_lse is deprecated and will be removed in v2.10. Please use "
@@ -391,9 +401,12 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: _score_
     _check_options(kernel_options, return_aux)
     if not _FLEX_ATTENTION_DISABLE_COMPILE_DEBUG:
         _warn_once("flex_attention_performance",
-                   "flex_attention called without torch.compile() - this will use an unfused implementation that materializes the full scores "
-                   "matrix instead of generating a fused kernel.\n\nSOLUTION: Use torch.compile(flex_attention)(...)\n\nIf you want to debug "
-                   "your score_mod/mask_mod, you can set:\ntorch.nn.attention.flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True\n\n"
+                   "flex_attention called without torch.compile() - this will use an unfused implementation that materializes the full "
+                   "scores "
+                   "matrix instead of generating a fused kernel.\n\nSOLUTION: Use torch.compile(flex_attention)(...)\n\nIf you want to "
+                   "debug "
+                   "your score_mod/mask_mod, you can set:\ntorch.nn.attention.flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = "
+                   "True\n\n"
                    "This will allow you to use print statements or breakpoints. Note: This doesn't work with the backwards pass and may "
                    "produce incorrect results.")
     score_mod = None if score_mod is _identity else score_mod

@@ -40,8 +40,10 @@ def _check_window(window_size: tuple[int, ...]) -> None:
 
 def _refuse(name: str, device: str) -> NoReturn:
     raise NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the '{device.upper()}' backend. This could be because the operator doesn't exist "
-        "for this backend, or was omitted during the selective/custom build process (if using custom build). If you are a Facebook employee "
+        f"Could not run 'aten::{name}' with arguments from the '{device.upper()}' backend. This could be because the operator doesn't "
+        f"exist "
+        "for this backend, or was omitted during the selective/custom build process (if using custom build). If you are a Facebook "
+        "employee "
         "using PyTorch on mobile, please visit https://fburl.com/ptmfixes for possible resolutions. "
         f"'aten::{name}' is only available for these backends: [Meta].")
 
