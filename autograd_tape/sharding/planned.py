@@ -96,18 +96,25 @@ def keeping() -> Iterator[Ledger]:
 def flops(rec: Record, values: Keywords, result: np.ndarray) -> float:
     """How many multiplications and additions an operation takes: two for each term of a product, otherwise one for
     each element of the largest operand or result."""
+    found = products(rec, values, result)
+    if found is not None:
+        return found
+    return max([float(getattr(result, "size", 1)), *[float(v.size) for v in values.values() if isinstance(v, np.ndarray)]])
+
+
+def products(rec: Record, values: Keywords, result: np.ndarray) -> float | None:
+    """The same of an operation whose record tells it, or has a notation of a product; None of others."""
     told, lies = rec.field("flops"), rec.field("sharding")
     if callable(told):
         return float(told(result, **values))
-    size = float(getattr(result, "size", 1))
     if told is not None:
-        return 2.0 * size * values[told].shape[-1]
-    if isinstance(lies, str) and "," in lies.partition("->")[0]:
-        arrays = [v for p in rec.tensor_params if isinstance(v := values.get(p.name), np.ndarray)]
-        sizes = {letter: n for a, letters in zip(arrays, parsed(lies, [a.ndim for a in arrays])[0])
-                 for n, letter in zip(a.shape, letters) if n != 1}
-        return 2.0 * np.prod(list(sizes.values()), dtype=float)
-    return max([size, *[float(v.size) for v in values.values() if isinstance(v, np.ndarray)]])
+        return 2.0 * float(getattr(result, "size", 1)) * values[told].shape[-1]
+    if not isinstance(lies, str) or "," not in lies.partition("->")[0]:
+        return None
+    arrays = [v for p in rec.tensor_params if isinstance(v := values.get(p.name), np.ndarray)]
+    sizes = {letter: n for a, letters in zip(arrays, parsed(lies, [a.ndim for a in arrays])[0])
+             for n, letter in zip(a.shape, letters) if n != 1}
+    return 2.0 * np.prod(list(sizes.values()), dtype=float)
 
 
 def made(array: np.ndarray) -> Part:
@@ -249,4 +256,4 @@ def _first(mesh: Mesh, axes: Sequence[str], size: int) -> int:
 
 PLANNED = Planned()
 
-__all__ = ["PLANNED", "Ledger", "Part", "Planned", "flops", "keeping", "part"]
+__all__ = ["PLANNED", "Ledger", "Part", "Planned", "flops", "keeping", "part", "products"]

@@ -13,7 +13,8 @@ from .grad_mode import (
 
 _LAZY = {
     "GradcheckError": "gradcheck", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "Variable": "variable",
-    "kineto_available": "profiler", "_profiler_enabled": "profiler",
+    **dict.fromkeys(["kineto_available", "_profiler_enabled", "_supported_activities", "_add_metadata_json", "ProfilerActivity"],
+                    "profiler"), "DeviceType": "profiler_util",
     "detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode",
 }
 

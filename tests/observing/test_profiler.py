@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import torchcompat as torch
 from autograd_tape import calls, modes
+from tests.observing.profiler_cases import TABLE
 from torchcompat.autograd.profiler import profile
 
 
@@ -81,7 +83,7 @@ def test_stacks_lead_to_the_program() -> None:
     assert len([a for a in p.key_averages(group_by_stack_n=1) if a.key == "aten::add"]) == 2
     with profile() as p:
         here()
-    assert p.function_events[0].stack is None and "Source Location" not in p.table() and "CPU Mem" not in p.table()
+    assert p.function_events[0].stack == [] and "Source Location" not in p.table() and "CPU Mem" not in p.table()
 
 
 def test_nothing_is_left_when_the_profiler_is_off() -> None:
@@ -89,3 +91,30 @@ def test_nothing_is_left_when_the_profiler_is_off() -> None:
     with profile():
         torch.ones(2)
     assert (modes.loudness(), calls.LISTENING) == before
+
+
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
+
+
+def test_blocks_and_nodes_count_the_memory_made_in_them() -> None:
+    with torch.profiler.profile(profile_memory=True, record_shapes=True) as p:
+        x = torch.ones(4, 4, requires_grad=True)
+        with torch.profiler.record_function("block"):
+            y = x.exp()
+        y.backward(torch.ones(4, 4))
+    found = {e.name: e for e in p.events()}
+    assert found["block"].cpu_memory_usage == 64 and found["block"].self_cpu_memory_usage == 0
+    assert found["ExpBackward0"].cpu_memory_usage == 64 and found["ExpBackward0"].input_shapes == [[4, 4]]
+
+
+def test_stacks_are_written_for_flame_graphs(tmp_path: Path) -> None:
+    with torch.profiler.profile(with_stack=True) as p:
+        x = torch.ones(200, 200, requires_grad=True)
+        (x @ x).sum().backward()
+    p.export_stacks(str(tmp_path / "stacks"), "self_cpu_time_total")
+    lines = (tmp_path / "stacks").read_text().splitlines()
+    assert lines and all(["test_stacks_are_written_for_flame_graphs" in line and int(line.rpartition(" ")[2]) > 0 for line in lines])
+    backward = next(e for e in p.events() if e.name == "MmBackward0")
+    assert backward.stack == next(e for e in p.events() if e.name == "aten::matmul").stack
