@@ -152,6 +152,8 @@ class Record:
                           can come from a meta tensor, though
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
+    `composite`           what ATen has of it before it is made of others, in the words of `aten`; or a function of the arguments that gives
+                          that, or None where they have no such form. Programs that are exported hold it so
     `keywords`            {keyword: name of the operation that carries out a method call with it}: `x.view(dtype=...)`
     `may_share`           what memory the target of the in-place variant may share: "itself" (several of its elements may be one place,
                           since it writes the same everywhere, or torch does not look), "same" (an operand that is its very elements),

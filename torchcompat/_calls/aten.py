@@ -92,7 +92,8 @@ class Plan:
         by_operand = "'default'" if operand is None else f"'Tensor' if isinstance({operand}, Tensor) else 'Scalar'"
         written = {p.name: f"_dims({p.name})" for p in rec.params if p.type.startswith("int[]") and not p.keyword_only}
         written["memory_format"] = "_layout_of(memory_format)"
-        lines, cells = spelling(self.door.params, lambda name: written.get(name, name))
+        params = [p for p in self.door.params if p.name != "inplace"]  # which the name says
+        lines, cells = spelling(params, lambda name: written.get(name, name))
         cells |= {"Tensor": Tensor, "_dims": _dims, "_layout_of": _layout_of, "_overloads": _overloads, "_overload_of": overload_of,
                   "_fallback": self.door.public(bool(end)), "_naming": naming}
         if callable(said):  # which tells it of the arguments
@@ -108,6 +109,31 @@ class Plan:
             lines.append(f"_name = '{name or rec.name}'; _overload = " + (repr(overload) if overload else by_operand))
         lines += ["if _naming.copies: _name += '_copy'"] * self.is_view + [f"_name += '{end}'"] * bool(end)
         return [*lines, "_func = _overloads.get((_name, _overload)) or _overload_of(_name, _overload, _fallback)"], cells
+
+
+@functools.cache
+def before_dispatch(door: Any) -> Callable[[Arguments], tuple[OpOverload, Arguments, Keywords] | None] | None:
+    """What an operation that torch makes of others is in ATen before it does, as a function of its arguments; None for what nobody sees so.
+    It is what the record's `composite` says, in the words of `aten`."""
+    said = door.rec.field("composite")
+    if said is None:
+        return None
+    names = tuple([p.name for p in door.rec.params])
+
+    def form(args: Arguments) -> tuple[OpOverload, Arguments, Keywords] | None:
+        text = said(*args) if callable(said) else said
+        if text is None:
+            return None
+        if len(args) != len(names):  # one for all, the last of which are of a list
+            given = door.spelled(args)[0]
+            rest = given[len(names) - 1:]
+            args = (*given[:len(names) - 1], rest[0] if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else rest)
+        name, overload, spell = _read(text, names)
+        positional, named = door.spelled(args) if spell is None else spell(*args)
+        shown = [list(a) if a.__class__ is tuple else a for a in positional]
+        return overload_of(name, overload or "default"), tuple(shown), named
+
+    return form
 
 
 def _layout_of(memory_format: Any) -> Any:
@@ -158,6 +184,7 @@ def _without_defaults(args: list[bool | list[int] | None], defaults: list[bool |
 
 _WORDS: Keywords = {
     "_call": lambda *args, **kwargs: (args, {k: v for k, v in kwargs.items() if v is not None}),
+    "many": lambda n, value: list(value) if isinstance(value, (tuple, list)) else [value] * n,
     "dims": _dims, "number": _REDUCTIONS.__getitem__, "prod": prod, "but": _without_defaults, "index_list": index_list,
     "cast": lambda input, dtype: input if dtype is None else F.cast(input, dtype),
 }
@@ -243,6 +270,13 @@ def _upsample(mode: str, n: int, corners: bool, antialias: bool) -> Fn:
         return interpolated(F, input, size, scales, mode, align, antialias)
 
     return resized
+
+
+def _native_batch_norm_legit_functional(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor,
+                                        running_var: Tensor, training: bool, momentum: float, eps: float) -> tuple[Tensor, ...]:
+    """`native_batch_norm` that leaves the running statistics alone, and gives new ones."""
+    mean, var = F.clone(running_mean), F.clone(running_var)
+    return (*torch.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps), mean, var)
 
 
 def _nll_loss_forward(input: Tensor, target: Tensor, weight: object, reduction: int, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -349,6 +383,12 @@ FUNCTIONS: dict[str, Fn] = {
     **{f"upsample_{mode}{n}d": _upsample(mode, n, True, False) for mode, n in (("linear", 1), ("bilinear", 2), ("bicubic", 2),
                                                                                ("trilinear", 3))},
     **{f"_upsample_{mode}2d_aa": _upsample(mode, 2, True, True) for mode in ("bilinear", "bicubic", "lanczos")},
+    "_native_batch_norm_legit_functional": _native_batch_norm_legit_functional,
+    "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: torch.native_batch_norm(
+        input, weight, bias, running_mean, running_var, False, momentum, eps),
+    "cross_entropy_loss": lambda input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0: F.cross_entropy(
+        input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction], label_smoothing=label_smoothing),
+    "sym_size": lambda input, dim: input.shape[dim],
     "mse_loss": _named_reduction("mse_loss", 2), "binary_cross_entropy": _named_reduction("binary_cross_entropy", 3),
     "binary_cross_entropy_with_logits": lambda input, target, weight=None, pos_weight=None, reduction=1: _named_reduction(
         "binary_cross_entropy_with_logits", 3)(input, target, weight, reduction),

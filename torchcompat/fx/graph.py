@@ -177,8 +177,9 @@ class CodeGen:
         """(name, object) of what the code uses besides."""
         return []
 
-    def _gen_python_code(self, nodes: Any, root_module: str, namespace: _Namespace) -> PythonCode:
-        writer = _Writer(namespace, root_module)
+    def _gen_python_code(self, nodes: Any, root_module: str, namespace: _Namespace, *, verbose: bool = False,
+                         include_stride: bool = False, include_device: bool = False) -> PythonCode:
+        writer = _Writer(namespace, root_module, verbose, include_stride, include_device)
         for name, value in self.additional_globals():
             writer.known(name, value)
         writer.globals.update({name: known.obj for name, known in _custom_builtins.items()})
@@ -205,8 +206,9 @@ class CodeGen:
 class _Writer:
     """The lines of a function, node by node."""
 
-    def __init__(self, namespace: _Namespace, root: str) -> None:
+    def __init__(self, namespace: _Namespace, root: str, verbose: bool = False, strides: bool = False, devices: bool = False) -> None:
         self.namespace, self.root = namespace, root
+        self.verbose, self.strides, self.devices, self.told = verbose, strides, devices, ""
         self.globals: Keywords = {}
         self.free_vars: list[str] = []
         self.wrapped: dict[str, None] = {}
@@ -281,7 +283,9 @@ class _Writer:
 
     def write(self, node: Node, codegen: CodeGen) -> None:
         """Writes the line of a node, and forgets there what nobody uses after it."""
-        typed = "" if node.type is None else f" : {self.type_text(node.type)}"
+        typed = (self.value_text(node) if self.verbose else "") or ("" if node.type is None else f" : {self.type_text(node.type)}")
+        if self.verbose and node.op not in ("placeholder", "output"):
+            self.tell_origin(node)
         index, self.count = self.count, self.count + 1
         name, target, text = repr(node), node.target, ""
         if node.op == "placeholder":
@@ -310,6 +314,28 @@ class _Writer:
             text = self.function_text(node, name, typed)
         self.body.append(text + self.forgotten(node) + "\n")
         self.numbers.append(index)
+
+    def value_text(self, node: Node) -> str:
+        """What is known of the tensor that a node gives, as an annotation."""
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            return ""
+        text = f"{_short(value.dtype)}{list(value.shape)}"
+        text += str(list(value.stride())) * self.strides + "cpu" * self.devices
+        return f': "{text}"'
+
+    def tell_origin(self, node: Node) -> None:
+        """Writes where in the program a node was made, where that is not where the one before it was."""
+        lines = [line for line in (node.stack_trace or "").split("\n") if line.strip()]
+        found = next((m for line in reversed(lines) if (m := re.match(r'\s*File "(.+)", line (\d+), in (.+)', line))), None)
+        if found is None:
+            text = "# No stacktrace found for following nodes\n"
+        else:
+            text = f"# File: {found[1]}:{found[2]} in {found[3]}, code: {lines[-1].strip()}\n"
+        if text != self.told:
+            self.body.append(("\n" * (found is not None and bool(self.body))) + text)
+            self.numbers.append(None)
+            self.told = text
 
     def function_text(self, node: Node, name: str, typed: str) -> str:
         """The call of a function, as an operator where it is one."""
@@ -340,6 +366,14 @@ class _Writer:
         """The arguments that nobody uses after `node`, and itself where nobody uses it."""
         ends = [n for n in node.all_input_nodes if n.graph is node.graph and not _used_after(n, node)]
         return ends if node.users else [*ends, node]
+
+
+def _short(dtype: torch.dtype) -> str:
+    """A dtype in a few letters: `f32`, `bf16`, `i64`, `b8`."""
+    name = str(dtype).removeprefix("torch.")
+    match = re.fullmatch(r"(bfloat|uint|int|float|complex)(\d+)(?:_(\w+))?", name)
+    return "b8" if name == "bool" else name if match is None else (
+        {"bfloat": "bf", "uint": "u", "int": "i", "float": "f", "complex": "c"}[match[1]] + match[2] + (match[3] or ""))
 
 
 def _used_after(value: Node, node: Node) -> bool:
@@ -606,7 +640,8 @@ class Graph:
             node._repr_fn = lambda n: namespace.create_name(n.name, n)
         self._positions = {node: i for i, node in enumerate(self.nodes)}
         try:
-            return self._codegen._gen_python_code(self.nodes, root_module, namespace)
+            return self._codegen._gen_python_code(self.nodes, root_module, namespace, verbose=verbose, include_stride=include_stride,
+                                                  include_device=include_device)
         finally:
             self._positions = None
             for node, before in saved.items():

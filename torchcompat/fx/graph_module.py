@@ -342,18 +342,15 @@ class GraphModule(Module):
     def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
                        colored: bool = False, **options: Any) -> str:
         """The code of the module and of the graphs in it as a class; printed, too."""
-        text = self._readable(self._get_name())
+        text = self._readable(self._get_name(), include_stride, include_device)
         if print_output:
             print(text)
         return text
 
-    def _readable(self, name: str) -> str:
-        lines = self.code.strip("\n").split("\n")
-        if not any([node.stack_trace for node in self.graph.nodes]):
-            head = next(i for i, line in enumerate(lines) if line.startswith("def "))
-            lines.insert(head + 1, "    # No stacktrace found for following nodes")
-        body = "\n".join(["    " + line if line.strip() else "" for line in lines]).rstrip()
-        inner = [child._readable(key) for key, child in self.named_children() if isinstance(child, GraphModule)]
+    def _readable(self, name: str, strides: bool = False, devices: bool = False) -> str:
+        code = self.graph.python_code("self", verbose=True, include_stride=strides, include_device=devices).src
+        body = "\n".join(["    " + line if line.strip() else "" for line in code.strip("\n").split("\n")]).rstrip()
+        inner = [child._readable(key, strides, devices) for key, child in self.named_children() if isinstance(child, GraphModule)]
         nested = "".join(["\n" + "\n".join(["    " + line if line.strip() else line for line in text.split("\n")]) for text in inner])
         return f"class {name}(torch.nn.Module):\n{body}\n{nested}"
 

@@ -743,6 +743,7 @@ class pad:
     tensor([[1., 1., 2., 2.]])
     """
 
+    composite = "pad(input, dims(pad), *but([mode, value], ['constant', None]))"
     lacks = {"bool rare": _kernel_of}
     def function(F, input, pad, mode="constant", value=None):
         pad, n = tuple([int(p) for p in pad]), input.ndim

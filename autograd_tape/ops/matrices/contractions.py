@@ -256,6 +256,7 @@ class einsum:
     tensor([[11.]])
     """
 
+    composite = "einsum(equation, list(operands))"
     home = "functional"
     lacks = {"rare rare": "bmm"}
     def function(F, *args):

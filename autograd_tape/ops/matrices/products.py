@@ -299,6 +299,7 @@ class matmul:
     tensor([3., 7.])
     """
 
+    composite = "matmul"
     lacks = {"bool uint chalf float8_e8m0fnu": _kernel_of, "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": _kernel_but_mm}
     flops = "input"
     def sharding(call):
@@ -507,6 +508,7 @@ class outer:
             [6., 8.]])
     """
 
+    composite = "outer"
     sharding = "m, n -> m n"
     amp = "whole"
     saved_as = {"vec2": "other"}
@@ -905,6 +907,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
+    composite = "linear"
     home = "_C._nn"
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     flops = "input"

@@ -262,6 +262,8 @@ class scaled_dot_product_attention:
     tensor([[[2.]]])
     """
 
+    composite = ("scaled_dot_product_attention(query, key, value, *but([attn_mask, dropout_p, is_causal], [None, 0.0, False]), "
+                 "scale=scale, enable_gqa=enable_gqa or None)")
     home = "_C._nn"
     lacks = {"float8": "mul_cpu_reduced_float", "chalf": "bmm"}
     def no_forward(query, key, value, attn_mask, dropout_p, **_):

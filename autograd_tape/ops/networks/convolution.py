@@ -545,6 +545,23 @@ _CONV_TRANSPOSE = ("(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
                    "int[] dilation=1) -> Tensor")
 
 
+def _composite(n: int, transposed: bool = False) -> Callable[..., str]:
+    """What torch is asked for before it convolves along `n` dimensions."""
+    ones, zeros = f"[1] * {n}", f"[0] * {n}"
+    if transposed:
+        given = f"[bias, many({n}, stride), many({n}, padding), many({n}, output_padding), groups, many({n}, dilation)]"
+        text = f"conv_transpose{n}d{'.input' * (n > 1)}(input, weight, *but({given}, [None, {ones}, {zeros}, {zeros}, 1, {ones}]))"
+        return lambda *args: text
+
+    def said(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        rest, end = f"many({n}, dilation), groups", f"{ones}, 1"
+        if isinstance(padding, str):
+            return f"conv{n}d.padding(input, weight, *but([bias, many({n}, stride), padding, {rest}], [None, {ones}, 'valid', {end}]))"
+        return f"conv{n}d(input, weight, *but([bias, many({n}, stride), many({n}, padding), {rest}], [None, {ones}, {zeros}, {end}]))"
+
+    return said
+
+
 @op("conv1d" + _CONV, method=False, out=False, alias="nn.functional.conv1d")
 class conv1d:
     """Cross-correlation of (N, C, L) with weights (O, C / groups, K).
@@ -553,6 +570,7 @@ class conv1d:
     tensor([[[1., 3., 5.]]])
     """
 
+    composite = _composite(1)
     lacks = {"bool uint float8": "slow_conv2d_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -571,6 +589,7 @@ class conv2d:
     tensor([[[[4.]]]])
     """
 
+    composite = _composite(2)
     lacks = {"bool uint float8": "slow_conv2d_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -598,6 +617,7 @@ class conv3d:
     tensor([[[[[4.]]]]])
     """
 
+    composite = _composite(3)
     lacks = {"bool uint float8": "compute_columns3d"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -614,6 +634,7 @@ class conv_transpose1d:
     tensor([[[1., 2., 1.]]])
     """
 
+    composite = _composite(1, True)
     lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
@@ -630,6 +651,7 @@ class conv_transpose2d:
     tensor([[[[1., 2., 1.]]]])
     """
 
+    composite = _composite(2, True)
     lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
@@ -652,6 +674,7 @@ class conv_transpose3d:
     tensor([[[[[1., 2., 1.]]]]])
     """
 
+    composite = _composite(3, True)
     lacks = {"short bool uint float8": "slow_conv_transpose3d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):

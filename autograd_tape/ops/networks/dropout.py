@@ -252,7 +252,8 @@ def _functional(name: str, what: str, dropped: Fn, check: Fn | None = None, defa
        namespace="_internal", alias=f"nn.functional.{name}", method=False, out=False)(
         type(f"nn_functional_{name}", (), {
             "__doc__": f"{what}\n\n>>> torch.nn.functional.{name}(torch.ones({shape}), training=False)\ntensor({shown})",
-            "__module__": __name__, "function": function, "samples": samples, "errors": errors}))
+            "__module__": __name__, "function": function, "samples": samples, "errors": errors,
+            "composite": lambda input, p, training, inplace: None if inplace or name != "dropout" else "dropout(input, p, training)"}))
 
 
 def _as_given(x: TensorRef) -> TensorRef:

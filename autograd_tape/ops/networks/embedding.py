@@ -216,6 +216,10 @@ class nn_functional_embedding:
     tensor([[3., 4.]])
     """
 
+    def composite(input, weight, padding_idx, max_norm, *rest):
+        rows = "[-1 if padding_idx is None else padding_idx % weight.shape[0], scale_grad_by_freq, sparse]"
+        return None if max_norm is not None else f"embedding(weight, input, *but({rows}, [-1, False, False]))"
+
     def function(F, input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
         padding_idx = -1 if padding_idx is None else _padding(padding_idx, weight.shape[0])
         if max_norm is not None:

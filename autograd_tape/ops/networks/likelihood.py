@@ -411,6 +411,7 @@ class cross_entropy:
     tensor(0.6931)
     """
 
+    composite = "cross_entropy_loss(input, target, *but([weight, number(reduction), ignore_index, label_smoothing], [None, 1, -100, 0.0]))"
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     sharding = "composed"
     amp = "float32"

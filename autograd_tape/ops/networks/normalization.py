@@ -195,6 +195,7 @@ class layer_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    composite = "layer_norm(input, dims(normalized_shape), weight, bias, eps, False)"
     lacks = {"float8": "LayerNormKernelImpl"}
     def sharding(call):
         n, rank = len(call["normalized_shape"]), call["input"].ndim
@@ -440,6 +441,7 @@ class nn_functional_batch_norm:
             [ 1.0000]])
     """
 
+    composite = "batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)"
     lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -512,6 +514,7 @@ class nn_functional_instance_norm:
     tensor([[[-1.0000,  1.0000]]])
     """
 
+    composite = "instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)"
     lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
@@ -644,6 +647,7 @@ class nn_functional_group_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    composite = "group_norm(input, num_groups, weight, bias, eps, False)"
     lacks = {"float8": "GroupNormKernelImpl"}
     def function(F, input, num_groups, weight=None, bias=None, eps=1e-5):
         shape = list(input.shape)

@@ -629,6 +629,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:[4]" if n == 1 else
             f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 
+    given = f"[[] if stride is None else many({n}, stride), many({n}, padding), many({n}, dilation), ceil_mode]"
+    said = f"max_pool{n}d(input, many({n}, kernel_size), *but({given}, [[], [0] * {n}, [1] * {n}, False]))"
     lacks = {"int bool rare": "max_pool1d_impl"} if n == 1 else {"bool uint float8": f"max_pool{n}d"}
     text = f"The maxima of windows of (N, C, {letters}); NaN wins."
     amp = "float32" if n == 3 else None
@@ -640,7 +642,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "amp": amp, "samples": samples}))
+            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "amp": amp, "samples": samples,
+            "composite": lambda *args: None if args[-1] else said}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {
@@ -664,6 +667,8 @@ class avg_pool1d:
     tensor([[[0.5000, 2.5000]]])
     """
 
+    composite = ("avg_pool1d(input, many(1, kernel_size), *but([[] if stride is None else many(1, stride), many(1, padding), ceil_mode, "
+                 "count_include_pad], [[], [0], False, True]))")
     lacks = {"short bool uint float8": "avg_pool2d"}
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
@@ -791,6 +796,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
     where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
         type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
+                       "composite": f"{avg}(input, many({n}, output_size))",
                        "lacks": {"float8": "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"},
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
                                   f"{opened}0.5000, 2.5000{closed}"}))

@@ -163,6 +163,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    composite = "softmax.int"
     lacks = {"float8": "softmax_lastdim_kernel_impl"}
     sharding = "along dim or composed"
     out_dtype = EXPECTED
@@ -194,6 +195,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    composite = "log_softmax.int"
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     sharding = "along dim or composed"
     out_dtype = EXPECTED

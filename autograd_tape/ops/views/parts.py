@@ -105,6 +105,7 @@ class narrow:
     tensor([1., 2., 3.])
     """
 
+    composite = "narrow"
     def function(F, input, dim, start, length):
         if not input.ndim:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
@@ -601,6 +602,7 @@ class chunk:
     (tensor([0., 1., 2.]), tensor([3., 4.]))
     """
 
+    composite = "chunk"
     def function(F, input, chunks, dim=0):
         shape = input._data.shape
         if not shape:

@@ -181,6 +181,7 @@ class reshape:
             [2., 3.]])
     """
 
+    composite = "reshape"
     sharding = "reshape shape"
     numpy = _reshape
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
@@ -375,6 +376,7 @@ class expand_as:
     torch.Size([2, 3])
     """
 
+    composite = "expand_as"
     def function(F, input, other): return F.expand(input, other.shape)
     def samples(rng): yield rng.standard_normal(3), np.zeros((2, 3), np.int64)
 
@@ -558,6 +560,7 @@ class movedim:
     torch.Size([3, 4, 2])
     """
 
+    composite = "movedim.int"
     def function(F, input, source, destination):
         n = input.ndim
         given_s, given_d = [tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (source, destination)]
@@ -692,6 +695,7 @@ class flatten:
     torch.Size([2, 12])
     """
 
+    composite = "flatten.using_ints"
     def function(F, input, start_dim=0, end_dim=-1):
         shape = input._data.shape
         if start_dim == 0 and end_dim == -1 and len(shape) > 1:
@@ -725,6 +729,7 @@ class unflatten:
     torch.Size([2, 3, 4])
     """
 
+    composite = "unflatten.int"
     def function(F, input, dim, sizes):
         d = wrap_dim(dim, input.ndim)
         sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
@@ -830,6 +835,7 @@ class contiguous:
     (2, 1)
     """
 
+    composite = (lambda *args: "contiguous" if args[1] is None else None)
     def function(F, input, *, memory_format=None):
         data = input._data
         if data.flags.c_contiguous and (memory_format is None or str(memory_format).endswith("preserve_format")):
@@ -890,6 +896,7 @@ def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
+    composite = "to.dtype"
     any_dtype = True
     sharding = "*a -> *a"
     meta_layout = "input"

@@ -19,8 +19,11 @@ from typing import Any, NamedTuple
 from collections.abc import Callable, Iterator, Mapping
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
+from torchcompat._calls.aten import before_dispatch
+from torchcompat._tensor import frontend
 from torchcompat.fx._symbolic_trace import PH, Tracer
 from torchcompat.fx.graph_module import GraphModule
 from torchcompat.fx.node import Node
@@ -28,7 +31,7 @@ from torchcompat.fx.passes.shape_prop import _extract_tensor_metadata
 from torchcompat.fx.proxy import Proxy
 from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
-from torchcompat.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torchcompat.utils._python_dispatch import TorchDispatchMode, _DisableTorchDispatch, _get_current_dispatch_mode_stack
 
 __all__ = ["PythonKeyTracer", "dispatch_trace", "make_fx", "get_innermost_proxy_mode", "get_proxy_mode"]
 
@@ -108,23 +111,17 @@ class PythonKeyTracer(Tracer):
 
 def _as_shape(value: object) -> object:
     """What is known of a value without its elements."""
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta") if isinstance(value, torch.Tensor) else value
+    if not isinstance(value, torch.Tensor):
+        return value
+    with _DisableTorchDispatch():
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
 
 
 def _note(node: Node, value: torch.Tensor) -> None:
     """Notes on a node what its value is."""
-    with _without_proxies():
-        node.meta["val"] = _as_shape(value)
-        node.meta["tensor_meta"] = _extract_tensor_metadata(value)
-
-
-@contextlib.contextmanager
-def _without_proxies() -> Iterator[None]:
-    """Inside, no mode looks."""
-    from torchcompat.utils._python_dispatch import _DisableTorchDispatch
-
+    node.meta["val"] = _as_shape(value)
     with _DisableTorchDispatch():
-        yield
+        node.meta["tensor_meta"] = _extract_tensor_metadata(value)
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
@@ -137,8 +134,22 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._error_on_data_dependent_ops = _error_on_data_dependent_ops
         self.decomposition_table = decomposition_table or {}
 
+    def __enter__(self) -> ProxyTorchDispatchMode:
+        super().__enter__()
+        if self.pre_dispatch:
+            listen(_COMPOSITES)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.pre_dispatch:
+            unlisten(_COMPOSITES)
+        super().__exit__(*exc)
+
     def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        return self.carry_out(func, args, kwargs or {}, lambda: func(*args, **kwargs or {}))
+
+    def carry_out(self, func: Any, args: Any, kwargs: Keywords, run: Callable[[], Any]) -> Any:
+        """The result of an operation, of which a node is made; `run` gives it."""
         rule = self.decomposition_table.get(func)
         if rule is not None:
             with self:
@@ -157,16 +168,29 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely that this "
                     "is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic shapes; try "
                     "setting tracing_mode='symbolic' in your make_fx call.")
-        if func.name() == "aten::lift_fresh":
+        lifts = func.name() == "aten::lift_fresh"
+        if lifts:
             func = torch.ops.aten.lift_fresh_copy.default
         proxy_args, proxy_kwargs = pytree.tree_map(tracer.known, (args, kwargs))
         proxy = tracer.create_proxy("call_function", func, proxy_args, proxy_kwargs, name=tracer.graph._target_to_str(func._opname))
-        out = func(*args, **kwargs)
+        if lifts and self.pre_dispatch:
+            _note(proxy.node, args[0])
+            proxy = tracer.create_proxy("call_function", torch.ops.aten.detach_.default, (proxy,), {}, name="detach_")
+        out = run()
         if func._opname.endswith("_") and not func._opname.endswith("__") and args and isinstance(args[0], torch.Tensor):
             tracer.track(args[0], proxy)
             return out
         tracer.track(out, proxy, self._constant(func, args, kwargs, constants, out))
         return out
+
+    def whole(self, func: Any, *args: Any) -> Any:
+        """The result of an operation of which one node is made, whatever it is made of."""
+
+        def run() -> Any:
+            with _DisableTorchDispatch():
+                return func(*args)
+
+        return self.carry_out(func, args, {}, run)
 
     @staticmethod
     def _constant(func: Any, args: Any, kwargs: Any, constants: dict[int, Any], out: object) -> Any:
@@ -179,6 +203,35 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return None
         given = pytree.tree_map(lambda t: constants.get(id(t), t), (args, kwargs))
         return func(*given[0], **given[1])
+
+
+class _Composites(Interceptor):
+    """Operations that torch makes of others, noted as they are called where a mode wants them so."""
+
+    place, frontend = "trace", frontend
+    all_functions = False
+
+    def concerns(self, door: Door) -> bool:
+        return before_dispatch(door) is not None
+
+    def meet(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+        mode, form = get_innermost_proxy_mode(), before_dispatch(door)
+        if mode is None or not mode.pre_dispatch or form is None or out is not None or inplace:
+            return NotImplemented
+        found = form(args)
+        if found is None:
+            return NotImplemented
+        call = Call(door, args, out, inplace, asked, at)
+        func, positional, named = found
+
+        def run() -> Any:
+            with _DisableTorchDispatch():
+                return call.proceed()
+
+        return mode.carry_out(func, positional, named, run)
+
+
+_COMPOSITES = _Composites()
 
 
 def get_innermost_proxy_mode() -> ProxyTorchDispatchMode | None:
@@ -195,7 +248,7 @@ def get_proxy_mode() -> ProxyTorchDispatchMode | None:
 @contextlib.contextmanager
 def disable_proxy_modes_tracing() -> Iterator[None]:
     """Inside, operations become no nodes."""
-    with _without_proxies():
+    with _DisableTorchDispatch():
         yield
 
 

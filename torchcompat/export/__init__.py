@@ -1,0 +1,57 @@
+"""torch.export: a module as a graph of the operations of ATen that it carries out, apart from its Python.
+
+>>> import torchcompat as torch
+>>> class Double(torch.nn.Module):
+...     def forward(self, x):
+...         return x * 2
+>>> program = torch.export.export(Double(), (torch.ones(2),))
+>>> program.module()(torch.tensor([1., 4.]))
+tensor([2., 8.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torchcompat._calls.absent import absences as _absences
+from torchcompat.nn import Module
+from torchcompat.utils import _pytree as pytree
+
+from . import exported_program, graph_signature
+from ._trace import trace as _traced
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = ["ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature",
+           "default_decompositions", "export", "register_dataclass"]
+
+
+def export(mod: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, *,
+           dynamic_shapes: dict[str, Any] | tuple[Any, ...] | list[Any] | None = None, strict: bool = False,
+           preserve_module_call_signature: tuple[str, ...] = (),
+           prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
+    """The program of what a module does to arguments: it holds for arguments of their sizes.
+
+    Args:
+        args: arguments by position; they, the module's buffers and the state of random numbers are as they were afterwards.
+        kwargs: arguments by name.
+
+    Raises:
+        ValueError: `mod` is no module.
+        TypeError: `forward` takes other arguments.
+        RuntimeError: `mod` asks for the value of a tensor.
+    """
+    if not isinstance(mod, Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise TypeError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    return _traced(mod, args, kwargs or {})
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Lets instances of a dataclass be arguments and results: their fields are taken apart."""
+    pytree.register_dataclass(cls)
+
+
+__getattr__ = _absences(__name__)
