@@ -57,7 +57,7 @@ GROUPS = (
            "distributed nn.parallel.distributed library.Library.register_symm_mem_args numa"),
     Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
         nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
-    Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package hub"),
+    Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package"),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
     Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),
     Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """
@@ -77,7 +77,7 @@ GROUPS = (
            "utils.data.datapipes"),
     Reason("a tool for torch's own sources and builds", "", """
         utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
-        utils.backcompat utils.model_zoo utils.file_baton utils.debug_log utils.set_module nn.cpp contrib classes get_file_path
+        utils.backcompat utils.file_baton utils.debug_log utils.set_module nn.cpp contrib classes get_file_path
         nn.backends linalg.common_notes"""),
     Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
         utils.checkpoint"""),
