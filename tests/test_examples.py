@@ -16,7 +16,7 @@ import torchcompat as torch
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
-WITH_A_TEST_OF_THEIR_OWN = {"tape_basics", "train_digits", "vae_digits"}
+WITH_A_TEST_OF_THEIR_OWN = {"char_lm", "tape_basics", "train_digits", "vae_digits"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in WITH_A_TEST_OF_THEIR_OWN]
 
 
@@ -32,9 +32,9 @@ def test_prints_what_it_shows(script: Path, capsys: pytest.CaptureFixture[str]) 
 
 def trained(script: str, out: Path, *arguments: str) -> tuple[list[str], str]:
     """The lines that a training script prints, and what goes to standard error: its progress bar."""
-    for module in ("matplotlib", "sklearn", "tqdm"):
+    for module in ("matplotlib", "sklearn", "tensorboard", "tqdm"):
         pytest.importorskip(module, reason=f"{module} is missing: pip install .[examples]")
-    path = ROOT / "examples" / script
+    path = Path(__file__).parents[1] / "examples" / script  # an absolute path stays what it is
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-m", "torchcompat", str(path), "--out", str(out), *arguments], capture_output=True, text=True,
                           env=env, cwd=out, timeout=300)
@@ -59,3 +59,28 @@ def test_vae_digits(tmp_path: Path) -> None:
     assert match and all(-300 < float(bound) < -150 for bound in match.groups()), lines  # -590 for an image of which nothing is known
     assert (tmp_path / "vae.png").read_bytes().startswith(b"\x89PNG")
     assert torch.load(tmp_path / "vae.pt")["decoder.4.weight"].shape == (64, 64)
+
+
+RUNS = """
+import runpy
+import sys
+
+for arguments in ([*common, "--out", "whole", "--steps", "6"], [*common, "--out", "parts", "--steps", "4"],
+                  [*common, "--out", "parts", "--steps", "6", "--resume"]):
+    sys.argv[1:] = arguments
+    runpy.run_path(script, run_name="__main__")
+"""
+
+
+def test_char_lm_goes_on_as_if_it_had_not_been_interrupted(tmp_path: Path) -> None:
+    program, arguments = tmp_path / "program.py", "--characters 20000 --width 16 --length 16 --batch-size 4 --every 3 --sample 20".split()
+    program.write_text(f"common, script = {arguments!r}, {str(ROOT / 'examples' / 'char_lm.py')!r}\n{RUNS}")
+    lines, _ = trained(str(program), tmp_path)
+    assert [line[:11] for line in lines if line.startswith("step")] == [f"step     {n}:" for n in (3, 6, 3, 4, 6)], lines
+    reports = [line for line in lines if line.startswith("step     6:")]
+    assert reports[0] == reports[1] and lines.count(lines[-1]) >= 2, lines
+    whole, parts = [torch.load(tmp_path / out / "char_lm.pt") for out in ("whole", "parts")]
+    assert whole["step"] == parts["step"] == 6 and whole["losses"] == parts["losses"] and torch.equal(whole["random"], parts["random"])
+    for x, y in zip(whole["model"].values(), parts["model"].values(), strict=True):
+        assert torch.equal(x, y)
+    assert all(list((tmp_path / out).glob("events.out.tfevents.*")) for out in ("whole", "parts"))

@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
         return 2
     sys.argv = arguments
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    runpy.run_path(script, run_name="__main__")
+    runpy.run_path(os.path.abspath(script), run_name="__main__")  # as Python tells a script its own name
     return 0
 
 

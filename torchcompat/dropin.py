@@ -1,7 +1,8 @@
 """`import torch` without torch: torchcompat under torch's name.
 
 `install()` puts an import hook in place that answers for `torch` and every `torch.x.y` with torchcompat's module of the same
-path, as the same module object.
+path, as the same module object. Processes that are started anew (multiprocessing's methods "spawn" and "forkserver") get the hook, too:
+their program says `import torch` as this one does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class _Loader(importlib.abc.Loader):
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         if fullname != "torch" and not fullname.startswith("torch."):
+            if fullname.startswith("multiprocessing.popen_"):  # what starts processes, imported for the first of them
+                _tell_new_processes()
             return None
         name = "torchcompat" + fullname[5:]
         try:
@@ -62,6 +65,25 @@ class _Finder(importlib.abc.MetaPathFinder):
 _finder = _Finder()
 
 
+class _Installed:
+    """What a new process reads before its program: reading it installs the hook there."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return install, ()
+
+
+def _tell_new_processes() -> None:
+    """Has what multiprocessing tells a new process end with the hook, as long as it is in place here."""
+    spawn = sys.modules.get("multiprocessing.spawn") or importlib.import_module("multiprocessing.spawn")
+    told = spawn.get_preparation_data
+    if not hasattr(told, "torchcompat"):
+        def get_preparation_data(name: str) -> dict[str, Any]:
+            return {**told(name), **({"torchcompat": _Installed()} if _finder in sys.meta_path else {})}
+
+        get_preparation_data.torchcompat = True  # type: ignore[attr-defined]
+        spawn.get_preparation_data = get_preparation_data
+
+
 def install() -> None:
     """Makes `import torch` give torchcompat in this process. RuntimeError where real torch is loaded already."""
     loaded = sys.modules.get("torch")
@@ -69,6 +91,8 @@ def install() -> None:
         raise RuntimeError("torch is already imported in this process; install torchcompat before anything imports torch")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+    if "multiprocessing.spawn" in sys.modules:
+        _tell_new_processes()
 
 
 def uninstall() -> None:
