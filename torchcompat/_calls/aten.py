@@ -460,6 +460,8 @@ class OpOverload:
         """All overloads of the operation, `torch.ops.aten.mul`."""
         return getattr(namespace(self.namespace), self.name_)
 
+    _overloadpacket = overloadpacket
+
     def name(self) -> str:
         """The full name, such as `aten::mul.Tensor`."""
         return f"{self.namespace}::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")

@@ -70,7 +70,7 @@ GROUPS = (
         nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
         sparse.semi_structured nn.attention.experimental utils.flop_counter utils.benchmark utils.weak utils.swap_tensors
-        utils.module_tracker Tensor.grad_dtype Tensor.index"""),
+        Tensor.grad_dtype Tensor.index"""),
     Reason("torch itself advises against it", "`reshape`, or `resize_` in place", "Tensor.resize Tensor.resize_as"),
     Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy row_indices_copy values_copy detach_copy slice_inverse

@@ -39,6 +39,7 @@ _DISABLED = GradMode.DISABLED  # whose class takes its time to look it up
 class _State(threading.local):
     modes: tuple["TorchDispatchMode", ...] = ()
     disabled = 0
+    shown_in: GradMode | None = None  # the grad mode in which the operation was called that was shown last
 
 
 _state = _State()
@@ -125,7 +126,7 @@ def _by_mode(func: Any, args: tuple[object, ...], kwargs: Keywords, types: tuple
     modes = state["modes"]
     mode = modes[-1]
     _mode.set(_DISABLED)
-    state["modes"] = modes[:-1]
+    state["modes"], state["shown_in"] = modes[:-1], before
     try:
         rule = func.rules.get(type(mode)) if func.rules else None
         result = mode.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(mode, func, types, args, kwargs)
