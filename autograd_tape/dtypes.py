@@ -360,7 +360,7 @@ class Device:
     """
 
     __slots__ = ("type", "index", "__weakref__")
-    TYPES = ("cpu", "cuda", "npu", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu", "lazy", "vulkan", "mesh")
+    TYPES = ("cpu", "cuda", "npu", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu", "maia", "lazy", "vulkan", "mesh")
 
     type: str
     index: int | None

@@ -200,6 +200,7 @@ class Record:
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in
                           `namespace`, and goes on to `general(args, out)`, with all arguments by position
     `amp`                 what autocast casts the floating-point arguments to: "lower" (its dtype), "float32", "widest" (of the arguments);
+                          or a function of the arguments that says which, or None;
                           "whole" where torch carries out in one piece, and leaves as it is, what is made of others here: nothing is
                           cast, in its parts neither
     `parts`               the operations whose work that quiet path does itself: it is closed to those who look at them

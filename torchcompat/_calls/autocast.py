@@ -13,7 +13,7 @@ from typing import Any
 
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Door, Interceptor, ask, listen, unlisten
-from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32
+from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32, float64
 from autograd_tape.functions.general import General
 from autograd_tape.record import Record, get_record
 
@@ -66,14 +66,15 @@ class State(threading.local):
 state = State()
 
 
-def _type_name(value: object) -> str:
+def type_name(value: object) -> str:
+    """A value's type as torch names it."""
     return f"torch.{type(value).__name__.lower()}" if isinstance(value, (Device, DType)) else type(value).__name__
 
 
 def _device_type(function: str, value: object) -> str:
     """The device type that a string names; TypeError and RuntimeError as torch's."""
     if not isinstance(value, str):
-        raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {_type_name(value)}")
+        raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {type_name(value)}")
     return Device(value).type
 
 
@@ -104,13 +105,13 @@ def set_autocast_enabled(*args: object, **kwargs: object) -> None:
     """
     values = {**dict(zip(("device_type", "enabled") if len(args) + len(kwargs) > 1 else ("enabled",), args)), **kwargs}
     if not kwargs.keys() <= {"device_type", "enabled"} or "enabled" not in values or len(values) != len(args) + len(kwargs):
-        given = ", ".join([*map(_type_name, args), *[f"{k}={_type_name(v)}" for k, v in kwargs.items()]])
+        given = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
         raise TypeError(f"set_autocast_enabled() received an invalid combination of arguments - got ({given}), but expected one of:\n"
                         " * (str device_type, bool enabled)\n * (bool enabled)\n")
     device_type = _device_type("set_autocast_enabled", values["device_type"]) if "device_type" in values else "cuda"
     if not isinstance(values["enabled"], bool):
         raise TypeError(f"set_autocast_enabled(): argument 'enabled' (position {len(values)}) must be bool, not "
-                        f"{_type_name(values['enabled'])}")
+                        f"{type_name(values['enabled'])}")
     state.set(_known(device_type), values["enabled"], state.dtypes.get(device_type))
 
 
@@ -126,7 +127,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
     """Sets the lower precision of a device type on this thread; a block of `autocast` puts it back at its end."""
     known = _device_type("set_autocast_dtype", device_type)
     if not isinstance(dtype, DType):
-        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {_type_name(dtype)}")
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type_name(dtype)}")
     state.dtypes[known] = dtype
 
 
@@ -141,19 +142,20 @@ def is_any_autocast_enabled() -> bool:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` said; there is no cache."""
+    """Whether weights that are used several times in a block are cast once."""
     return state.cache
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Accepted; there is no cache."""
+    """Whether weights that are used several times in a block are to be cast once."""
     if not isinstance(enabled, bool):
-        raise TypeError(f"enabled must be a bool (got {_type_name(enabled)})")
+        raise TypeError(f"enabled must be a bool (got {type_name(enabled)})")
     state.cache = enabled
 
 
 def clear_autocast_cache() -> None:
-    """Does nothing; there is no cache."""
+    """Forgets the weights that were cast; so does the end of the outermost block."""
+    _casts.kept.clear()
 
 
 def autocast_increment_nesting() -> int:
@@ -179,7 +181,7 @@ def _old_name(name: str, device_type: str) -> Fn:
             raise TypeError(f"torch.{name}() takes {'exactly one argument' if parameter else 'no arguments'} ({len(args)} given)")
         wanted = DType if parameter == "dtype" else bool
         if parameter and not isinstance(args[0], wanted):
-            raise TypeError(f"{parameter} must be a {'torch.dtype' if wanted is DType else 'bool'} (got {_type_name(args[0])})")
+            raise TypeError(f"{parameter} must be a {'torch.dtype' if wanted is DType else 'bool'} (got {type_name(args[0])})")
         warnings.warn(f"torch.{name}({parameter}) is deprecated. Please use torch.{present}({of}) instead.", DeprecationWarning,
                       stacklevel=2)
         return globals()[present](device_type, *args)
@@ -200,7 +202,7 @@ globals().update(OLD_NAMES)
 # -- casting ----------------------------------------------------------------------------------------------------------
 
 
-def _target(rec: Record, kinds: Iterable[Kind]) -> DType | str | None:
+def _target(rec: Record, kinds: Iterable[Kind], args: Arguments) -> DType | str | None:
     """What an operation's tensors, of these kinds, are cast to by its `amp`, "whole" where they stay as they are but its parts must not
     be looked at; None where autocast does not concern it."""
     enabled = state.enabled
@@ -210,12 +212,27 @@ def _target(rec: Record, kinds: Iterable[Kind]) -> DType | str | None:
             break
     else:
         return None
-    policy: str | dict[str, DType] = rec.field("amp")
+    policy: str | dict[str, DType] | Fn | None = rec.field("amp")
+    if callable(policy):
+        policy = policy(*args)
     if policy == "lower":
         return state.dtype(device)
     if policy == "widest":
-        return float32 if any([k.dtype is float32 for k in kinds]) else "whole"
-    return float32 if policy == "float32" else policy if isinstance(policy, str) else policy.get(device)  # dtypes by device
+        return _widest(state.dtype(device), args)
+    return float32 if policy == "float32" else policy.get(device) if isinstance(policy, dict) else policy  # dtypes by device
+
+
+def _widest(lower: DType, args: Arguments) -> DType | str:
+    """What an operation's tensors are cast to that have to be alike: float32 where there is one of it. Before the first such one others may
+    be of the lower precision alone; float64 does not count."""
+    widest = lower
+    for x in [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]:
+        own = x._k.dtype
+        if own is float32:
+            widest = float32
+        elif own.is_floating_point and own is not float64 and widest is not float32 and own is not lower:
+            raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
+    return float32 if widest is float32 else "whole"
 
 
 class _Casting(Interceptor):
@@ -237,14 +254,14 @@ class _Casting(Interceptor):
                 kinds[a._k] = None
             elif a.__class__ is tuple or a.__class__ is list:
                 kinds.update([(x._k, None) for x in a if isinstance(x, Tensor)])
-        target = _target(door.rec, kinds)
+        target = _target(door.rec, kinds, args)
         if target is None:
             return NotImplemented
         own["busy"] = True
         try:
             for k in kinds if target != "whole" else ():
                 if k.dtype is not target and k.dtype in _CAST:
-                    args = tuple([_cast(a, target) for a in args])
+                    args = tuple([_cast(a, target, target is not float32) for a in args])
                     break
             result = ask(door, args, None, False, asked, at) if at < len(asked) else NotImplemented
             if result is not NotImplemented:
@@ -272,9 +289,42 @@ _CAST = frozenset([float32, bfloat16, float16])
 _convert = General(get_record("cast"), frontend)
 
 
-def _cast(value: Tensor | int, dtype: Any) -> Any:
+class _Casts:
+    """Weights in the lower precision. A weight that is used again in a block is not cast again, so that what its uses give it is added up
+    in that precision, as in torch; nor is it where it was written to, or the block's precision is another one."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
+
+    def __call__(self, value: Tensor, dtype: DType) -> Tensor:
+        found = self.kept.get(id(value))
+        if found is not None and found[0]() is value:
+            return found[1]
+        cast: Tensor = _convert((value, dtype))
+        if cast.requires_grad:
+            self.kept[id(value)] = weakref.ref(value), cast
+        return cast
+
+
+_casts = _Casts()
+
+
+def _cast(value: Tensor | int, dtype: Any, lower: bool) -> Any:
     if isinstance(value, Tensor):
-        return _convert((value, dtype)) if (own := value._k.dtype) is not dtype and own in _CAST else value
+        own = value._k.dtype
+        if own is dtype or own not in _CAST:
+            return value
+        if lower and own is float32 and state.cache and value.requires_grad and value.is_leaf and not value._is_view():
+            return _casts(value, dtype)
+        return _convert((value, dtype))
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)(_cast(v, dtype) for v in value)
+        return type(value)(_cast(v, dtype, lower) for v in value)
     return value
+
+
+def in_float32(value: Tensor) -> Tensor:
+    """A tensor as an operation gets it that autocast casts to float32, for those that are no records."""
+    own = state.__dict__
+    if own.get("loud") is None or own.get("busy") or not state.enabled.get(value._k.device.type):
+        return value
+    return _cast(value, float32, False)  # type: ignore[no-any-return]  # a tensor, of a tensor

@@ -16,6 +16,7 @@ from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import _VF
 from torchcompat._calls.absent import absent as _absent
+from torchcompat._calls.autocast import in_float32 as _in_float32
 from torchcompat._tensor import frontend as _frontend
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def _fractional(n: int) -> tuple[Fn, Fn]:
             _random_samples = _frontend.empty((*((1,) * (n + 2 - input.dim())), *planes, n), dtype=input.dtype).uniform_()
         elif _random_samples.dtype != input.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
+        input, _random_samples = _in_float32(input), _in_float32(_random_samples)
         drawn = _random_samples._data.reshape(math.prod(planes), n)
         picks: Any = 0
         for d, (size, out, window) in enumerate(zip(sizes, outs, windows)):

@@ -180,8 +180,10 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
         if source is None:
             return
         if source._k.dtype is not input._k.dtype:
-            raise AutogradError(f"{name}(): self ({SCALAR_TYPE_NAMES[input._k.dtype.name]}) and source "
-                                f"({SCALAR_TYPE_NAMES[source._k.dtype.name]}) must have the same scalar type")
+            own, given = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, source)]
+            raise AutogradError(f"{name}(): self and source expected to have the same dtype, but got (self) {own} and (source) {given}"
+                                if name == "index_copy_" else
+                                f"{name}(): self ({own}) and source ({given}) must have the same scalar type")
         n = source.shape[d] if source.ndim else 1
         if index._data.size != n:
             raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"

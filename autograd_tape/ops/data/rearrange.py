@@ -703,8 +703,9 @@ def _check_padded(shape: Sequence[int], pad: Sequence[int]) -> None:
         raise AutogradError(f"Trying to create tensor with negative dimension {min(padded)}: {full}")
 
 
-def _pad_record(mode: str, node: str) -> Record:
+def _pad_record(mode: str, node: str, cast: str | Fn | None = None) -> Record:
     class body:
+        amp = cast
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
         saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}
         def sharding(call): return _padded_plan(call, len(call.shape("input")))
@@ -723,8 +724,8 @@ def _pad_record(mode: str, node: str) -> Record:
               out=False)(body)
 
 
-pad_reflect = _pad_record("reflect", "ReflectionPad1DBackward0")
-pad_replicate = _pad_record("replicate", "ReplicationPad1DBackward0")
+pad_reflect = _pad_record("reflect", "ReflectionPad1DBackward0", lambda input, pad: "float32" if len(pad) < 6 else None)
+pad_replicate = _pad_record("replicate", "ReplicationPad1DBackward0", "float32")
 pad_circular = _pad_record("circular", "CopySlices")
 
 

@@ -18,6 +18,7 @@ from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import C_TYPE_NAMES, refuse_complex_gradient
+from .products import alike
 from ..networks._losses import buffer
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -175,6 +176,9 @@ def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[
     every = sorted({*la, *lb}, key=order.index)
     size = {d: max(sizes_a.get(d, 1), sizes_b.get(d, 1)) if 0 not in (sizes_a.get(d, 1), sizes_b.get(d, 1)) else 0 for d in every}
     summed = [d for d in every if d not in keep and d in la and d in lb]
+    if all([size[d] == 1 for d in summed]):
+        product, labels = _arrange(F, a, la, every) * _arrange(F, b, lb, every), [d for d in every if d in keep]
+        return F.reshape(product, tuple([size[d] for d in labels])) if len(labels) < len(every) else product, labels
     wide_a, wide_b = [{d for d, n in sizes.items() if n != 1} for sizes in (sizes_a, sizes_b)]
     batch = [d for d in every if d in keep and d in wide_a and d in wide_b]
     right = [d for d in every if d in keep and d in wide_b and d not in wide_a]
@@ -319,6 +323,7 @@ class tensordot:
             dims_a, dims_b = list(range(-n, 0)), list(range(n))
         if len(dims_a) != len(dims_b):
             raise AutogradError("both dimension lists should have same length")
+        alike(a, b)
         shape_a, shape_b = tuple(a.shape), tuple(b.shape)
         for i, (da, db) in enumerate(zip(dims_a, dims_b)):
             wa, wb = wrap_dim(da, len(shape_a)), wrap_dim(db, len(shape_b))
@@ -337,7 +342,8 @@ class tensordot:
         inner = prod([shape_a[d] for d in dims_a])
         left = F.reshape(F.permute(a, (*rest_a, *dims_a)), (prod([shape_a[d] for d in rest_a]), inner))
         right = F.reshape(F.permute(b, (*dims_b, *rest_b)), (inner, prod([shape_b[d] for d in rest_b])))
-        product = F.mm(left, right)
+        whole = left.shape[0] == right.shape[1] == 1
+        product = F.dot(F.reshape(left, (inner,)), F.reshape(right, (inner,))) if whole else F.mm(left, right)
         result = F.reshape(product, (*[shape_a[d] for d in rest_a], *[shape_b[d] for d in rest_b]))
         return result if out is None else F.give("tensordot", out, result)
 
@@ -630,7 +636,13 @@ class linalg_vecdot:
              "int bool uint": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
     amp = "lower"
-    def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
+    def function(F, x, y, *, dim=-1):
+        if x.dtype is not y.dtype:
+            kinds = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (x, y)]
+            raise AutogradError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {kinds[0]} and y of type "
+                                f"{kinds[1]} instead")
+        return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
+
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
 
@@ -689,8 +701,8 @@ class cov:
         centred = x - mean
         scaled = centred if weights is None else centred * weights
         result = F.matmul(centred, F.conj(F.transpose(scaled, 0, 1)) if x.dtype.is_complex else F.transpose(scaled, 0, 1))
-        result = F.reshape(result, ()) if x.shape[0] == 1 else result
-        return F.div(result, F.wrap(np.array(float(divisor), result._k.np), result._k)) if isinstance(divisor, int) else result / divisor
+        divided = F.div(result, F.wrap(np.array(float(divisor), result._k.np), result._k)) if isinstance(divisor, int) else result / divisor
+        return F.reshape(divided, ()) if x.shape[0] == 1 else divided
 
     def samples(rng):
         yield (rng.standard_normal((2, 4)),)

@@ -230,7 +230,6 @@ class lu:
     """
 
     home = "functional"
-    lacks = {"rare": "lu_cpu"}
     def function(F, A, pivot=True, get_infos=False):
         result = F._lu_with_info(A, pivot, False)
         return result if get_infos else tuple(result[:2])
@@ -243,6 +242,8 @@ class lu:
 class _lu_with_info:
     """`linalg.lu_factor_ex` as `lu` returns it."""
 
+    lacks = {"rare": "lu_cpu"}
+    amp = "float32"
     def function(F, A, pivot=True, check_errors=True):
         return F.return_type(get_record("_lu_with_info"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
 
@@ -360,6 +361,7 @@ class linalg_lu_solve:
     lacks = {"int bool": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}",
              "half float8 chalf": "linalg.lu_solve_cpu if any"}
     out_dtype = EXPECTED
+    amp = "whole"
     def function(F, LU, pivots, B, *, left=True, adjoint=False):
         _check_matrix("linalg.lu_solve", LU, True, False)
         if B.ndim < 2:

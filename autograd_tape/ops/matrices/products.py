@@ -534,6 +534,12 @@ class outer:
     def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
 
 
+def alike(a: TensorRef, b: TensorRef) -> None:
+    """Raises torch's error where two tensors to be contracted have different dtypes; under autocast, too, which casts their product's."""
+    if a._k.dtype is not b._k.dtype:
+        raise AutogradError("both inputs should have same dtype")
+
+
 @op("inner(Tensor input, Tensor other) -> Tensor")
 class inner:
     """The dot products of all last-dimension rows of two tensors; the plain product where one of them is 0-dimensional.
@@ -548,6 +554,7 @@ class inner:
         a, b = tuple(input.shape), tuple(other.shape)
         if not a or not b:
             return input * other
+        alike(input, other)
         if a[-1] != b[-1]:
             raise ShapeMismatchError("inner() the last dimension must match on both input tensors but got shapes "
                                      f"{list(a)} and {list(b)}")
@@ -654,6 +661,7 @@ class _addmm_activation:
     """
 
     lacks = {"complex rare bool": "addmm_activation"}
+    amp = "lower"
     flops = "mat1"
     sharding = "composed"
     out_dtype = EXPECTED

@@ -642,8 +642,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "amp": amp, "samples": samples,
-            "composite": lambda *args: None if args[-1] else said}))
+            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "samples": samples,
+            "amp": amp and (lambda *args: None if args[-1] else "float32"), "composite": lambda *args: None if args[-1] else said}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {

@@ -305,7 +305,6 @@ class nuclear_norm:
     """
 
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
-    amp = "float32"
 
     def function(F, input, dim=None, keepdim=False):
         if isinstance(dim, bool):  # torch's signature without dimensions
