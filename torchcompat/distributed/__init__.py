@@ -1,0 +1,27 @@
+"""torch.distributed of a torch that was built without it: says so, and has nothing else.
+
+>>> import torchcompat as torch
+>>> torch.distributed.is_available()
+False
+
+Programs that ask, as those that also run on one machine do, go on without it. `autograd_tape.sharding` shards tensors over processes.
+"""
+
+from __future__ import annotations
+
+from .._calls.absent import absences as _absences
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Whether processes can work on one model together: they cannot."""
+    return False
+
+
+class ProcessGroup:
+    """What annotations name; torch without distributed processes has it, too."""
+
+
+ProcessGroup.__name__ = ProcessGroup.__qualname__ = "_ProcessGroupStub"
+__getattr__ = _absences(__name__)
