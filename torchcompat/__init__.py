@@ -68,6 +68,7 @@ Storage = TypedStorage
 _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
+    "compile": "_dynamo.eval_frame",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "save": "serialization", "load": "serialization", "autocast": "amp", "GradScaler": "amp", **dict.fromkeys(
         ["autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",
@@ -322,6 +323,7 @@ _of_the_tape.sparse_rows = lambda *args: _above.sparse_methods().sparse_rows(*ar
 _of_the_tape.sparse_elements = lambda *args: _above.sparse_methods().sparse_elements(*args)
 _above.later("sparse", "sparse_methods")
 _above.later("_calls.aten", "operator")
+_above.later("_dynamo.eval_frame", "compile")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper")
 
 from ._making import legacy as _legacy

@@ -57,6 +57,8 @@ class Above:
     drawn: Callable[..., Any] | None = None
     """`func`, None until it is imported: whether tensors have tangents, whether a function is being transformed on this thread, and what
     `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented, of `grad` None, leaves it to those who ask."""
+    compile: Fn
+    """`_dynamo.eval_frame`: `torch.compile`."""
     change_levels: Fn | None = None
     """`func._levels`, None until it is imported: puts other transforms in the place of this thread's, and gives those it had."""
 

@@ -24,8 +24,8 @@ def submodules(package: str) -> frozenset[str]:
 class Words(str):
     """A text that goes on, where torch has the name, with why it is not here; which is found out when somebody reads it.
 
-    >>> str(Words.of("no attribute 'compile'", "compile")).split(": ")[1]
-    'torch 2.13 has torch.compile, torchcompat has not'
+    >>> str(Words.of("no attribute 'cond'", "cond")).split(": ")[1]
+    'torch 2.13 has torch.cond, torchcompat has not'
     """
 
     dotted: str

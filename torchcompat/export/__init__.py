@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchcompat._calls.absent import absences as _absences
+from torchcompat._dynamo.exc import UserError, UserErrorType
+from torchcompat._dynamo.external_utils import exporting
 from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
 
@@ -39,14 +41,16 @@ def export(mod: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None 
 
     Raises:
         ValueError: `mod` is no module.
+        UserError: `args` is no tuple.
         TypeError: `forward` takes other arguments.
         RuntimeError: `mod` asks for the value of a tensor.
     """
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
-        raise TypeError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    return _traced(mod, args, kwargs or {})
+        raise UserError(UserErrorType.INVALID_INPUT, f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    with exporting():
+        return _traced(mod, args, kwargs or {})
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

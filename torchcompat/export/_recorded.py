@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autograd_tape.annotations import Fn
 import torchcompat as torch
-from torchcompat.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, PythonKeyTracer, get_proxy_mode
+from torchcompat.fx.experimental.proxy_tensor import (
+    ProxyTorchDispatchMode, PythonKeyTracer, disable_proxy_modes_tracing, get_proxy_mode,
+)
 from torchcompat.fx.graph import Graph
 from torchcompat.fx.node import Node
 from torchcompat.nn import Module
@@ -23,12 +25,35 @@ class Recorded(NamedTuple):
         constants: tensors that are neither inputs nor computed, by the names of their inputs, which come before `user_input`.
         outputs: the values of the output.
         out_spec: how the function's result is made of them.
+        broken: why the graph is not all that was done, where that may be.
     """
 
     graph: Graph
     constants: dict[str, torch.Tensor]
     outputs: list[Any]
     out_spec: pytree.TreeSpec
+    broken: str = ""
+
+
+class _Recorder(PythonKeyTracer):
+    """Makes the graph, and keeps the values of tensors from outside, as they were when they were first used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: dict[int, tuple[torch.Tensor, torch.Tensor, int]] = {}
+
+    def create_arg(self, a: object) -> Any:
+        """What stands for a value."""
+        if isinstance(a, torch.Tensor) and not a.requires_grad and id(a) not in self.before:
+            with disable_proxy_modes_tracing():
+                self.before[id(a)] = a, a.clone(), a._version
+        return super().create_arg(a)
+
+    def restore(self) -> None:
+        """Gives tensors from outside that were changed the values they had."""
+        for tensor, value, version in self.before.values():
+            if tensor._version != version:
+                tensor.copy_(value)
 
 
 def identifier(name: str) -> str:
@@ -37,16 +62,17 @@ def identifier(name: str) -> str:
 
 
 def record(function: Callable[..., Any], inputs: Sequence[tuple[str, Any]], before: int, *, pre_dispatch: bool,
-           name_of: Callable[[Any], str | None], table: Mapping[Any, Fn] | None = None) -> Recorded:
-    """The graph of what `function` does to values.
+           name_of: Callable[[Any], str | None], table: Mapping[Any, Fn] | None = None, may_break: bool = False) -> Recorded:
+    """The graph of what `function` does to values. Tensors besides them that it changes are as they were before, unless it broke.
 
     Args:
         inputs: names and values of the arguments.
         before: where among the inputs those of constants come.
         name_of: the name of a tensor that is no argument, None where it has none.
         table: functions by operations of ATen that are to be made of others.
+        may_break: whether `function` may ask for values of tensors; the graph is not all of it then.
     """
-    tracer = PythonKeyTracer()
+    tracer = _Recorder()
     tracer.root, tracer.graph = Module(), Graph(tracer_cls=PythonKeyTracer)
     tracer.record_stack_traces = True
     nodes = []
@@ -57,13 +83,16 @@ def record(function: Callable[..., Any], inputs: Sequence[tuple[str, Any]], befo
             proxy.node.name = name  # also that of a function of Python's, which code writes otherwise
         tracer.track(value, proxy)
         nodes.append(proxy.node)
-    with ProxyTorchDispatchMode(tracer, pre_dispatch=pre_dispatch, decomposition_table=table):
+    mode = ProxyTorchDispatchMode(tracer, pre_dispatch=pre_dispatch, decomposition_table=table, _error_on_data_dependent_ops=not may_break)
+    with mode:
         result = function(*[value for _, value in inputs])
+    if not mode.ended:
+        tracer.restore()
     outputs, out_spec = pytree.tree_flatten(result)
     tracer.create_node("output", "output", (tuple([tracer.create_arg(tracer.known(value)) for value in outputs]),), {})
     place = nodes[before] if before < len(nodes) else next(n for n in tracer.graph.nodes if n.op != "placeholder")
     constants = _lift(tracer, place, name_of)
-    return Recorded(tracer.graph, constants, outputs, out_spec)
+    return Recorded(tracer.graph, constants, outputs, out_spec, mode.ended)
 
 
 def _lift(tracer: PythonKeyTracer, place: Node, name_of: Callable[[Any], str | None]) -> dict[str, torch.Tensor]:

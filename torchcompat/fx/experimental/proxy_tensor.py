@@ -133,6 +133,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self._error_on_data_dependent_ops = _error_on_data_dependent_ops
         self.decomposition_table = decomposition_table or {}
+        self.ended = ""
+
+    def end(self, why: str) -> None:
+        """Notes that the graph does not hold all that is done, and for which reason at first."""
+        self.ended = self.ended or why
 
     def __enter__(self) -> ProxyTorchDispatchMode:
         super().__enter__()
@@ -168,6 +173,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely that this "
                     "is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic shapes; try "
                     "setting tracing_mode='symbolic' in your make_fx call.")
+            self.end(f"Data-dependent branching, or a value of a tensor: {func}")
+            return run()
         lifts = func.name() == "aten::lift_fresh"
         if lifts:
             func = torch.ops.aten.lift_fresh_copy.default

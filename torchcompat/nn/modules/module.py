@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from autograd_tape.annotations import DeviceLike, Fn, Keywords
 import torchcompat as torch
 from torchcompat import __future__
+from torchcompat._calls.above import above
 from torchcompat._making.conversion import parse_to
 from torchcompat._memory.shared import share
 from torchcompat._tensor import Tensor
@@ -136,7 +137,7 @@ class Module(StateDict):
 
     def compile(self, *args: object, **kwargs: object) -> None:
         """Compiles the call of this module with `torch.compile`, which takes the same arguments."""
-        self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
+        self._compiled_call_impl = above.compile(self._call_impl, *args, **kwargs)
 
     # -- attributes -------------------------------------------------------------------------------------------------
 

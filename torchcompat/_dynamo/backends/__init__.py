@@ -1,0 +1,1 @@
+"""Compilers by name."""
