@@ -217,3 +217,65 @@ def test_a_program_is_saved_and_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     program.save(path, external_data=False, include_initializers=False, keep_initializers_as_inputs=True)
     saved = onnx.load(path).graph
     assert [i.name for i in saved.input] == ["input", "weight", "bias"] and not saved.initializer
+
+
+class Scaled(torch.autograd.Function):
+    """A Function that says how it is translated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, k: int) -> torch.Tensor:
+        return x.clamp(min=0) * k
+
+    @staticmethod
+    def symbolic(g: Any, x: Any, k: int) -> Any:
+        return g.op("Mul", g.op("Relu", x), g.op("Constant", value_t=torch.tensor(float(k))))
+
+
+def test_programs_register_translations(tmp_path: Path) -> None:
+    library = torch.library.Library("exported", "DEF")
+    library.define("twice(Tensor x, float k) -> Tensor")
+    library.impl("twice", lambda x, k: torch.from_numpy(x.numpy() * k), "CPU")
+    path, x = tmp_path / "model.onnx", R(2)
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(torch.ops.exported.twice(x, 2.0))
+
+    def nodes(function: Callable[..., Any], **options: Any) -> list[tuple[str, str]]:
+        with pytest.warns(DeprecationWarning):
+            torch.onnx.export(function, (x,), path, dynamo=False, **options)
+        proto = onnx.load(path)
+        assert {d.domain: d.version for d in proto.opset_import} == {"": 20, **options.get("custom_opsets", {})}
+        return [(node.domain, node.op_type) for node in proto.graph.node]
+
+    with pytest.raises(torch.onnx.errors.OnnxExporterError):
+        nodes(model)
+
+    @torch.onnx.symbolic_helper.parse_args("v", "f")
+    def twice(g: Any, x: Any, k: float) -> Any:
+        return g.op("own::Twice", x, factor_f=k).setType(x.type())
+
+    torch.onnx.register_custom_op_symbolic("exported::twice", twice, 17)
+    try:
+        assert nodes(model, custom_opsets={"own": 3}) == [("own", "Twice"), ("", "Relu")]
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("exported::twice", 17)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="must match the format domain::name"):
+        torch.onnx.register_custom_op_symbolic("twice", twice, 17)
+    assert nodes(lambda x: Scaled.apply(x, 3)) == [("", "Relu"), ("", "Mul")]
+    assert_same(exported(lambda x: Scaled.apply(x, 3), (x,))(x), Scaled.apply(x, 3))
+
+
+def test_programs_exported_and_verified() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.LayerNorm(16)).eval()
+    x = R(2, 3, 8, 8)
+    program = torch.onnx.export(torch.export.export(model, (x,)), verbose=False)
+    with torch.no_grad():
+        assert_same(program(x), model(x))
+    from torchcompat.onnx import testing, verification
+
+    testing.assert_onnx_program(program)
+    (info,) = verification.verify_onnx_program(torch.onnx.export(model, (x,), verbose=False))
+    assert info.max_abs_diff < 1e-4 and info.abs_diff_hist[0].sum() == 32 and info.expected_dtype is torch.float32
+    with pytest.raises(AssertionError):
+        program.apply_weights({"0.weight": torch.zeros(4, 3, 3, 3)})
+        testing.assert_onnx_program(program)

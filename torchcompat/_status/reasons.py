@@ -36,7 +36,7 @@ GROUPS = (
         compiler.* export.* fx.* cond while_loop nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS
         autograd.graph.region_activation_memory_budget"""),
     Reason("models are exported to ONNX from their runs", "`torch.onnx.export`, and `torch.onnx.register_custom_op_symbolic`", """
-        onnx.InputObserver onnx.operators onnx.ops onnx.symbolic_helper onnx.symbolic_opset* onnx.testing onnx.verification"""),
+        onnx.InputObserver onnx.operators onnx.ops onnx.symbolic_opset*"""),
     Reason("sizes are numbers, never symbols", "Python's own functions do the same for numbers", "Sym* sym_*"),
     Reason("there is one device, the CPU, and no library of another", "leave them out, `is_available()` says that it is not there", """
         cudnn_* miopen_* backends.cuda backends.xeon backends.python_native

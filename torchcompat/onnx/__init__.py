@@ -94,7 +94,7 @@ def export(model: Any, args: Any = (), f: str | os.PathLike[str] | None = None, 
         if dynamic_shapes:
             raise ValueError("The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False.")
         with utils.select_model_mode_for_export(model, training):
-            program = _legacy(model, args, kwargs, dynamic_axes or {}, opset_version, *names)
+            program = _legacy(model, args, kwargs, dynamic_axes or {}, custom_opsets, opset_version, *names)
         program.save(f, include_initializers=export_params,  # type: ignore[arg-type]
                      keep_initializers_as_inputs=keep_initializers_as_inputs or not export_params, external_data=False)
         if verbose:
@@ -107,7 +107,12 @@ def export(model: Any, args: Any = (), f: str | os.PathLike[str] | None = None, 
         raise TypeError(f"Expected a module or a function, got {type(model).__name__}")
     program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, verbose is not False, exported, opset_version, *names)
     if verify:
-        verification.verify_program(program, model, args, kwargs)
+        from .testing import assert_onnx_program
+
+        try:
+            assert_onnx_program(program, rtol=1e-3, atol=1e-4)
+        except AssertionError as error:
+            raise OnnxExporterError(f"The graph does not return what the model does: {error}") from error
     if f is not None:
         program.save(f, include_initializers=export_params, keep_initializers_as_inputs=keep_initializers_as_inputs,
                      external_data=external_data)
@@ -126,8 +131,9 @@ def _named(inputs: Sequence[Any], names: Sequence[str]) -> None:
         x.name = name
 
 
-def _legacy(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_axes: Mapping[str, Any], opset: int | None,
-            input_names: Sequence[str], output_names: Sequence[str]) -> ONNXProgram:
+def _legacy(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_axes: Mapping[str, Any],
+            custom_opsets: Mapping[str, int] | None, opset: int | None, input_names: Sequence[str],
+            output_names: Sequence[str]) -> ONNXProgram:
     from . import _export
 
     opset = _DEFAULT if opset is None else opset
@@ -153,7 +159,7 @@ def _legacy(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_a
     for x in inputs:
         x.axes = {d % x.tensor.dim(): n for d, n in axes.get(x.name, {}).items()}
     with _state.exporting():
-        proto, _ = _export.translated(model, args, kwargs, inputs, opset, output_names, axes, False, True)
+        proto, _ = _export.translated(model, args, kwargs, inputs, opset, output_names, axes, False, True, custom_opsets)
     return ONNXProgram(proto)
 
 
@@ -207,7 +213,7 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
     for i in range(4):
         for end in ("", " ✅")[i == 0:]:
             say(i, end)
-    return ONNXProgram(proto, exported)
+    return ONNXProgram(proto, (lambda: torch.export.export(model, args, kwargs)) if exported is None else exported)
 
 
 def __getattr__(name: str) -> Any:
@@ -220,4 +226,4 @@ def __getattr__(name: str) -> Any:
     raise _absent(__name__, name)
 
 
-from . import utils, verification  # noqa: E402
+from . import utils  # noqa: E402

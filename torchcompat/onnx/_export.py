@@ -19,6 +19,7 @@ from . import _rows as _rows  # which fill the table
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..nn import Module
+from ._custom import FUNCTION, called, functions_noted, registered
 from ._graph import Graph, Shown, Val, identifier, type_of
 from ._sizes import Dim, Sizes, agree, other_sizes, resized
 from ._table import RANDOM, ROWS, SILENT
@@ -102,7 +103,7 @@ def _unchanged(model: Any) -> Iterator[None]:
                     t.copy_(torch.from_numpy(before))
 
 
-def captured(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords, inputs: Sequence[Input]) -> list[Traced]:
+def captured(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords, inputs: Sequence[Input], strict: bool) -> list[Traced]:
     """The model's runs: one, or where dimensions are dynamic one and two more on inputs of other sizes, which do the same.
 
     Raises:
@@ -121,8 +122,9 @@ def captured(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords, i
         tensors = {x.path: resized(x.tensor, {axis: now[name] for axis, name in x.axes.items()}) for x in inputs}
         named = [*model.named_parameters(), *model.named_buffers()] if isinstance(model, Module) else []
         with _unchanged(model), no_grad():
-            return Recorder(ROWS, RANDOM, iter(named)).run(
-                model, _rebuilt(tuple(args), (0,), tensors), _rebuilt(kwargs, (1,), tensors), list(tensors.values()))
+            recorder = Recorder(lambda name, known_as: name in ROWS or registered(known_as) is not None, RANDOM, iter(named))
+            with contextlib.nullcontext() if strict else functions_noted(recorder):
+                return recorder.run(model, _rebuilt(tuple(args), (0,), tensors), _rebuilt(kwargs, (1,), tensors), list(tensors.values()))
 
     first = run(list(symbols.values()))
     if not symbols:
@@ -190,7 +192,8 @@ class Translation(Graph):
                 needed |= {v.number for v in values_in(step.args)}
                 if step.name == SCATTER:
                     needed |= {v.number for v in values_in(step.args["view"].args)}
-        missing = [step.known_as for _, step in reversed(kept) if step.name not in ROWS and step.name != SCATTER]
+        missing = [step.known_as for _, step in reversed(kept) if step.name not in ROWS and step.name not in (SCATTER, FUNCTION)
+                   and registered(step.known_as, self.opset) is None]
         if missing:
             raise UnsupportedOperatorError(missing[0], self.opset, None)
         for i, step in reversed(kept):
@@ -225,6 +228,11 @@ class Translation(Graph):
 
     def carried_out(self, step: Step, args: Keywords) -> list[Val]:
         """The results of an operation."""
+        own = args["cls"].symbolic if step.name == FUNCTION else registered(step.known_as, self.opset)
+        if own is not None:
+            made = called(self, own, args["args"] if step.name == FUNCTION else tuple(
+                [x for key, x in args.items() if key not in SILENT]))
+            return list(made) if isinstance(made, (list, tuple)) else [made]
         function, named = ROWS[step.name]
         unread = [key for key, v in args.items() if key not in named and key not in SILENT and _says_something(v)]
         if unread:
@@ -263,13 +271,13 @@ def _with(args: Keywords, first: Val) -> Keywords:
 
 
 def _says_something(v: Any) -> bool:
-    return not (v is None or v is False or isinstance(v, (int, float, str)) and not isinstance(v, bool) and not v) and not isinstance(
-        v, DType) and v != "mean"
+    return not (v is None or v is False or isinstance(v, (int, float, str, dict, tuple, list)) and not isinstance(v, bool) and not v
+                ) and not isinstance(v, DType) and v != "mean"
 
 
 def translated(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords, inputs: Sequence[Input], opset: int,
                output_names: Sequence[str], output_axes: Mapping[str, Mapping[int, str]], strict: bool,
-               numbered: bool = False) -> tuple[ModelProto, Any]:
+               numbered: bool = False, custom_opsets: Mapping[str, int] | None = None) -> tuple[ModelProto, Any]:
     """(the model in ONNX, what the traced run returned, with Values in the place of tensors).
 
     Args:
@@ -279,7 +287,7 @@ def translated(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords,
     """
     from onnx import TensorProto, helper, numpy_helper
 
-    runs = captured(model, args, kwargs, inputs)
+    runs = captured(model, args, kwargs, inputs, strict)
     if runs[0].read:
         if strict:
             raise OnnxExporterError(f"Python reads the numbers of a tensor that the inputs decide ({runs[0].read[0]}): the graph would "
@@ -328,7 +336,7 @@ def translated(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords,
             tensor: TensorProto = numpy_helper.from_array(array, name)
             constants.append(tensor)
     graph = helper.make_graph(g.nodes, "main_graph", given, outputs, constants)
-    domains = [helper.make_opsetid("", opset), *[helper.make_opsetid(d, v) for d, v in g.domains.items()]]
+    domains = [helper.make_opsetid("", opset), *[helper.make_opsetid(d, (custom_opsets or {}).get(d, v)) for d, v in g.domains.items()]]
     proto = helper.make_model(graph, opset_imports=domains, producer_name="pytorch", producer_version=str(torch.__version__),
                               ir_version=10 if opset > 18 or strict else 8)
     return proto, runs[0].result

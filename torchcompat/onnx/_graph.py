@@ -49,10 +49,15 @@ class Val:
         self.graph, self.name, self.dtype, self.shape, self.const = graph, name, dtype, shape, const
 
     @property
+    def sizes(self) -> tuple[Any, ...]:
+        """The shape of a value that has one."""
+        assert self.shape is not None, "a value in between, whose shape is not known"
+        return self.shape
+
+    @property
     def rank(self) -> int:
         """The number of dimensions."""
-        assert self.shape is not None, "a value in between, whose shape is not known"
-        return len(self.shape)
+        return len(self.sizes)
 
     def to(self, dtype: DType) -> Val:
         """Its numbers in another dtype."""
@@ -83,6 +88,16 @@ class Val:
     def __and__(self, other: Any) -> Val: return self.graph.op("And", self, other)
     def __or__(self, other: Any) -> Val: return self.graph.op("Or", self, other)
     def __invert__(self) -> Val: return self.graph.op("Not", self)
+
+    def type(self) -> Val:
+        """What `setType` takes: the dtype and the shape, as this value has them."""
+        return self
+
+    def setType(self, like: Val | None) -> Val:
+        """Says of which dtype and shape it is."""
+        if like is not None:
+            self.dtype, self.shape = like.dtype, like.shape
+        return self
 
     def equals(self, other: Any) -> Val:
         """Where it equals another."""
@@ -162,6 +177,11 @@ class Graph:
         kind = dtype or (first.dtype if first is not None else float32)
         made = [Val(self, name, kind) for name in names]
         return made[0] if outputs == 1 else made
+
+    def dtype_of(self, value: Any) -> DType:
+        """The dtype of a Python number, or of a list of them."""
+        array = np.asarray(value)
+        return bool_ if array.dtype == bool else float32 if array.dtype.kind == "f" else int64
 
     def const(self, value: Any, dtype: DType) -> Val:
         """A constant."""

@@ -24,12 +24,18 @@ class ONNXProgram:
 
     Attributes:
         model_proto: ONNX's ModelProto.
-        exported_program: what was exported, where that was an ExportedProgram.
     """
 
     def __init__(self, model: onnx.ModelProto, exported_program: Any = None) -> None:
-        self.model_proto, self.exported_program = model, exported_program
+        self.model_proto, self._exported_program = model, exported_program
         self._inference_session: ort.InferenceSession | None = None
+
+    @property
+    def exported_program(self) -> Any:
+        """The ExportedProgram that this was made of; made itself when it is first asked for, where a module was exported."""
+        if callable(self._exported_program) and not hasattr(self._exported_program, "graph_signature"):
+            self._exported_program = self._exported_program()
+        return self._exported_program
 
     @property
     def model(self) -> Any:
@@ -46,8 +52,7 @@ class ONNXProgram:
         from onnx import printer
 
         text = printer.to_text(self.model_proto) if self.model_proto.ByteSize() < 2 ** 24 else self.model_proto.graph.name
-        return "ONNXProgram(\n    model=\n" + "".join([f"        {line}\n" for line in text.splitlines()]) + "    ,\n" + \
-            f"    exported_program={self.exported_program}\n)\n"
+        return "ONNXProgram(\n    model=\n" + "".join([f"        {line}\n" for line in text.splitlines()]) + "    ,\n" + ")\n"
 
     def __call__(self, *args: object, **kwargs: object) -> tuple[Tensor, ...]:
         """The outputs, by ONNX Runtime; the arguments are those of the model."""

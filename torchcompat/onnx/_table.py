@@ -18,7 +18,8 @@ RANDOM: set[str] = set()
 """Those whose results are drawn anew in every run."""
 SILENT = frozenset(["device", "layout", "pin_memory", "requires_grad", "memory_format", "named", "generator", "inplace", "cudnn_enable",
                     "cudnn_enabled", "sparse", "scale_grad_by_freq", "padding_idx", "non_blocking", "implicit", "sparse_grad",
-                    "_stacklevel", "stable", "copy", "source", "out"])
+                    "_stacklevel", "stable", "copy", "source", "out", "geometry",
+                    "noise"])
 
 
 def row(*names: str, random: bool = False) -> Callable[[Row], Row]:

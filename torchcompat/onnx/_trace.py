@@ -95,7 +95,7 @@ class Recorder(Interceptor):
     """Notes the operations of this thread.
 
     Args:
-        translated: the records that have a translation.
+        translated: whether a record, by its name and by torch's, has a translation.
         named: the parameters and buffers, with their names.
         random: the records that draw numbers.
     """
@@ -103,7 +103,7 @@ class Recorder(Interceptor):
     place, frontend = "gradient", frontend
     parts = True
 
-    def __init__(self, translated: Container[str], random: Container[str], named: Iterator[tuple[str, Tensor]]) -> None:
+    def __init__(self, translated: Callable[[str, str], bool], random: Container[str], named: Iterator[tuple[str, Tensor]]) -> None:
         self.translated, self.random = translated, random
         self.thread = threading.get_ident()
         self.inside = False
@@ -202,7 +202,8 @@ class Recorder(Interceptor):
         name = call.rec.name
         flag = call.rec.takes_inplace
         changed = call.inplace or not call.door.unrecorded and (call.door.writes or bool(flag and call.args[flag]))
-        if name not in self.translated:
+        known_as = _known_as(call)
+        if not self.translated(name, known_as):
             return self.untranslated(call, changed)
         args = {p.name: self.mapped(a) for p, a in zip(call.door.params, call.args)}
         target = call.args[0] if changed else call.out
@@ -213,7 +214,6 @@ class Recorder(Interceptor):
             result = call.proceed()
         finally:
             self.inside = False
-        known_as = _known_as(call)
         if isinstance(target, Tensor):
             if target.shape != before or call.out is not None:
                 into = Value(target.dtype, target.shape, -1)
@@ -223,7 +223,18 @@ class Recorder(Interceptor):
         elif isinstance(target, (tuple, list)):
             self.trace.steps.append(Step("", args, [], known_as))  # several results to write to: not translated
         else:
-            self.outputs(Step(name, args, [], known_as), call, result)
+            self.outputs(Step(name, args, [], known_as), call.tensors(), result)
+        return result
+
+    def whole(self, name: str, known_as: str, args: Keywords, function: Callable[[], Any]) -> Any:
+        """Notes what `function` does as one operation."""
+        step = Step(name, {key: self.mapped(x) for key, x in args.items()}, [], known_as)
+        self.inside = True
+        try:
+            result = function()
+        finally:
+            self.inside = False
+        self.outputs(step, [], result)
         return result
 
     def finish(self, step: Step, results: Sequence[Tensor]) -> None:
@@ -241,12 +252,12 @@ class Recorder(Interceptor):
             value.live = max([v.live for v in given], default=0) or int(value.const is None)
         self.trace.steps.append(step)
 
-    def outputs(self, step: Step, call: Call, result: Any) -> None:
+    def outputs(self, step: Step, tensors: Sequence[Tensor], result: Any) -> None:
         results = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, Tensor)]
         if not results:
             self.trace.steps.append(step)
             return
-        given = {id(t): t for t in call.tensors()}
+        given = {id(t): t for t in tensors}
         new = [t for t in results if id(t) not in given]
         if not new:  # the argument itself, as of `contiguous`
             return
@@ -285,7 +296,8 @@ class Recorder(Interceptor):
 
 def _known_as(call: Call) -> str:
     rec = call.rec
-    return f"aten::{rec.public or getattr(rec, 'torch_name', rec.name)}" + "_" * call.inplace
+    name = rec.public or getattr(rec, "torch_name", rec.name)
+    return (name if "::" in name else f"aten::{name}") + "_" * call.inplace
 
 
 def _memory(tensor: Tensor) -> tuple[object, ...]:

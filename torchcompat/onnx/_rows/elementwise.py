@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from autograd_tape.dtypes import DType, bool_, float32, int64
+from autograd_tape.dtypes import DType, bool_, float32, float64, int64
 
 from ..._making.conversion import result_type
 from ..._making.creation import scalar_tensor
@@ -42,6 +42,8 @@ FORMULAS: dict[str, Callable[[Graph, Val], Val]] = {
     "hardsigmoid": lambda g, x: _hardsigmoid(g, x),
     "relu6": lambda g, x: g.op("Clip", x, g.const(0, x.dtype), g.const(6, x.dtype)),
     "selu": lambda g, x: g.op("Selu", x, alpha=1.6732632423543772, gamma=1.0507009873554805),
+    "sinc": lambda g, x: _sinc(g, x * math.pi),
+    "signbit": lambda g, x: (x < 0) | (1 / x < 0) if x.dtype.is_floating_point else x < 0,
     "positive": lambda g, x: x,
     "sgn": lambda g, x: g.op("Sign", x),
     "deg2rad": lambda g, x: x * (math.pi / 180),
@@ -59,7 +61,7 @@ FORMULAS: dict[str, Callable[[Graph, Val], Val]] = {
     "alias": lambda g, x: x,
 }
 """Operations of one tensor, in formulas."""
-_KEEP = frozenset(["logical_not", "bitwise_not", "isfinite", "isnan", "isinf", "isposinf", "isneginf"])
+_KEEP = frozenset(["signbit", "logical_not", "bitwise_not", "isfinite", "isnan", "isinf", "isposinf", "isneginf"])
 """Of these, those whose argument stays in its dtype."""
 
 
@@ -80,6 +82,11 @@ for _name in (*NODES, *FORMULAS):
 
 def _trunc(g: Graph, x: Val) -> Val:
     return g.op("Sign", x) * g.op("Floor", g.op("Abs", x)) if x.dtype.is_floating_point else x
+
+
+def _sinc(g: Graph, x: Val) -> Val:
+    whole = g.op("Where", x.equals(0), g.const(1, x.dtype), x, dtype=x.dtype)
+    return g.op("Where", x.equals(0), whole, g.op("Sin", whole) / whole, dtype=x.dtype)
 
 
 def _hardsigmoid(g: Graph, x: Val) -> Val:
@@ -241,6 +248,39 @@ def xlogy(g: Graph, input: Operand, other: Operand) -> Val:
     return g.op("Where", x.equals(0), g.const(0, x.dtype), x * g.op("Log", y), dtype=x.dtype)
 
 
+@row("hypot", "logaddexp", "logaddexp2", "heaviside", "ldexp", "copysign", "xlog1py")
+def of_two(g: Graph, input: Operand, other: Operand | None = None, values: Operand | None = None) -> Val:
+    x, y = [g.scalar(v, g.out[0].dtype) for v in (input, values if other is None else other)]
+    match g.step.name:
+        case "hypot":
+            return g.op("Sqrt", x * x + y * y)
+        case "heaviside":
+            return g.op("Where", x.equals(0), y, (x > 0).to(x.dtype), dtype=x.dtype)
+        case "ldexp":
+            return x * g.op("Pow", g.const(2, x.dtype), y)
+        case "copysign":
+            return g.op("Where", y < 0, -g.op("Abs", x), g.op("Abs", x), dtype=x.dtype)
+        case "xlog1py":
+            return g.op("Where", x.equals(0), g.const(0, x.dtype), x * g.op("Log", y + 1), dtype=x.dtype)
+    unit = math.log(2) if g.step.name == "logaddexp2" else 1.0
+    most = g.op("Max", x, y)
+    return most + g.op("Log", g.op("Exp", g.op("Abs", x - y) * -unit) + 1) / unit
+
+
+@row("isclose")
+def isclose(g: Graph, input: Val, other: Val, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Val:
+    x, y = [v.to(float64) for v in (input, other)]
+    near = (g.op("Abs", x - y) <= g.op("Abs", y) * rtol + atol) & ~g.op("IsInf", y, dtype=bool_) | x.equals(y)
+    return near | g.op("IsNaN", x, dtype=bool_) & g.op("IsNaN", y, dtype=bool_) if equal_nan else near
+
+
+@row("rrelu_with_noise")
+def rrelu(g: Graph, input: Val, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Val:
+    if training:
+        raise refuse("rrelu in training has no translation")
+    return g.op("LeakyRelu", input, alpha=(lower + upper) / 2)
+
+
 @row("cast")
 def cast(g: Graph, input: Val, dtype: DType) -> Val:
     return input.to(g.out[0].dtype)
@@ -340,7 +380,7 @@ def prelu(g: Graph, input: Val, weight: Val) -> Val:
 
 @row("glu")
 def glu(g: Graph, input: Val, dim: int = -1) -> Val:
-    a, b = g.op("Split", input, outputs=2, axis=dim, **({"num_outputs": 2} if g.opset >= 18 else {}))
+    a, b = g.op("Split", input, outputs=2, axis=dim, num_outputs=2 if g.opset >= 18 else None)
     return a * g.op("Sigmoid", b)
 
 

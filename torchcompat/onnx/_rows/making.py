@@ -69,7 +69,7 @@ def tensor(g: Graph, data: Any = None, s: Any = None, dtype: object = None) -> V
     return g.op("Reshape", g.op("Concat", *parts, axis=0, dtype=kind), shape)
 
 
-def _drawn(g: Graph, op: str, **attributes: float) -> Val:
+def _drawn(g: Graph, op: str, **attributes: Any) -> Val:
     return g.op(op, filled(g, 0), **attributes)
 
 

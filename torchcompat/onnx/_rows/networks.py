@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import torchcompat as torch
+
 from autograd_tape.dtypes import bool_, float32, int64
+from autograd_tape.ops.networks.resampling import Table
 
 from .._graph import Graph, Ints, Made, Operand, Val, refuse
 from .._sizes import Dim
@@ -39,7 +42,7 @@ def mm_nt(g: Graph, input: Val, mat2: Val) -> Val:
 
 @row("addmm", "baddbmm", "addmv")
 def addmm(g: Graph, input: Val, mat1: Val | None = None, mat2: Val | None = None, batch1: Val | None = None, batch2: Val | None = None,
-          mat: Val | None = None, vec: Val | None = None, beta: Operand = 1, alpha: Operand = 1) -> Val:
+          mat: Val | None = None, vec: Val | None = None, beta: float = 1, alpha: float = 1) -> Val:
     a, b = [x for x in (mat1, mat2, batch1, batch2, mat, vec) if x is not None]
     if g.step.name == "addmm" and input.dtype.is_floating_point:
         return g.op("Gemm", a, b, input, alpha=float(alpha), beta=float(beta))
@@ -51,6 +54,31 @@ def addmm(g: Graph, input: Val, mat1: Val | None = None, mat2: Val | None = None
 @row("outer")
 def outer(g: Graph, input: Val, vec2: Val) -> Val:
     return g.op("Unsqueeze", input, [1]) * vec2
+
+
+@row("addr", "addbmm")
+def addr(g: Graph, input: Val, vec1: Val | None = None, vec2: Val | None = None, batch1: Val | None = None, batch2: Val | None = None,
+         beta: Operand = 1, alpha: Operand = 1) -> Val:
+    if vec1 is not None and vec2 is not None:
+        product = g.op("Unsqueeze", vec1.to(g.out[0].dtype), [1]) * vec2.to(g.out[0].dtype)
+    else:
+        product = g.reduce("ReduceSum", g.op("MatMul", batch1, batch2), [0], False)
+    return input.to(g.out[0].dtype) * beta + product * alpha
+
+
+@row("linalg_cross")
+def cross(g: Graph, input: Val, other: Val, dim: int = -1) -> Val:
+    def turned(x: Val, by: Sequence[int]) -> Val:
+        found: Val = g.op("Gather", x, g.const(by, int64), axis=dim)
+        return found
+
+    return turned(input, [1, 2, 0]) * turned(other, [2, 0, 1]) - turned(input, [2, 0, 1]) * turned(other, [1, 2, 0])
+
+
+@row("euclidean_distance")
+def euclidean_distance(g: Graph, x1: Val, x2: Val) -> Val:
+    away = g.op("Unsqueeze", x1, [-2]) - g.op("Unsqueeze", x2, [-3])
+    return g.op("Sqrt", g.reduce("ReduceSum", away * away, [-1], False))
 
 
 @row("einsum")
@@ -71,14 +99,14 @@ def batched(g: Graph, x: Val, n: int) -> tuple[Val, bool]:
     return (x, False) if x.rank == n + 2 else (g.op("Unsqueeze", x, [0]), True)
 
 
-def alone(g: Graph, x: Any, was: bool) -> Made:
+def alone(g: Graph, x: Any, was: bool) -> Any:
     """A result without the dimension of examples, if that was added."""
     if isinstance(x, list):
         return [alone(g, v, was) for v in x]
     return g.op("Squeeze", x, [0]) if was else x
 
 
-def several(value: Operand, n: int) -> list[int]:
+def several(value: Any, n: int) -> list[int]:
     """A number for each of `n` dimensions."""
     found = list(value) if isinstance(value, (tuple, list)) else [value]
     return found * n if len(found) == 1 else found
@@ -89,8 +117,7 @@ def convolution(g: Graph, input: Val, weight: Val, bias: Val | None = None, stri
                 groups: int = 1) -> Val:
     n = weight.rank - 2
     x, was = batched(g, input, n)
-    assert weight.shape is not None
-    kernel, dilations = list(weight.shape[2:]), several(dilation, n)
+    kernel, dilations = list(weight.sizes[2:]), several(dilation, n)
     if isinstance(padding, str):
         total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilations)]
         pads = [p // 2 for p in total] + [p - p // 2 for p in total]
@@ -105,9 +132,8 @@ def convolution_transposed(g: Graph, input: Val, weight: Val, bias: Val | None =
                            output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Val:
     n = weight.rank - 2
     x, was = batched(g, input, n)
-    assert weight.shape is not None
     more = several(output_padding, n)
-    return alone(g, g.op("ConvTranspose", x, weight, bias, kernel_shape=list(weight.shape[2:]), strides=several(stride, n),
+    return alone(g, g.op("ConvTranspose", x, weight, bias, kernel_shape=list(weight.sizes[2:]), strides=several(stride, n),
                          pads=several(padding, n) * 2, dilations=several(dilation, n), group=groups,
                          output_padding=more if any(more) else None), was)
 
@@ -121,25 +147,24 @@ def windows_inside(g: Graph, x: Val, n: int, ceil_mode: bool) -> Val:
 
 
 @row("max_pool_nd")
-def max_pool(g: Graph, input: Val, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+def max_pool(g: Graph, input: Val, kernel_size: Sequence[int], stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
              ceil_mode: bool = False) -> Made:
     n = len(kernel_size)
     x, was = batched(g, input, n)
-    given = dict(kernel_shape=list(kernel_size), strides=several(stride or kernel_size, n), pads=several(padding, n) * 2,
+    given: dict[str, Any] = dict(kernel_shape=list(kernel_size), strides=several(stride or kernel_size, n), pads=several(padding, n) * 2,
                  dilations=several(dilation, n), ceil_mode=int(ceil_mode))
-    assert input.shape is not None
     if not g.step.used(1):
         return alone(g, [windows_inside(g, g.op("MaxPool", x, **given), n, ceil_mode)], was)
     found = [windows_inside(g, v, n, ceil_mode) for v in g.op("MaxPool", x, outputs=2, **given)]
     found[1].dtype = int64
     size: Any = 1
-    for m in input.shape[-n:]:
+    for m in input.sizes[-n:]:
         size = m * size
     return alone(g, [found[0], g.op("Mod", found[1], g.scalar(size, int64))], was)  # ONNX counts through all channels
 
 
 @row("avg_pool_nd")
-def avg_pool(g: Graph, input: Val, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+def avg_pool(g: Graph, input: Val, kernel_size: Sequence[int], stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
              count_include_pad: bool = True, divisor_override: int | None = None) -> Val:
     n = len(kernel_size)
     x, was = batched(g, input, n)
@@ -152,8 +177,7 @@ def avg_pool(g: Graph, input: Val, kernel_size: Ints, stride: Ints | None = None
 @row("adaptive_avg_pool_nd")
 def adaptive_avg_pool(g: Graph, input: Val, size: Any) -> Val:
     n = len(size)
-    assert input.shape is not None
-    before = input.shape[-n:]
+    before = input.sizes[-n:]
     axes = list(range(input.rank - n, input.rank))
     if all([s == 1 for s in size]):
         return g.reduce("ReduceMean", input, axes, True) if input.rank != n + 2 else g.op("GlobalAveragePool", input)
@@ -176,8 +200,7 @@ def adaptive_avg_pool(g: Graph, input: Val, size: Any) -> Val:
 @row("adaptive_max_pool_nd")
 def adaptive_max_pool(g: Graph, input: Val, size: Any) -> Made:
     n = len(size)
-    assert input.shape is not None
-    before = input.shape[-n:]
+    before = input.sizes[-n:]
     if g.step.used(1):
         raise refuse("the indices of adaptive max pooling have no translation")
     if all([s == 1 for s in size]):
@@ -224,6 +247,17 @@ def rms_norm(g: Graph, input: Val, normalized_shape: Sequence[int], weight: Val 
     return x if weight is None else x * weight
 
 
+@row("layer_norm_statistics")
+def layer_norm_statistics(g: Graph, input: Val, normalized_shape: Sequence[int], weight: Val | None, bias: Val | None, eps: float) -> Made:
+    axes = list(range(input.rank - len(normalized_shape), input.rank))
+    mean = g.reduce("ReduceMean", input, axes, True)
+    away = input - mean
+    inverse = 1 / g.op("Sqrt", g.reduce("ReduceMean", away * away, axes, True) + eps)
+    x = away * inverse
+    x = x * weight if weight is not None else x
+    return [x + bias if bias is not None else x, mean, inverse]
+
+
 def per_channel(g: Graph, v: Val, rank: int) -> Val:
     """A vector in the shape that is broadcast along the channels."""
     return g.op("Reshape", v, [1, -1] + [1] * (rank - 2)) if rank > 2 else v
@@ -232,8 +266,7 @@ def per_channel(g: Graph, v: Val, rank: int) -> Val:
 @row("nn_functional_batch_norm", "batch_norm", "channel_norm")
 def batch_norm(g: Graph, input: Val, running_mean: Val | None, running_var: Val | None, weight: Val | None = None, bias: Val | None = None,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Val:
-    assert input.shape is not None
-    channels = input.shape[1]
+    channels = input.sizes[1]
     if not training and running_mean is not None and running_var is not None:
         scale = weight if weight is not None else g.const(np.ones(channels), running_mean.dtype)
         shift = bias if bias is not None else g.const(np.zeros(channels), running_mean.dtype)
@@ -245,13 +278,20 @@ def batch_norm(g: Graph, input: Val, running_mean: Val | None, running_var: Val 
     return x + per_channel(g, bias, input.rank) if bias is not None else x
 
 
+@row("channel_norm_statistics")
+def channel_norm_statistics(g: Graph, input: Val, weight: Val | None, bias: Val | None, running_mean: Val | None, running_var: Val | None,
+                            training: bool, momentum: float, eps: float, called: object = None) -> Made:
+    if g.step.used(1) or g.step.used(2):
+        raise refuse("the statistics of a batch norm have no translation")
+    return [batch_norm(g, input, running_mean, running_var, weight, bias, training, momentum, eps), None, None]
+
+
 @row("nn_functional_instance_norm", "instance_norm")
 def instance_norm(g: Graph, input: Val, running_mean: Val | None = None, running_var: Val | None = None, weight: Val | None = None,
                   bias: Val | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Val:
     if not use_input_stats:
         return batch_norm(g, input, running_mean, running_var, weight, bias, False, momentum, eps)
-    assert input.shape is not None
-    channels = input.shape[1]
+    channels = input.sizes[1]
     scale = weight if weight is not None else g.const(np.ones(channels), input.dtype)
     shift = bias if bias is not None else g.const(np.zeros(channels), input.dtype)
     return g.op("InstanceNormalization", input, scale, shift, epsilon=float(eps))
@@ -278,6 +318,14 @@ def local_response_norm(g: Graph, input: Val, size: int, alpha: float = 1e-4, be
     raise refuse("local_response_norm has a translation of inputs of three and four dimensions")
 
 
+@row("group_norm_statistics", "native_group_norm")
+def group_norm_statistics(g: Graph, input: Val, weight: Val | None, bias: Val | None, N: Operand, C: Operand, HxW: Operand, group: int,
+                          eps: float) -> Made:
+    if g.step.used(1) or g.step.used(2):
+        raise refuse("the statistics of a group norm have no translation")
+    return [group_norm(g, input, group, weight, bias, eps), None, None]
+
+
 # -- resampling, padding ----------------------------------------------------------------------------------------------------------------
 
 
@@ -288,18 +336,44 @@ def interpolate(g: Graph, input: Val, size: Any = None, scale_factor: Any = None
     if mode == "area":
         return adaptive_avg_pool(g, input, g.result_shape()[2:])
     if antialias:
-        g.needs(18, g.step.known_as)
+        return by_matrices(g, input, [*input.sizes[2:]], g.result_shape()[2:], mode, align_corners)
     smooth = mode not in ("nearest", "nearest-exact")
     places = "align_corners" if align_corners else "half_pixel" if smooth or mode == "nearest-exact" else "asymmetric"
     kind = {"bicubic": "cubic"}.get(mode, "linear" if smooth else "nearest")
-    given = dict(mode=kind, coordinate_transformation_mode=places, cubic_coeff_a=-0.75 if kind == "cubic" else None,
-                 nearest_mode=None if smooth else "floor" if mode == "nearest" else "round_prefer_ceil", antialias=1 if antialias else None)
+    given: dict[str, Any] = dict(mode=kind, coordinate_transformation_mode=places, cubic_coeff_a=-0.75 if kind == "cubic" else None,
+                 nearest_mode=None if smooth else "floor" if mode == "nearest" else "round_prefer_ceil")
     if size is None and not recompute_scale_factor:
         scales = g.const([1.0, 1.0, *[float(s) for s in several(scale_factor, n)]], float32)
         return g.op("Resize", input, None, scales, **given)
-    assert input.shape is not None
-    whole = [*input.shape[:2], *g.result_shape()[2:]]
+    whole = [*input.sizes[:2], *g.result_shape()[2:]]
     return g.op("Resize", input, None, None, whole, **given)
+
+
+@row("resample")
+def resample(g: Graph, input: Val, dim: int, index: Table, weight: Table | None, length: Operand) -> Val:
+    """Along one dimension, by a matrix."""
+    if not isinstance(length, int):
+        raise refuse("resampling sizes that vary, by ATen's own operations, has no translation; call interpolate")
+    matrix = np.zeros((length, len(index)))
+    for i in range(len(index)):
+        for tap, at in enumerate(index.array[i]):
+            matrix[at, i] += 1.0 if weight is None else weight.array[i, tap]
+    perm = list(range(input.rank))
+    perm[dim], perm[-1] = perm[-1], perm[dim]
+    return g.op("Transpose", g.op("MatMul", g.op("Transpose", input, perm=perm), g.const(matrix, input.dtype)), perm=perm)
+
+
+def by_matrices(g: Graph, x: Val, before: Sequence[int], after: Sequence[int], mode: str, align_corners: bool | None) -> Val:
+    """Resampling with the filter of its own that torch has, one dimension after the other: what it makes of unit vectors is a matrix."""
+    if not all([isinstance(n, int) for n in (*before, *after)]):
+        raise refuse("antialiased resampling of sizes that vary has no translation")
+    for i, (n, m) in enumerate(zip(before, after)):
+        unit = torch.eye(n, dtype=torch.float64).view(1, n, n, 1)
+        matrix = torch.nn.functional.interpolate(unit, (m, 1), mode=mode, align_corners=align_corners, antialias=True)
+        perm = list(range(len(before) + 2))
+        perm[2 + i], perm[-1] = perm[-1], perm[2 + i]
+        x = g.op("Transpose", g.op("MatMul", g.op("Transpose", x, perm=perm), g.const(matrix.numpy()[0, ..., 0], x.dtype)), perm=perm)
+    return x
 
 
 def padded(g: Graph, x: Val, pad: Sequence[Operand], mode: str, value: Operand | None = None) -> Val:
@@ -313,7 +387,7 @@ def padded(g: Graph, x: Val, pad: Sequence[Operand], mode: str, value: Operand |
 @row("constant_pad_nd")
 def constant_pad(g: Graph, input: Val, pad: Sequence[Operand], value: Operand = 0) -> Val:
     if input.dtype is bool_:
-        return padded(g, input.to(int64), pad, "constant", int(value)).to(bool_)
+        return padded(g, input.to(int64), pad, "constant", int(bool(value))).to(bool_)
     return padded(g, input, pad, "constant", value)
 
 
@@ -368,15 +442,15 @@ def attention(g: Graph, query: Val, key: Val, value: Val, attn_mask: Val | None 
     attn_mask = next((m for m in (attn_mask, mask, bias) if m is not None), None)
     assert query.shape is not None and key.shape is not None and value.shape is not None
     if enable_gqa:
-        key, value = [_heads(g, v, query.shape[-3] // v.shape[-3]) for v in (key, value)]  # type: ignore[index]
-    width = query.shape[-1]
+        key, value = [_heads(g, v, query.sizes[-3] // v.sizes[-3]) for v in (key, value)]
+    width = query.sizes[-1]
     factor = 1 / math.sqrt(width) if scale is None else scale
     n = key.rank
     turned = g.op("Transpose", key, perm=[*range(n - 2), n - 1, n - 2])
     scores = g.op("MatMul", query * factor, turned)
     low = g.const(-math.inf, scores.dtype)
     if is_causal or causal:
-        rows, columns = [g.op("Range", *[g.scalar(v, int64) for v in (0, m, 1)]) for m in (query.shape[-2], key.shape[-2])]
+        rows, columns = [g.op("Range", *[g.scalar(v, int64) for v in (0, m, 1)]) for m in (query.sizes[-2], key.sizes[-2])]
         scores = g.op("Where", columns <= g.op("Unsqueeze", rows, [1]), scores, low, dtype=scores.dtype)
     if attn_mask is not None:
         scores = g.op("Where", attn_mask, scores, low, dtype=scores.dtype) if attn_mask.dtype is bool_ else scores + attn_mask
@@ -390,8 +464,7 @@ def attention(g: Graph, query: Val, key: Val, value: Val, attn_mask: Val | None 
 
 def _heads(g: Graph, x: Val, times: Any) -> Val:
     """Each head `times` times."""
-    assert x.shape is not None
-    shape = x.shape
+    shape = x.sizes
     many = g.op("Tile", g.op("Unsqueeze", x, [x.rank - 2]), [*[1] * (x.rank - 2), times, 1, 1])
     made = g.reshape(many, [*shape[:-3], shape[-3] * times, *shape[-2:]])
     made.shape = (*shape[:-3], shape[-3] * times, *shape[-2:])

@@ -17,7 +17,7 @@ _END = 2 ** 63 - 1
 
 
 @row("reshape", "view", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "unsqueeze_", "squeeze_", "view_copy", "squeeze_copy")
-def reshape(g: Graph, input: Operand, shape: object = None, size: object = None, other: object = None, start_dim: int = 0,
+def reshape(g: Graph, input: Val, shape: object = None, size: object = None, other: object = None, start_dim: int = 0,
             end_dim: int = -1, dim: object = None, sizes: object = None, args: object = None) -> Val:
     made: Val = g.reshape(input, g.result_shape(one_unknown=True))
     return made
@@ -30,9 +30,8 @@ def unsqueeze(g: Graph, input: Val, dim: int) -> Val:
 
 @row("squeeze")
 def squeeze(g: Graph, input: Val, dim: Ints | None = None) -> Val:
-    assert input.shape is not None
-    dims = range(input.rank) if dim is None else dim if isinstance(dim, (tuple, list)) else [dim]
-    axes = [d % input.rank for d in dims if input.shape[d] == 1] if input.rank else []
+    dims: Sequence[int] = range(input.rank) if dim is None else [dim] if isinstance(dim, int) else dim
+    axes = [d % input.rank for d in dims if input.sizes[d] == 1] if input.rank else []
     return g.op("Squeeze", input, axes) if axes else g.op("Identity", input)
 
 
@@ -92,10 +91,11 @@ def narrow(g: Graph, input: Val, dim: int, start: Operand, length: Operand) -> V
 
 @row("split", "split_equal", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk", "unbind", "hsplit", "vsplit",
      "split_copy", "split_with_sizes_copy", "unbind_copy", "unsafe_split_with_sizes")
-def split(g: Graph, input: Operand | None = None, dim: int = 0, tensor: Any = None, split_size: object = None, split_sizes: object = None,
-          split_size_or_sections: object = None, chunks: object = None, indices_or_sections: object = None) -> Made:
+def split(g: Graph, input: Val | None = None, dim: int = 0, tensor: Val | None = None, split_size: object = None,
+          split_sizes: object = None, split_size_or_sections: object = None, chunks: object = None,
+          indices_or_sections: object = None) -> Made:
     input = tensor if input is None else input
-    assert input.shape is not None
+    assert input is not None
     if g.step.name in ("hsplit", "vsplit"):
         dim = 0 if g.step.name == "vsplit" or input.rank == 1 else 1
     dim %= input.rank
@@ -124,7 +124,8 @@ def stack(g: Graph, tensors: Sequence[Val], dim: int = 0) -> Val:
 
 @row("repeat", "tile")
 def repeat(g: Graph, input: Val, repeats: Ints | None = None, dims: Ints | None = None) -> Val:
-    times = list(repeats if dims is None else dims)
+    given = repeats if dims is None else dims
+    times = [given] if given is None or isinstance(given, int) else list(given)
     if len(times) > input.rank:
         input = g.op("Unsqueeze", input, list(range(len(times) - input.rank)))
     else:
@@ -140,16 +141,15 @@ def flip(g: Graph, input: Val, dims: Ints) -> Val:
 
 @row("roll")
 def roll(g: Graph, input: Val, shifts: Ints, dims: Ints = ()) -> Val:
-    assert input.shape is not None
-    shifts, dims = [list(v) if isinstance(v, (tuple, list)) else [v] for v in (shifts, dims)]
-    x = input if dims else g.op("Reshape", input, [-1])
-    for shift, dim in zip(shifts, dims or [0]):
-        size = input.shape[dim] if dims else None
+    moves, axes = [[v] if isinstance(v, (int, Dim)) else list(v) for v in (shifts, dims)]
+    x = input if axes else g.op("Reshape", input, [-1])
+    for shift, dim in zip(moves, axes or [0]):
+        size = input.sizes[dim] if axes else None
         place = -(shift % size) if isinstance(size, int) and isinstance(shift, int) and size else -shift
         if place == 0:
             continue
         x = g.op("Concat", sliced(g, x, [place], [_END], [dim]), sliced(g, x, [0], [place], [dim]), axis=dim)
-    return x if dims else g.op("Reshape", x, g.shape(input))
+    return x if axes else g.op("Reshape", x, g.shape(input))
 
 
 @row("tril", "triu")
@@ -157,8 +157,7 @@ def tril(g: Graph, input: Val, diagonal: Operand = 0) -> Val:
     if g.opset >= 14:
         x = input if input.dtype.name in ("float32", "float64", "int64") else input.to(float32 if input.dtype.is_floating_point else int64)
         return g.op("Trilu", x, g.scalar(diagonal, int64), upper=int(g.step.name == "triu")).to(input.dtype)
-    assert input.shape is not None
-    rows, columns = [g.op("Range", *[g.scalar(v, int64) for v in (0, n, 1)]) for n in input.shape[-2:]]
+    rows, columns = [g.op("Range", *[g.scalar(v, int64) for v in (0, n, 1)]) for n in input.sizes[-2:]]
     away = columns - g.op("Unsqueeze", rows, [1])
     kept = away >= g.scalar(diagonal, int64) if g.step.name == "triu" else away <= g.scalar(diagonal, int64)
     if input.dtype is bool_:
@@ -195,14 +194,15 @@ def _index(g: Graph, item: Any) -> Made:
 
 @row("getitem", "basic_select", "basic_slice", "basic_unsqueeze", "basic_alias")
 def getitem(g: Graph, input: Val, index: Operand) -> Val:
-    items = [_index(g, item) for item in (index if isinstance(index, tuple) else (index,))]
+    items: list[Any] = [_index(g, item) for item in (index if isinstance(index, tuple) else (index,))]
     taken = sum([item.rank if isinstance(item, Val) and item.dtype in (bool_, uint8) else item is not None and not isinstance(item, bool)
                  and item is not Ellipsis for item in items])
     if not any([item is Ellipsis for item in items]):
         items.append(Ellipsis)
     at = next(i for i, item in enumerate(items) if item is Ellipsis)
     items[at:at + 1] = [slice(None)] * (input.rank - taken)
-    x, axis, slices = input, 0, []
+    x, axis = input, 0
+    slices: list[tuple[Any, ...]] = []
     for item in items:
         if isinstance(item, slice) and item != slice(None):
             slices.append((0 if item.start is None else item.start, _END if item.stop is None else item.stop, axis, item.step or 1))
@@ -298,16 +298,17 @@ def index_select(g: Graph, input: Val, dim: int, index: Val) -> Val:
 
 
 @row("gather", "take_along_dim")
-def gather(g: Graph, input: Val, dim: Ints | None = None, index: Operand | None = None, indices: Any = None) -> Val:
+def gather(g: Graph, input: Val, dim: int | None = None, index: Val | None = None, indices: Val | None = None) -> Val:
     index = indices if index is None else index
+    assert index is not None
     if dim is None:
         return g.op("GatherElements", g.op("Reshape", input, [-1]), g.op("Reshape", index, [-1]), axis=0)
     if not input.rank:
         return g.op("Expand", input, g.shape(index)) if index.rank else g.op("Identity", input)
     if g.step.name == "take_along_dim":
-        shape = [a if b == 1 else b for a, b in zip(input.shape, index.shape)]
-        index = g.op("Expand", index, [index.shape[i] if i == dim % input.rank else n for i, n in enumerate(shape)])
-        input = g.op("Expand", input, [input.shape[i] if i == dim % input.rank else n for i, n in enumerate(shape)])
+        shape = [a if b == 1 else b for a, b in zip(input.sizes, index.sizes)]
+        index = g.op("Expand", index, [index.sizes[i] if i == dim % input.rank else n for i, n in enumerate(shape)])
+        input = g.op("Expand", input, [input.sizes[i] if i == dim % input.rank else n for i, n in enumerate(shape)])
     return g.op("GatherElements", input, index.to(int64), axis=dim)
 
 
@@ -322,11 +323,10 @@ _REDUCE = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax":
 @row("scatter", "scatter_src", "scatter_value", "scatter_add", "scatter_reduce")
 def scatter(g: Graph, input: Val, dim: int, index: Val, src: Operand | None = None, value: Operand | None = None, reduce: str | None = None,
             include_self: bool = True) -> Val:
-    assert index.shape is not None
     given = value if src is None else src
     if isinstance(given, Val) and given.rank:
         if given.shape != index.shape:
-            given = sliced(g, given, [0] * index.rank, list(index.shape), list(range(index.rank)))
+            given = sliced(g, given, [0] * index.rank, list(index.sizes), list(range(index.rank)))
     else:
         given = g.op("Expand", g.scalar(given, input.dtype), g.shape(index))
     how = "add" if g.step.name == "scatter_add" else _REDUCE.get(reduce, "")
@@ -367,8 +367,7 @@ def masked_scatter(g: Graph, input: Val, mask: Val, source: Val) -> Val:
 
 @row("unfold", "unfold_copy")
 def unfold(g: Graph, input: Val, dimension: int, size: int, step: int) -> Val:
-    assert input.shape is not None
-    length = input.shape[dimension]
+    length = input.sizes[dimension]
     starts = g.op("Range", *[g.scalar(v, int64) for v in (0, length - (size - 1), step)])
     places = g.op("Unsqueeze", starts, [1]) + g.const(np.arange(size), int64)
     found = g.op("Gather", input, places, axis=dimension)
@@ -377,10 +376,83 @@ def unfold(g: Graph, input: Val, dimension: int, size: int, step: int) -> Val:
 
 
 @row("repeat_interleave")
-def repeat_interleave(g: Graph, input: Val, repeats: Ints, dim: Ints | None = None, output_size: object = None) -> Val:
+def repeat_interleave(g: Graph, input: Val, repeats: Operand, dim: int | None = None, output_size: object = None) -> Val:
     if not isinstance(repeats, (int, Dim)):
         raise refuse("repeat_interleave with a tensor of repeats has no translation")
     x, axis = (g.op("Reshape", input, [-1]), 0) if dim is None else (input, dim % input.rank)
     rank = 1 if dim is None else input.rank
     x = g.op("Tile", g.op("Unsqueeze", x, [axis + 1]), [1] * (axis + 1) + [repeats] + [1] * (rank - axis - 1))
     return g.op("Reshape", x, g.result_shape(one_unknown=True))
+
+
+@row("as_strided_view")
+def as_strided(g: Graph, input: Val, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Val:
+    places = np.full(tuple(size), storage_offset or 0)
+    for axis, (n, step) in enumerate(zip(size, stride)):
+        places = places + (np.arange(n) * step).reshape((-1,) + (1,) * (len(size) - axis - 1))
+    return g.op("Gather", g.op("Reshape", input, [-1]), g.const(places, int64), axis=0)
+
+
+@row("diag_embed")
+def diag_embed(g: Graph, input: Val, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Val:
+    n = input.rank + 1
+    a, b = dim1 % n, dim2 % n
+    size = g.result_shape()[a]
+    rows, columns = [g.op("Range", *[g.scalar(v, int64) for v in (0, size, 1)]) for _ in range(2)]
+    there = columns.equals(g.op("Unsqueeze", rows, [1]) + offset)
+    before = [max(-offset, 0), max(offset, 0)]
+    x = g.op("Pad", input, [0] * (input.rank - 1) + [before[0]] + [0] * (input.rank - 1) + [before[1]]) if offset else input
+    x = g.op("Unsqueeze", x, [input.rank])  # along the rows, where it starts further down for a negative offset
+    found = g.op("Where", there, x, g.const(0, input.dtype), dtype=input.dtype)
+    rest = iter(range(n - 2))
+    return g.op("Transpose", found, perm=[n - 2 if d == a else n - 1 if d == b else next(rest) for d in range(n)])
+
+
+@row("nn_functional_unfold")
+def im2col(g: Graph, input: Val, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Val:
+    kernel, dilations, pads, strides = [[v, v] if isinstance(v, int) else list(v) for v in (kernel_size, dilation, padding, stride)]
+    x = input if input.rank == 4 else g.op("Unsqueeze", input, [0])
+    x = g.op("Pad", x, [0, 0, *pads, 0, 0, *pads]) if any(pads) else x
+    for i in range(2):  # each dimension becomes two: in the window, and of the windows
+        axis = 2 + 2 * i
+        extent = input.sizes[input.rank - 2 + i] + 2 * pads[i] - dilations[i] * (kernel[i] - 1)
+        starts = g.op("Range", *[g.scalar(v, int64) for v in (0, extent, strides[i])])
+        x = g.op("Gather", x, g.op("Unsqueeze", g.const(np.arange(kernel[i]) * dilations[i], int64), [1]) + starts, axis=axis)
+    x = g.op("Transpose", x, perm=[0, 1, 2, 4, 3, 5])
+    x = g.op("Reshape", x, [0, input.sizes[-3] * kernel[0] * kernel[1], -1])
+    return x if input.rank == 4 else g.op("Squeeze", x, [0])
+
+
+@row("fold")
+def fold(g: Graph, input: Val, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Val:
+    g.needs(18, g.step.known_as)
+    size, kernel, dilations, pads, strides = [[v, v] if isinstance(v, int) else list(v)
+                                              for v in (output_size, kernel_size, dilation, padding, stride)]
+    x = input if input.rank == 3 else g.op("Unsqueeze", input, [0])
+    found = g.op("Col2Im", x, size, kernel, dilations=dilations, pads=pads * 2, strides=strides)
+    return found if input.rank == 3 else g.op("Squeeze", found, [0])
+
+
+@row("max_unpool_nd")
+def max_unpool(g: Graph, input: Val, indices: Val, size: Sequence[int], n: int) -> Val:
+    lead = list(range(input.rank - n))
+    rows = g.op("Reshape", indices, [*[0 for _ in lead], -1])
+    shape = g.result_shape()
+    total: Operand = 1
+    for m in shape[-n:]:
+        total = m * total
+    empty = g.op("Expand", g.const(0, input.dtype), [*shape[:-n], total])
+    placed = g.op("ScatterElements", empty, rows, g.op("Reshape", input, [*[0 for _ in lead], -1]), axis=-1)
+    return g.op("Reshape", placed, shape)
+
+
+@row("unique", "unique_consecutive")
+def unique(g: Graph, input: Val, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+           ) -> Made:
+    if g.step.name != "unique":
+        raise refuse("unique_consecutive has no translation")
+    found = g.op("Unique", input, sorted=1, axis=dim, outputs=4)
+    for v in found[1:]:
+        v.dtype = int64
+    inverse = g.op("Reshape", found[2], g.shape(input)) if dim is None else found[2]
+    return [found[0], *([inverse] if return_inverse else []), *([found[3]] if return_counts else [])]
