@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,8 @@ DeviceLike: TypeAlias = "Device | str | int"
 """What names a device."""
 Fn: TypeAlias = Callable[..., Any]
 """A function of which its caller knows what it takes and gives: a program's, one to be wrapped, an operation found by name."""
+SomeFn = TypeVar("SomeFn", bound=Callable[..., Any])
+"""A function that is given back, or a stand-in that is called as it is."""
 Arguments: TypeAlias = tuple[Any, ...]
 """Positional arguments of a call of any function."""
 Keywords: TypeAlias = dict[str, Any]

@@ -23,7 +23,7 @@ import threading
 from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable, Iterator, Sequence
 
-from .annotations import Arguments, Fn, Keywords
+from .annotations import Arguments, Fn, Keywords, SomeFn
 from . import modes
 from .codegen import execute
 from .errors import AutogradError, of_rank
@@ -486,7 +486,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def passing(function: Fn, frontend: Frontend) -> Fn:
+def passing(function: SomeFn, frontend: Frontend) -> SomeFn:
     """Puts a door before a function that makes tensors, or reads them. It begins with ::
 
         if TO_ALL and (found := passed(function, (its, arguments))) is not HERE: return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .annotations import Fn, Keywords
+from .annotations import Fn, Keywords, SomeFn
 from . import views
 from .calls import passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
@@ -114,7 +114,7 @@ class Frontend:
         """(module, name there) of the function `name` of an operation, by which it is shown and pickled."""
         return self.module, name
 
-    def passing(self, function: Fn) -> Fn:
+    def passing(self, function: SomeFn) -> SomeFn:
         """A function that makes tensors, or reads them, with a door before it."""
         return passing(function, self)
 

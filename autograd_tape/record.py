@@ -169,6 +169,8 @@ class Record:
                           all), or a function of the arguments that gives the name, or None where they have one
     `no_vmap`             of an irregular operation that torch has no batching rule for, the name of its step ("aten::equal"), or what
                           the message begins with; or a function of the arguments that gives either, or None
+    `gives`               the type of what calls give, in the schema's words or "Any", where the schema does not say it; or
+                          {parameter: the type where it is True}. Stubs say it
     `reads`               the parameters whose values an irregular operation reads itself, or a function of the arguments that gives them:
                           where one of these is an example of a vmap it is carried out for each example
     `no_vmap_`            what torch says of the in-place variant where examples would have to be stored in a tensor that all share:

@@ -15,41 +15,51 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from autograd_tape import dtypes as _dtypes, errors as _errors
-from autograd_tape.dtypes import DType as dtype
-from autograd_tape.dtypes import Device as device
-from autograd_tape.dtypes import (
-    bfloat16, bits1x8, bits2x4, bits4x2, bits8, bits16, complex32, complex64, complex128, float16, float32, float64, float4_e2m1fn_x2,
-    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, int1, int2, int3, int4, int5, int6, int7, int8, int16,
-    int32, int64, qint8, qint32, quint2x4, quint4x2, quint8, uint1, uint2, uint3, uint4, uint5, uint6, uint7, uint8, uint16, uint32, uint64,
-)
-from autograd_tape.dtypes import bool_ as bool
-from autograd_tape.executors import compiled_kernels, set_executor
 from autograd_tape.tensor import above as _of_the_tape
 
 from ._calls.above import above as _above
 from ._calls.absent import AbsentModules as _AbsentModules, absent as _absent, submodules as _submodules
-from ._tensor import Tensor, frontend as _frontend
-from . import autograd
-from ._tensor_str import set_printoptions
-from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ._making.conversion import checked_dtype as _checked_dtype, result_type
-from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor, to_dlpack
-from ._making.mindspore import from_mindspore, set_interop_warning
-from ._memory.layout import (
-    _mkldnn, channels_last, channels_last_3d, contiguous_format, jagged, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr,
-    sparse_coo, sparse_csc, sparse_csr, strided,
-)
-from .random import (
-    Generator, _sample_dirichlet, _standard_gamma, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed,
-    multinomial, normal, poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
-)
-from ._memory.size import Size
-from .storage import CLASSES as _CLASSES, TypedStorage, UntypedStorage
+from ._tensor import frontend as _frontend
+from ._making.conversion import checked_dtype as _checked_dtype
+from ._memory.layout import _mkldnn as _mkldnn
+from .random import _sample_dirichlet as _sample_dirichlet, _standard_gamma as _standard_gamma
+from .storage import CLASSES as _CLASSES
 from .torch_version import __version__ as __version__
-from .types import *
 
 if TYPE_CHECKING:
     from ._ops import *
+else:  # to checkers of types the stubs say all this: they are made of what stands here
+    from autograd_tape.dtypes import DType as dtype
+    from autograd_tape.dtypes import Device as device
+    from autograd_tape.dtypes import (
+        bfloat16, bits1x8, bits2x4, bits4x2, bits8, bits16, complex32, complex64, complex128, float16, float32, float64, float4_e2m1fn_x2,
+        float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, int1, int2, int3, int4, int5, int6, int7, int8,
+        int16, int32, int64, qint8, qint32, quint2x4, quint4x2, quint8, uint1, uint2, uint3, uint4, uint5, uint6, uint7, uint8, uint16,
+        uint32, uint64,
+    )
+    from autograd_tape.dtypes import bool_ as bool
+    from autograd_tape.executors import compiled_kernels, set_executor
+
+    from ._tensor import Tensor
+    from . import autograd
+    from ._tensor_str import set_printoptions
+    from .autograd.grad_mode import (
+        enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
+    )
+    from ._making.conversion import result_type
+    from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor, to_dlpack
+    from ._making.mindspore import from_mindspore, set_interop_warning
+    from ._memory.layout import (
+        channels_last, channels_last_3d, contiguous_format, jagged, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr,
+        sparse_coo, sparse_csc, sparse_csr, strided,
+    )
+    from ._memory.size import Size
+    from .random import (
+        Generator, bernoulli, binomial, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand,
+        rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
+    )
+    from .storage import TypedStorage, UntypedStorage
+    from .types import *
 
 __torchcompat__ = True
 dtype.give_to("torch")
@@ -97,27 +107,30 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> _Any:
-    """Operations by name, compiled at first use; submodules, imported at first use."""
-    if name.startswith("__") and name != "__config__":
-        raise _absent(__name__, name)
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> _Any:
+        """Operations by name, compiled at first use; submodules, imported at first use."""
+        if name.startswith("__") and name != "__config__":
+            raise _absent(__name__, name)
+        from importlib import import_module
 
-    from autograd_tape.ops import ALIASES, RECORDS
+        from autograd_tape.ops import ALIASES, RECORDS
 
-    rec = RECORDS.get(ALIASES.get(name, name)) or (RECORDS.get(ALIASES.get(name[:-1], name[:-1])) if name.endswith("_") else None)
-    if rec is not None and rec.namespace == "":
-        value: _Any = _frontend.function(name)
-    elif name in _LAZY:
-        value = getattr(import_module(f".{_LAZY[name]}", __name__), "_symeig" if name == "symeig" else name)
-    elif name.startswith("_foreach_"):
-        value = getattr(import_module("._calls.foreach", __name__), name)
-    elif name in _submodules(__name__):
-        value = import_module(f".{name}", __name__)
-    else:
-        raise _absent(__name__, name)
-    globals()[name] = value
-    return value
+        rec = RECORDS.get(ALIASES.get(name, name))
+        in_place = RECORDS.get(ALIASES.get(name[:-1], name[:-1])) if rec is None and name.endswith("_") else None
+        rec = in_place if in_place is not None and in_place.inplace else rec
+        if rec is not None and rec.namespace == "":
+            value: _Any = _frontend.function(name)
+        elif name in _LAZY:
+            value = getattr(import_module(f".{_LAZY[name]}", __name__), "_symeig" if name == "symeig" else name)
+        elif name.startswith("_foreach_"):
+            value = getattr(import_module("._calls.foreach", __name__), name)
+        elif name in _submodules(__name__):
+            value = import_module(f".{name}", __name__)
+        else:
+            raise _absent(__name__, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
         return table(arguments[1:])
     if arguments[0] == "stubs":
-        from autograd_tape.functions.stubs import main as stubs
+        from ._status.stubs import main as stubs
 
         return stubs(arguments[1:])
     if arguments[0] == "status":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import operator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -215,8 +215,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         node = self._node
         return getattr(node, "nr", 0)
 
-    @property
-    def grad(self) -> Any:
+    @property  # type: ignore[override]  # whose setter takes these alone
+    def grad(self) -> Tensor | None:
         """The accumulated gradient."""
         grad = getattr(self, "_grad", None)
         if grad is None and self._node is not None and self._node is not LEAF and self._node.__class__ is not NoGradView \
@@ -571,6 +571,13 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     # -- conversion -----------------------------------------------------------------------------------------------
 
+    @overload
+    def to(self, device: DeviceLike | None = ..., dtype: DType | None = ..., non_blocking: bool = ..., copy: bool = ..., *,
+           memory_format: memory_format | None = ...) -> Tensor: ...
+    @overload
+    def to(self, dtype: DType, non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    @overload
+    def to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
     def to(self, *args: object, **kwargs: object) -> "Tensor":
         """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
         dtype, device, copy, memory_format = above.parse_to(*args, **kwargs)

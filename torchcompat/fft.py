@@ -5,8 +5,13 @@
 tensor([1.+0.j, 1.+0.j, 1.+0.j])
 """
 
-from ._tensor import Tensor
+from typing import TYPE_CHECKING
+
+from ._tensor import Tensor as Tensor
 from ._calls.namespace import operations as _operations
 
-__getattr__, __dir__ = _operations(__name__)
-__all__ = [*__dir__(), "Tensor"]  # noqa: PLE0604  # they are strings
+if TYPE_CHECKING:
+    from ._calls.of_fft import *
+else:
+    __getattr__, __dir__ = _operations(__name__)
+    __all__ = [*__dir__(), "Tensor"]  # noqa: PLE0604  # they are strings

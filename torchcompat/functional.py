@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 
@@ -14,6 +14,14 @@ from ._memory.size import Size
 from ._tensor import Tensor, frontend as F
 from .overrides import handle_torch_function, has_torch_function
 
+if TYPE_CHECKING:
+    from torchcompat import (
+        atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
+        broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, cdist as cdist, chain_matmul as chain_matmul,
+        einsum as einsum, istft as istft, lu as lu, meshgrid as meshgrid, norm as norm, pca_lowrank as pca_lowrank, split as split,
+        stft as stft, svd_lowrank as svd_lowrank, tensordot as tensordot, unique as unique, unique_consecutive as unique_consecutive,
+    )
+
 __all__ = ["broadcast_shapes", "unravel_index"]
 _OPERATIONS = frozenset([
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum",
@@ -21,10 +29,11 @@ _OPERATIONS = frozenset([
 """What torch writes in Python, and is an operation, or a module's function, here."""
 
 
-def __getattr__(name: str) -> object:
-    if name in _OPERATIONS:
-        return getattr(sys.modules[__package__], name)
-    raise absent(__name__, name)
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        if name in _OPERATIONS:
+            return getattr(sys.modules[__package__], name)
+        raise absent(__name__, name)
 
 
 def _assert(condition: Any, message: Any) -> None:

@@ -187,4 +187,4 @@ def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     return [f.wait() for f in _all_of(futures).wait()]
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -78,7 +78,7 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Makes `d` the folder."""
     global _hub_dir
-    _hub_dir = os.path.expanduser(d)  # type: ignore[assignment]  # a path in, a str out where it begins with "~"
+    _hub_dir = os.path.expanduser(d)
 
 
 def _get_torch_home() -> str:
@@ -374,4 +374,4 @@ def _legacy_zip_load(filename: str, model_dir: str, map_location: object, weight
     return _load_file(os.path.join(model_dir, member), map_location=map_location, weights_only=weights_only)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

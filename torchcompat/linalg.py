@@ -7,7 +7,7 @@ tensor(6.)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 
@@ -15,12 +15,16 @@ from ._calls.frontend import LinAlgError as LinAlgError
 from ._calls.namespace import operations as _operations
 from ._tensor import Tensor, frontend as _F
 
+if TYPE_CHECKING:
+    from ._calls.of_linalg import *
+
 _get, __dir__ = _operations(__name__)
-_Limit = float | Tensor | None
+_Limit: TypeAlias = "float | Tensor | None"
 
 
-def __getattr__(name: str) -> Any:
-    return _get(name)
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        return _get(name)
 
 
 def _limits(name: str, former: str, value: _Limit, atol: _Limit, rtol: _Limit, absolute: bool) -> dict[str, _Limit]:

@@ -240,4 +240,4 @@ def is_tensor_like(inp: object) -> bool:
     return hasattr(inp, "__torch_function__")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
     from torchcompat._tensor import Tensor
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class SobolEngine:

@@ -226,8 +226,9 @@ def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
 
 
 @frontend.passing
-def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None,
-         device: Device | None = None, requires_grad: bool = False, pin_memory: bool = False, **named: object) -> Tensor:
+def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
+         layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
+         pin_memory: bool = False, **named: object) -> Tensor:
     """Uniform numbers in [0, 1)."""
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
@@ -239,8 +240,9 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
 
 
 @frontend.passing
-def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None,
-          device: Device | None = None, requires_grad: bool = False, pin_memory: bool = False, **named: object) -> Tensor:
+def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
+          layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
+          pin_memory: bool = False, **named: object) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
     if TO_ALL and (found := passed(randn, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
@@ -263,7 +265,7 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
 
 
 @frontend.passing
-def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = None, *, generator: Any = None, out: Any = None,
+def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = None, *, generator: Generator | None = None, out: Any = None,
             dtype: DType | None = None, layout: layout | None = None, device: Any = None, requires_grad: bool = False,
             pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
@@ -399,7 +401,7 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
     dtype = input._k.dtype if out is None else out._k.dtype
     check_numbers(dtype.np, "bernoulli_tensor_cpu_self_" if p is None else "bernoulli_scalar_cpu_")
@@ -417,7 +419,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 
 
 @frontend.passing
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
            device: Any = None, requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if TO_ALL and (found := passed(
@@ -453,7 +455,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
+                out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
     if out is not None and out._k.dtype is not int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {SCALAR_TYPE_NAMES[out._k.dtype.name]}")
@@ -466,7 +469,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
-def poisson(input: Tensor, generator: Any = None) -> Tensor:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
     numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
     return _sampled(numbers, "poisson", input)
@@ -616,4 +619,4 @@ __all__ = [
     "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
 ]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -7,18 +7,24 @@ True
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from autograd_tape.ops import RECORDS
 
 from ._calls.absent import absent as _absent
 from ._tensor import frontend
 
+if TYPE_CHECKING:
+    from ._calls.of_return_types import *
 
-def __getattr__(name: str) -> object:
-    """The type of an operation's results, by the name of the operation."""
-    operation = name.removesuffix("_out")
-    rec = RECORDS.get(f"{operation}_along") or RECORDS.get(operation)
-    made = None if rec is None or name.startswith("_") else frontend.return_type(rec, name != operation)
-    if made is None:
-        raise _absent(__name__, name)
-    globals()[name] = made
-    return made
+
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        """The type of an operation's results, by the name of the operation."""
+        operation = name.removesuffix("_out")
+        rec = RECORDS.get(f"{operation}_along") or RECORDS.get(operation)
+        made = None if rec is None or name.startswith("_") else frontend.return_type(rec, name != operation)
+        if made is None:
+            raise _absent(__name__, name)
+        globals()[name] = made
+        return made

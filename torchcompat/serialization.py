@@ -507,4 +507,4 @@ def _explain(message: str) -> str:
     )
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

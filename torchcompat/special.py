@@ -5,7 +5,12 @@
 tensor([0.5000, 0.8808])
 """
 
+from typing import TYPE_CHECKING
+
 from ._calls.namespace import operations as _operations
 
-__getattr__, __dir__ = _operations(__name__)
-__all__ = [*__dir__()]  # noqa: PLE0604  # they are strings
+if TYPE_CHECKING:
+    from ._calls.of_special import *
+else:
+    __getattr__, __dir__ = _operations(__name__)
+    __all__ = [*__dir__()]  # noqa: PLE0604  # they are strings

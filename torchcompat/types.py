@@ -103,4 +103,4 @@ FloatTensor = _made["FloatTensor"]
 
 __all__ = ["finfo", "iinfo"] + list(_made)
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -7,8 +7,9 @@ import numpy as np
 import autograd_tape as at
 import torchcompat as torch
 from autograd_tape.ops import RECORDS, op
-from autograd_tape.functions import stubs, status as table
+from autograd_tape.functions import status as table
 from autograd_tape.ops import _batch as batches
+from torchcompat._status import stubs
 from torchcompat.func import _batching, jvp, vmap
 from torchcompat.utils._python_dispatch import TorchDispatchMode
 
@@ -117,9 +118,9 @@ def main() -> None:
     assert {"aten::scaled_cube", "aten::sum_of_squares"} <= {e.name for e in profile.function_events}
 
     # stub and table
-    stub = stubs.render()
-    assert "def scaled_cube(input: Tensor, scale: Number = 1.0, *, out: Any = None) -> Tensor: ..." in stub
-    assert "    def scaled_cube_(self, scale: Number = 1.0) -> Tensor: ..." in stub
+    stub = stubs.render()["_ops.pyi"]
+    assert "def scaled_cube(input: Tensor, scale: _Number = ..., *, out: Any = ...) -> Tensor: ..." in stub
+    assert "    def scaled_cube_(self, scale: _Number = ...) -> Tensor: ..." in stub
     row = table.render([RECORDS["scaled_cube"]]).splitlines()[2].split()
     assert row[0] == "scaled_cube" and row[2] == "native" and row[-4:] == ["grad", "method", "in-place", "out"]
 

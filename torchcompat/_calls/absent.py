@@ -57,12 +57,14 @@ def absent(module: str, name: str) -> AttributeError:
     return AttributeError(text if name.startswith("__") else Words.of(text, f"{path}.{name}".strip(".")))
 
 
-def absences(module: str) -> Callable[[str], object]:
-    """The `__getattr__` of a module that has all it has from the start."""
+def absences(module: str) -> Callable[[str], NoReturn]:
+    """Gives a module that has all it has from the start its `__getattr__`, which checkers of types do not see: to them, too, no other name
+    is there. Returns it."""
 
     def __getattr__(name: str) -> NoReturn:
         raise absent(module, name)
 
+    sys.modules[module].__dict__["__getattr__"] = __getattr__
     return __getattr__
 
 

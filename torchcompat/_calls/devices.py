@@ -71,7 +71,7 @@ def function(module: str, signature: str, outcome: Outcome) -> Fn:
     return made
 
 
-def dummy(module: str, name: str, methods: str = "", error: Outcome | None = None, signature: str = "*args, **kwargs") -> type:
+def dummy(module: str, name: str, methods: str = "", error: Outcome | None = None, signature: str = "*args, **kwargs") -> type[Any]:
     """A class that has no objects where its device is not there: making one is refused. It has the class's `methods` for subclasses."""
     refused = error or raising(RuntimeError, f"Tried to instantiate dummy base class {name}")
     found = functions(module, [(refused, f"__new__(cls, {signature}); {methods}")])

@@ -190,4 +190,4 @@ def mark_static_address(t: Any, guard: bool = False) -> None:
 
 
 __all__ = ["allow_in_graph", "set_stance"]
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -399,4 +399,4 @@ def explain(f: Fn, *extra_args: Any, **extra_kwargs: Any) -> Any:
 shown_in("torchcompat", compile)
 above.compile = compile
 __all__ = ["OptimizedModule", "compile", "explain", "optimize", "optimize_assert", "reset"]
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -74,4 +74,4 @@ class UserError(TorchDynamoException):
         self.error_type, self.msg, self.case_name = error_type, msg, case_name
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -66,4 +66,4 @@ def wrap_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -15,4 +15,4 @@ def is_compile_supported(device_type: str) -> bool:
     return False
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

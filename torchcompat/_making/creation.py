@@ -107,7 +107,7 @@ def new_tensor(self: Tensor, data: object, *, dtype: DType | None = None, device
     >>> torch.ones(1, dtype=torch.float64).new_tensor([1, 2])
     tensor([1., 2.], dtype=torch.float64)
     """
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)  # type: ignore[arg-type]
 
 
 @frontend.passing
@@ -336,7 +336,7 @@ def scalar_tensor(s: float, *, dtype: DType | None = None, layout: layout | None
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_array", "to_dlpack"]
 
 
-Tensor.new_tensor = new_tensor  # type: ignore[attr-defined]  # made of what stands above tensors
+Tensor.new_tensor = new_tensor  # type: ignore[assignment,method-assign]  # made of what stands above tensors
 
 
 shown_in("torchcompat.utils.dlpack", from_dlpack)

@@ -112,7 +112,7 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-Tensor.new = new  # type: ignore[attr-defined]  # attributes set at run time
+Tensor.new = new  # type: ignore[assignment,method-assign]  # attributes set at run time
 Tensor.volatile = property(_volatile)  # type: ignore[attr-defined]  # attributes set at run time
 Tensor.data = Tensor.data.deleter(_refuse_deletion("Deleting tensor data is not allowed. Delete tensor instead!"))  # type: ignore[attr-defined,method-assign]
 Tensor.requires_grad = Tensor.requires_grad.deleter(_refuse_deletion("requires_grad must be a bool"))  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -31,30 +31,9 @@ if TYPE_CHECKING:
         """What the operation records, and sparse tensors, add to TensorRef, for type checkers."""
 
         type: Fn
-        bernoulli_: Fn  # and what `random` adds
-        cauchy_: Fn
-        exponential_: Fn
-        geometric_: Fn
-        log_normal_: Fn
-        normal_: Fn
-        random_: Fn
-        uniform_: Fn
-
-        to_mkldnn: Fn
-        coalesce: Callable[[], Any]
-        to_dense: Callable[..., Any]
-        sparse_mask: Callable[..., Any]
-        to_sparse: Fn
-        to_sparse_csr: Fn
         _indices: Fn
         _values: Fn
-        indices: Fn
-        values: Fn
-        crow_indices: Fn
-        col_indices: Fn
         _nnz: Callable[[], int]
-        sparse_dim: Callable[[], int]
-        dense_dim: Callable[[], int]
 else:
     _Base = TensorRef
 
@@ -103,6 +82,10 @@ class Metadata(_Base):
 
     ndimension = dim
 
+    @overload
+    def size(self, dim: None = ...) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """The sizes, or the size of one dimension."""
         if dim is None:
@@ -113,6 +96,10 @@ class Metadata(_Base):
         except IndexError:
             raise _dim_error(dim, len(shape)) from None
 
+    @overload
+    def stride(self, dim: None = ...) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """The steps between elements, in elements."""
         special = self._k.special

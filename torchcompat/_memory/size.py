@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, overload
 
 
 _item, _new = tuple.__getitem__, tuple.__new__
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple of int.
 
     >>> Size([2, 3]), Size([2, 3]).numel()
@@ -40,6 +40,10 @@ class Size(tuple):
         """The number of elements."""
         return math.prod(self)
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         return _new(Size, _item(self, index)) if index.__class__ is slice else _item(self, index)  # whose items have been looked at
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import raising as _raising
-from .graphs import Graph
+from .graphs import Graph as Graph
 from .memory import *
+
+if TYPE_CHECKING:
+    from .._calls.of_accelerator import *
 
 _NONE = "Cannot access accelerator device when none is available."
 
@@ -109,10 +112,11 @@ def set_stream(stream: object) -> None:
     _SEVERAL("")
 
 
-def __getattr__(name: str) -> Any:
-    """Submodules."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        """Submodules."""
+        from importlib import import_module
 
-    if name in _submodules(__name__):
-        return import_module(f".{name}", __name__)
-    raise _absent(__name__, name)
+        if name in _submodules(__name__):
+            return import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import functions, raising
+
+if TYPE_CHECKING:
+    from .._calls.of_accelerator import *
 
 _ABOUT = functions("torch.accelerator.memory", [(raising(RuntimeError, "Cannot access accelerator device when none is available."), """
     empty_cache(); empty_host_cache(); get_memory_info(device_index=None, /); max_memory_allocated(device_index=None, /);
@@ -12,4 +17,4 @@ _ABOUT = functions("torch.accelerator.memory", [(raising(RuntimeError, "Cannot a
     reset_peak_memory_stats(device_index=None, /)""")])
 globals().update(_ABOUT)
 __all__ = list(_ABOUT)
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -8,4 +8,4 @@ from .autocast_mode import autocast as autocast, custom_bwd as custom_bwd, custo
 from .autocast_mode import is_autocast_available as is_autocast_available
 from .grad_scaler import GradScaler as GradScaler
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -166,4 +166,4 @@ def custom_bwd(bwd: Fn | None = None, *, device_type: str) -> Fn:
     return decorate
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

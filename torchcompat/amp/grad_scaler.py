@@ -306,4 +306,4 @@ def _no_grad() -> Any:
     return no_grad()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

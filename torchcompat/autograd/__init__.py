@@ -2,7 +2,7 @@
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._calls.absent import absent, submodules
 from .engine import backward, grad
@@ -10,6 +10,15 @@ from .function import Function
 from .grad_mode import (
     enable_grad, inference_mode, is_multithreading_enabled, no_grad, set_grad_enabled, set_multithreading_enabled,
 )
+
+if TYPE_CHECKING:
+    from . import (
+        anomaly_mode as anomaly_mode, forward_ad as forward_ad, function as function, functional as functional, grad_mode as grad_mode,
+        graph as graph, profiler as profiler, profiler_util as profiler_util, variable as variable,
+    )
+    from .anomaly_mode import detect_anomaly, set_detect_anomaly
+    from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .variable import Variable
 
 _LAZY = {
     "GradcheckError": "gradcheck", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "Variable": "variable",
@@ -34,20 +43,21 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-    if name == "torch":
-        return sys.modules["torchcompat"]
-    if name == "SavedTensor":
-        from autograd_tape.saved import SavedTensor
+        if name == "torch":
+            return sys.modules["torchcompat"]
+        if name == "SavedTensor":
+            from autograd_tape.saved import SavedTensor
 
-        return SavedTensor
-    if name in _LAZY:
-        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    elif name in submodules(__name__):
-        value = import_module(f".{name}", __name__)
-    else:
-        raise absent(__name__, name)
-    globals()[name] = value
-    return value
+            return SavedTensor
+        if name in _LAZY:
+            value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        elif name in submodules(__name__):
+            value = import_module(f".{name}", __name__)
+        else:
+            raise absent(__name__, name)
+        globals()[name] = value
+        return value

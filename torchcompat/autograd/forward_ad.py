@@ -10,7 +10,7 @@ tensor([2., 0.])
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograd_tape.modes import GradMode, grad_mode
 
@@ -112,10 +112,11 @@ def primal_of(tensor: Tensor, at: Level) -> Tensor:
     return view
 
 
-def __getattr__(name: str) -> int:
-    if name == "_current_level":
-        return len(_open()) - 1
-    raise absent(__name__, name)
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> int:
+        if name == "_current_level":
+            return len(_open()) - 1
+        raise absent(__name__, name)
 
 
 class dual_level:

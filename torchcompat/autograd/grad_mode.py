@@ -210,4 +210,4 @@ class set_multithreading_enabled(_Mode):
         _multithreading.enabled = self._previous
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -656,4 +656,4 @@ def get_numerical_jacobian_wrt_specific_input(fn: Fn, input_idx: int, inputs: Ar
     return tuple(columns)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -283,4 +283,4 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     return _MultiHandle(tuple(t.register_hook(collect(i)) for i, t in enumerate(tensors)))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -595,4 +595,4 @@ class KinetoStepTracker:
         return cls._current_step
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

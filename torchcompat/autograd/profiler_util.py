@@ -562,4 +562,4 @@ def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
     return "ProfilerStep*" if with_wildcard and name.startswith("ProfilerStep#") else name
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

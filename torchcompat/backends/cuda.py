@@ -224,4 +224,4 @@ def blas_workspace_size(size: int | None = None, backend: Any = None) -> int:
     return _workspace("Lt" if str(backend).endswith("lt") and backend != "default" else "", size)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -35,4 +35,4 @@ def get_core_count() -> int:
     raise AttributeError("module 'torch._C' has no attribute '_mps_get_core_count'")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

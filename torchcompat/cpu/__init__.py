@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
+
+if TYPE_CHECKING:
+    from . import amp as amp
 
 __all__ = ["Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "get_capabilities", "is_available",
            "is_initialized", "set_device", "stream", "synchronize"]
@@ -163,10 +166,11 @@ def _is_amx_fp16_supported() -> bool:
     return _can("amx_fp16")
 
 
-def __getattr__(name: str) -> Any:
-    """Submodules."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        """Submodules."""
+        from importlib import import_module
 
-    if name in _submodules(__name__):
-        return import_module(f".{name}", __name__)
-    raise _absent(__name__, name)
+        if name in _submodules(__name__):
+            return import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

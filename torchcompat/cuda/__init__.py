@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import Device as _Device
@@ -11,10 +11,18 @@ from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising, refusing as _refusing
 from .._calls.devices import lacking as _lacking
 from . import _types
-from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
+from .graphs import CUDAGraph as CUDAGraph, graph as graph, graph_pool_handle as graph_pool_handle
+from .graphs import is_current_stream_capturing as is_current_stream_capturing, make_graphed_callables as make_graphed_callables
 from .memory import *
 from .random import *
-from .streams import Event, ExternalStream, Stream
+from .streams import Event as Event, ExternalStream as ExternalStream, Stream as Stream
+
+if TYPE_CHECKING:
+    from .._calls.of_cuda import *
+    from .._calls.streams import AcceleratorError as AcceleratorError, OutOfMemoryError as OutOfMemoryError
+    from . import amp as amp, comm as comm, gds as gds, green_contexts as green_contexts, jiterator as jiterator, memory as memory
+    from . import nccl as nccl, nvtx as nvtx, profiler as profiler, random as random, sparse as sparse, tunable as tunable
+    from .green_contexts import GreenContext as GreenContext
 
 has_half, has_magma, default_generators = True, False, ()
 _NVML = _raising(ModuleNotFoundError, "nvidia-ml-py does not seem to be installed or it can't be imported.")
@@ -118,14 +126,15 @@ class DeferredCudaCallError(Exception):
     """A call that waited for CUDA failed."""
 
 
-def __getattr__(name: str) -> Any:
-    """Submodules, and errors that the package has, too."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        """Submodules, and errors that the package has, too."""
+        from importlib import import_module
 
-    if name in ("OutOfMemoryError", "AcceleratorError"):
-        return getattr(import_module(__name__.partition(".")[0]), name)
-    if name == "GreenContext":
-        return import_module(".green_contexts", __name__).GreenContext
-    if name in _submodules(__name__) and name[0] != "_":
-        return import_module(f".{name}", __name__)
-    raise _absent(__name__, name)
+        if name in ("OutOfMemoryError", "AcceleratorError"):
+            return getattr(import_module(__name__.partition(".")[0]), name)
+        if name == "GreenContext":
+            return import_module(".green_contexts", __name__).GreenContext
+        if name in _submodules(__name__) and name[0] != "_":
+            return import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-    return getattr(import_module(f"{__name__.partition('.')[0]}.nn.parallel.comm"), name)
+        return getattr(import_module(f"{__name__.partition('.')[0]}.nn.parallel.comm"), name)

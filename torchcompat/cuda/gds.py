@@ -22,4 +22,4 @@ class GdsFile:
 for _name, _function in functions("torch.cuda.gds", [(_NONE, """register_handle(self); deregister_handle(self);
         load_storage(self, storage, offset=0); save_storage(self, storage, offset=0)""")]).items():
     setattr(GdsFile, _name, _function)
-__getattr__ = _absences(__name__)
+_absences(__name__)

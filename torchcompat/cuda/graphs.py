@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import dummy, functions, raising
+
+if TYPE_CHECKING:
+    from .._calls.of_cuda import *
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 CUDAGraph = dummy("torch.cuda.graphs", "CUDAGraph", """
@@ -28,4 +33,4 @@ class graph:
         Stream()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -13,4 +13,4 @@ GreenContext: Any = type("GreenContext", (), {"__module__": "torch.cuda.green_co
     name: staticmethod(function) if name in ("create", "max_workqueue_concurrency") else function for name, function in functions(
         "torch.cuda.green_contexts", [(_NEEDS, """create(*, num_sms=None, workqueue_scope=None, workqueue_concurrency_limit=None,
         device_id=None); max_workqueue_concurrency(device_id=None); set_context(self); pop_context(self); Stream(self)""")]).items()})
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from .._calls.absent import absences as _absences
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -7,8 +7,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from autograd_tape.annotations import DeviceLike
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import dummy, functions, giving, lacking, nothing, raising, refusing
+
+if TYPE_CHECKING:
+    from .._calls.of_cuda import *
 
 _NONE = [
     (giving(int), """memory_allocated(device=None); max_memory_allocated(device=None); memory_reserved(device=None);
@@ -90,4 +95,4 @@ class CUDAPluggableAllocator:
 
 
 MemPool = dummy("torch.cuda.memory", "MemPool", "snapshot(self, include_traces=True); use_count(self)")
-__getattr__ = _absences(__name__)
+_absences(__name__)

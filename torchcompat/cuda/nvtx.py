@@ -23,4 +23,4 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     yield
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

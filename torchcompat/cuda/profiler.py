@@ -19,4 +19,4 @@ def profile() -> Iterator[None]:
     yield
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

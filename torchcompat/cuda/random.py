@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import DeviceLike
 from .._calls.absent import absences as _absences
 from .._calls.devices import functions, giving, nothing, refusing
+
+if TYPE_CHECKING:
+    from .._calls.of_cuda import *
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
            "set_rng_state_all"]
@@ -38,4 +41,4 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
         set_rng_state(state)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -6,4 +6,4 @@ from .._calls.absent import absences as _absences
 from ._types import tensors
 
 globals().update(tensors("torch.cuda.sparse"))
-__getattr__ = _absences(__name__)
+_absences(__name__)

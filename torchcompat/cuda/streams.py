@@ -24,4 +24,4 @@ class ExternalStream(Stream):
         return _SUPPORT("")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

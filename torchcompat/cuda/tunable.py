@@ -21,4 +21,4 @@ def read_file(filename: str | None = None) -> bool:
     return bool(lacking("_cuda_tunableop_get_filename" if filename is None else "_cuda_tunableop_read_file")(""))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -24,4 +24,4 @@ class ProcessGroup:
 
 
 ProcessGroup.__name__ = ProcessGroup.__qualname__ = "_ProcessGroupStub"
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -9,7 +9,7 @@
 """
 
 from .._calls.absent import absences as _absences
-from . import transforms
+from . import constraints as constraints, transforms, utils as utils
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -67,4 +67,4 @@ __all__ = [
 ]
 __all__.extend(transforms.__all__)
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

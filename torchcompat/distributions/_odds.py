@@ -13,7 +13,7 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 
 __all__ = ["ByOdds"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class ByOdds(Distribution):
@@ -36,7 +36,7 @@ class ByOdds(Distribution):
         return new
 
     def _new(self, *args: object, **kwargs: object) -> Tensor:
-        return self._param.new(*args, **kwargs)  # type: ignore[attr-defined]
+        return self._param.new(*args, **kwargs)
 
     @lazy_property
     def logits(self) -> Tensor:

@@ -18,7 +18,7 @@ from .utils import broadcast_all
 
 __all__ = ["Bernoulli"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Bernoulli(ByOdds, ExponentialFamily):

@@ -16,7 +16,7 @@ from .utils import broadcast_all
 
 __all__ = ["Beta"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Beta(ExponentialFamily):

@@ -14,7 +14,7 @@ from ._odds import ByOdds
 
 __all__ = ["Binomial"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _above_zero(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Categorical"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Categorical(Distribution):

@@ -13,7 +13,7 @@ from .gamma import Gamma
 
 __all__ = ["Chi2"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Chi2(Gamma):

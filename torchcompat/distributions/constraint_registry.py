@@ -19,7 +19,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 Factory = Callable[[Any], transforms.Transform]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class ConstraintRegistry:

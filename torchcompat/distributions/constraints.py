@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torchcompat as torch
 from torchcompat import Tensor
@@ -22,9 +22,9 @@ __all__ = [
     "positive_definite", "positive_integer", "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]
 
-Bound = Tensor | float
+Bound: TypeAlias = "Tensor | float"
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Constraint:

@@ -18,7 +18,7 @@ from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class ContinuousBernoulli(ByOdds, ExponentialFamily):

@@ -17,7 +17,7 @@ from .exp_family import ExponentialFamily
 
 __all__ = ["Dirichlet"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from .utils import lazy_property
 
 __all__ = ["Distribution"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _shown(cls: type) -> str:

@@ -12,7 +12,7 @@ from .distribution import Distribution
 
 __all__ = ["ExponentialFamily"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class ExponentialFamily(Distribution):

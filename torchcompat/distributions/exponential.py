@@ -15,7 +15,7 @@ from .utils import broadcast_all
 
 __all__ = ["Exponential"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Exponential(ExponentialFamily):

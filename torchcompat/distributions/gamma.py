@@ -15,7 +15,7 @@ from .utils import broadcast_all
 
 __all__ = ["Gamma"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _standard_gamma(concentration: Tensor) -> Tensor:

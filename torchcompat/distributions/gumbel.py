@@ -18,7 +18,7 @@ from .utils import broadcast_all, euler_constant
 
 __all__ = ["Gumbel"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Gumbel(TransformedDistribution):

@@ -17,7 +17,7 @@ from .transforms import AbsTransform
 
 __all__ = ["HalfNormal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class HalfNormal(TransformedDistribution):

@@ -14,7 +14,7 @@ from .utils import _sum_rightmost
 
 __all__ = ["Independent"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 D = TypeVar("D", bound=Distribution)

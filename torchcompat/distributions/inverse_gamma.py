@@ -17,7 +17,7 @@ from .transforms import PowerTransform
 
 __all__ = ["InverseGamma"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class InverseGamma(TransformedDistribution):

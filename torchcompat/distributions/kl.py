@@ -47,7 +47,7 @@ Divergence = Callable[..., Tensor]
 _KL_REGISTRY: dict[tuple[type, type], Divergence] = {}
 _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Divergence], Divergence]:

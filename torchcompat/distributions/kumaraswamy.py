@@ -18,7 +18,7 @@ from .utils import broadcast_all, euler_constant
 
 __all__ = ["Kumaraswamy"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _moments(a: Tensor, b: Tensor, n: int) -> Tensor:

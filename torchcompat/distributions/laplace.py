@@ -15,7 +15,7 @@ from .utils import broadcast_all
 
 __all__ = ["Laplace"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Laplace(Distribution):

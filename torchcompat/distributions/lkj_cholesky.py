@@ -17,7 +17,7 @@ from .utils import broadcast_all
 
 __all__ = ["LKJCholesky"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class LKJCholesky(Distribution):

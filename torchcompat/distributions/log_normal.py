@@ -15,7 +15,7 @@ from .transforms import ExpTransform
 
 __all__ = ["LogNormal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class LogNormal(TransformedDistribution):

@@ -16,7 +16,7 @@ from .transforms import StickBreakingTransform
 
 __all__ = ["LogisticNormal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class LogisticNormal(TransformedDistribution):

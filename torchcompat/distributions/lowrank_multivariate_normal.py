@@ -17,7 +17,7 @@ from .utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _with_ones(products: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from .distribution import Distribution
 
 __all__ = ["MixtureSameFamily"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class MixtureSameFamily(Distribution):

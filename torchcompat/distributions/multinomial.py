@@ -18,7 +18,7 @@ from .utils import broadcast_all
 
 __all__ = ["Multinomial"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Multinomial(Distribution):

@@ -16,7 +16,7 @@ from .utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from .utils import lazy_property
 
 __all__ = ["NegativeBinomial"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class NegativeBinomial(ByOdds):

@@ -16,7 +16,7 @@ from .utils import _standard_normal, broadcast_all
 
 __all__ = ["Normal"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Normal(ExponentialFamily):

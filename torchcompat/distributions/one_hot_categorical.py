@@ -16,7 +16,7 @@ from .distribution import Distribution
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class OneHotCategorical(Distribution):

@@ -17,7 +17,7 @@ from .utils import broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class LogitRelaxedBernoulli(ByOdds):

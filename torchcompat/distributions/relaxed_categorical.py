@@ -18,7 +18,7 @@ from .utils import broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class ExpRelaxedCategorical(Distribution):

@@ -17,7 +17,7 @@ from .utils import _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class StudentT(Distribution):

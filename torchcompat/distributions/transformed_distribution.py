@@ -17,7 +17,7 @@ from .utils import _sum_rightmost
 
 __all__ = ["TransformedDistribution"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class TransformedDistribution(Distribution):

@@ -32,7 +32,7 @@ __all__ = [
     "identity_transform",
 ]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Transform:

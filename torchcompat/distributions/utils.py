@@ -27,7 +27,7 @@ euler_constant: Final[float] = 0.57721566490153286060  # of Euler and Mascheroni
 T = TypeVar("T", contravariant=True)
 R = TypeVar("R", covariant=True)
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
@@ -45,7 +45,7 @@ def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind: dict[str, Any] = {"dtype": torch.get_default_dtype()} if like is None else {"dtype": like.dtype, "device": like.device}
-    return torch.broadcast_tensors(*[v if is_tensor_like(v) else torch.tensor(v, **kind) for v in values])
+    return torch.broadcast_tensors(*[v if is_tensor_like(v) else torch.tensor(v, **kind) for v in values])  # type: ignore[arg-type]
 
 
 def _standard_normal(shape: Sequence[int], dtype: DType | None, device: DeviceLike | None) -> Tensor:

@@ -17,7 +17,7 @@ from .utils import broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 # Polynomials of the modified Bessel functions of the orders 0 and 1 (Abramowitz and Stegun 9.8.1 to 9.8.4): in (x / 3.75)**2 below 3.75, of

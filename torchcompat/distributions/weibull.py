@@ -17,7 +17,7 @@ from .utils import broadcast_all, euler_constant
 
 __all__ = ["Weibull"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class Weibull(TransformedDistribution):

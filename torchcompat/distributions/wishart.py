@@ -19,7 +19,7 @@ from .utils import lazy_property
 
 __all__ = ["Wishart"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 _log_2 = math.log(2)

@@ -58,4 +58,4 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
     pytree.register_dataclass(cls)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -407,4 +407,4 @@ def default_decompositions() -> dict[Any, Fn]:
     return {}
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -269,4 +269,4 @@ class ExportGraphSignature:
 
 for _name in __all__:
     shown_in("torchcompat.export.graph_signature", globals()[_name])
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -1,5 +1,7 @@
 """torch.func: functions of functions. grad, vjp, jvp, Jacobians and vmap, which nest in any way."""
 
+from typing import TYPE_CHECKING
+
 from . import _batching, _checks as _checks, _custom, _pull, _whole  # _checks adds to `autograd_tape.check_operation`
 from .._calls.above import above as _above
 from .._calls.absent import absent as _absent
@@ -13,17 +15,22 @@ _above.apply_under_transforms, _above.grad_under_transforms = _custom.apply, _pu
 _above.drawn = _batching.drawn
 _above.has_tangents, _above.transforming_functions = _whole.has_tangents, _transforming
 
+if TYPE_CHECKING:
+    from ._functional import functionalize
+    from ._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+
 _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",
          "stack_module_state": "_modules"}
 
 
-def __getattr__(name: str) -> object:
-    """What needs more than the others, which is imported then."""
-    if name not in _LAZY:
-        raise _absent(__name__, name)
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        """What needs more than the others, which is imported then."""
+        if name not in _LAZY:
+            raise _absent(__name__, name)
+        from importlib import import_module
 
-    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
 
 
 __all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",

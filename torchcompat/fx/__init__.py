@@ -17,6 +17,8 @@ def forward(self, x, y):
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torchcompat._calls.absent import absences as _absences
 
 from . import immutable_collections
@@ -28,7 +30,10 @@ from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wra
 from .interpreter import Interpreter, Transformer
 from .subgraph_rewriter import replace_pattern
 
+if TYPE_CHECKING:
+    from . import experimental as experimental, passes as passes
+
 __all__ = ["symbolic_trace", "Tracer", "wrap", "Graph", "GraphModule", "Interpreter", "Transformer", "Node", "Proxy", "replace_pattern",
            "has_side_effect", "map_arg"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -28,4 +28,4 @@ def compatibility(is_backward_compatible: bool) -> Callable[[Named], Named]:
     return mark
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -55,4 +55,4 @@ register_pytree_flatten_spec(dict, lambda d, spec: [d[k] for k in spec.context],
 for _kind in (list, tuple, namedtuple):
     register_pytree_flatten_spec(_kind, _by_position, _as_long)
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -195,8 +195,9 @@ class Tracer(TracerBase):
         if isinstance(a, tuple) and hasattr(a, "_fields") and not type(a).__module__.endswith("return_types"):
             return self.create_node("call_function", a.__class__, tuple([self.create_arg(x) for x in a]), {})
         if isinstance(a, torch.Tensor):
-            name = next((known for value, known in self.tensor_attrs if value is a), None)
-            if name is None:
+            known: str | None = next((known for value, known in self.tensor_attrs if value is a), None)
+            name = known or ""
+            if known is None:
                 number = 0
                 while hasattr(self.root, f"_tensor_constant{number}"):
                     number += 1
@@ -512,4 +513,4 @@ def symbolic_trace(root: Module | Fn, concrete_args: object = None) -> GraphModu
     return GraphModule(tracer.root, graph, name)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -764,4 +764,4 @@ def _has_attribute(module: Any, path: str) -> bool:
     return module is not None
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

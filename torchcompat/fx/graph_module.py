@@ -226,12 +226,12 @@ class GraphModule(Module):
             self._code, python_code.globals, getattr(self._graph, "_co_fields", None))
         if "_wrapped_call" not in cls.__dict__:
             wrapped = _WrappedCall(cls, cls.__dict__.get("__call__"))
-            cls._wrapped_call = wrapped
+            cls._wrapped_call = wrapped  # type: ignore[attr-defined]  # the class is made for one graph
 
             def call_wrapped(self: Any, *args: object, **kwargs: object) -> Any:
                 return wrapped(self, *args, **kwargs)
 
-            cls.__call__ = call_wrapped
+            cls.__call__ = call_wrapped  # type: ignore[method-assign]
         return python_code
 
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
@@ -412,4 +412,4 @@ def reduce_package_graph_module(importer: Any, body: Keywords, generated_module_
     return reduce_graph_module(dict(body), _format_import_block(dict(vars(importer.import_module(generated_module_name)))))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

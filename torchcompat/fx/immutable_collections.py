@@ -52,4 +52,4 @@ register_pytree_node(immutable_list, lambda xs: (list(xs), None), lambda xs, _: 
 register_pytree_node(immutable_dict, lambda d: (list(d.values()), list(d)), lambda xs, keys: immutable_dict(zip(keys, xs)),
                      flatten_with_keys_fn=lambda d: ([(MappingKey(k), x) for k, x in d.items()], list(d)))
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -205,4 +205,4 @@ class Transformer(Interpreter):
         return made
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

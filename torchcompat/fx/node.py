@@ -391,4 +391,4 @@ def all_nodes(values: Sequence[PyTree]) -> list[Node]:
     return found
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -129,4 +129,4 @@ def _args_kwargs_to_normalized_args_kwargs(sig: inspect.Signature, args: Argumen
     return ArgsKwargsPair(tuple(new_args), new_kwargs)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -430,4 +430,4 @@ for _name in inplace_methods:
     setattr(Proxy, f"__{_name}__", _operator(_name))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

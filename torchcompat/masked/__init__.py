@@ -21,4 +21,4 @@ __all__ = [
     "logaddexp", "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

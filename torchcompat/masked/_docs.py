@@ -6,4 +6,4 @@ from . import _ops
 
 globals().update({f"{_name}_docstring": getattr(_ops, _name).__doc__ for _name in _ops.__all__})
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -429,7 +429,7 @@ def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: b
     """Norms of vectors; 0 of nothing, or inf if ord is -inf."""
     filled = _combine_input_and_mask(norm, input, mask, ord)
     _strided(filled, "norm")
-    return torch.linalg.vector_norm(filled, ord, _canonical_dim(dim, input.ndim), bool(keepdim),
+    return torch.linalg.vector_norm(filled, ord, _canonical_dim(dim, input.ndim), bool(keepdim),  # type: ignore[arg-type]
                                     dtype=None if dtype == input.dtype else dtype)
 
 
@@ -478,4 +478,4 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correc
     return torch.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

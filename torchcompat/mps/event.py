@@ -7,4 +7,4 @@ from .._calls.devices import dummy, raising
 
 Event = dummy("torch.mps.event", "Event", "elapsed_time(self, end_event); query(self); record(self); synchronize(self); wait(self)",
                    raising(RuntimeError, "Cannot execute acquireEvent() without MPS backend."), "enable_timing=False")
-__getattr__ = _absences(__name__)
+_absences(__name__)

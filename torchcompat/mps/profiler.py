@@ -39,4 +39,4 @@ def metal_capture(fname: str) -> Iterator[None]:
     yield
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

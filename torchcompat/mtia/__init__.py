@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
 from .._calls.devices import functions as _functions, giving as _giving, nothing as _nothing, raising as _raising, refusing as _refusing
-from ..cuda.random import manual_seed, manual_seed_all, set_rng_state as _set, set_rng_state_all
-from .memory import max_memory_allocated, memory_allocated, memory_stats, reset_peak_memory_stats
-from .mtia_graph import MTIAGraph, graph, graph_pool_handle
+from ..cuda.random import manual_seed as manual_seed, manual_seed_all as manual_seed_all, set_rng_state as _set
+from ..cuda.random import set_rng_state_all as set_rng_state_all
+from .memory import max_memory_allocated as max_memory_allocated, memory_allocated as memory_allocated
+from .memory import memory_stats as memory_stats, reset_peak_memory_stats as reset_peak_memory_stats
+from .mtia_graph import MTIAGraph as MTIAGraph, graph as graph, graph_pool_handle as graph_pool_handle
+
+if TYPE_CHECKING:
+    from .._calls.of_mtia import *
+    from .._calls.streams import Event as Event, Stream as Stream
 
 
 def _without(call: str) -> Any:
@@ -115,12 +121,13 @@ def stream(stream: object) -> StreamContext:
     return StreamContext(stream)
 
 
-def __getattr__(name: str) -> Any:
-    """Submodules."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        """Submodules."""
+        from importlib import import_module
 
-    if name in ("Event", "Stream"):
-        return getattr(import_module(__name__.partition(".")[0]), name)
-    if name in _submodules(__name__):
-        return import_module(f".{name}", __name__)
-    raise _absent(__name__, name)
+        if name in ("Event", "Stream"):
+            return getattr(import_module(__name__.partition(".")[0]), name)
+        if name in _submodules(__name__):
+            return import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import dummy, functions, raising
+
+if TYPE_CHECKING:
+    from .._calls.of_mtia import *
 
 __all__ = ["MTIAGraph", "graph", "graph_pool_handle"]
 MTIAGraph = dummy("torch.mtia.mtia_graph", "MTIAGraph", """capture_begin(self, pool); capture_end(self); instantiate(self); pool(self);
@@ -19,4 +24,4 @@ class graph:
         raise RuntimeError("Cannot execute getCurrentDevice() without MTIA backend.")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -124,4 +124,4 @@ def init_reductions() -> None:
     ForkingPickler.register(Block, reduce_block)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -8,23 +8,29 @@ torch.Size([3, 2])
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._calls.absent import absent, submodules
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer as Buffer, Parameter as Parameter
+from .parameter import UninitializedBuffer as UninitializedBuffer, UninitializedParameter as UninitializedParameter
 from .modules import *
-from . import functional, init, modules, utils
+from . import functional as functional, init as init, modules as modules, utils as utils
+
+if TYPE_CHECKING:
+    from . import attention as attention, grad as grad, parallel as parallel
+    from .parallel import DataParallel as DataParallel
 
 _LATER = ("attention", "grad", "parallel")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER and name in submodules(__name__):
-        from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        if name in _LATER and name in submodules(__name__):
+            from importlib import import_module
 
-        return import_module(f"{__name__}.{name}")
-    if name == "DataParallel":
-        from .parallel import DataParallel
+            return import_module(f"{__name__}.{name}")
+        if name == "DataParallel":
+            from .parallel import DataParallel
 
-        return DataParallel
-    raise absent(__name__, name)
+            return DataParallel
+        raise absent(__name__, name)

@@ -7,6 +7,7 @@ An operation is here if its record says `namespace="nn.functional"` or has an al
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,13 @@ from torchcompat._calls.autocast import in_float32 as _in_float32
 from torchcompat._tensor import frontend as _frontend
 
 if TYPE_CHECKING:
+    from torchcompat._calls.of_functional import *
     from torchcompat._tensor import Tensor
+
+    from ._attention import _canonical_mask as _canonical_mask, _none_or_dtype as _none_or_dtype
+    from ._attention import multi_head_attention_forward as multi_head_attention_forward
+    from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
+    from ._scaled import ScalingType as ScalingType, SwizzleType as SwizzleType, grouped_mm as grouped_mm, scaled_mm as scaled_mm
 
 _LATER = {**dict.fromkeys(["ScalingType", "SwizzleType", "grouped_mm", "scaled_mm"], "_scaled"),
           **dict.fromkeys(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"], "_attention"),
@@ -37,20 +44,21 @@ def _operation(name: str) -> str | None:
     return name if record is not None and record.namespace == "nn.functional" else None
 
 
-def __getattr__(name: str) -> Fn:
-    found = _operation(name)
-    if name in _LATER:
-        from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Fn:
+        found = _operation(name)
+        if name in _LATER:
+            from importlib import import_module
 
-        value = getattr(import_module(f".{_LATER[name]}", __package__), name)
-    elif found is not None:
-        value = _frontend.function(found)
-    elif name.endswith("_") and not name.startswith("_") and _operation(name[:-1]) is not None:
-        value = getattr(_frontend, name)
-    else:
-        raise _absent(__name__, name)
-    globals()[name] = value
-    return value
+            value = getattr(import_module(f".{_LATER[name]}", __package__), name)
+        elif found is not None:
+            value = _frontend.function(found)
+        elif name.endswith("_") and not name.startswith("_") and _operation(name[:-1]) is not None:
+            value = getattr(_frontend, name)
+        else:
+            raise _absent(__name__, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
@@ -164,7 +172,8 @@ def _renamed(name: str, mode: str | None) -> Fn:
     def function(input: Tensor, size: object = None, scale_factor: object = None, mode: str = mode or "nearest",
                  align_corners: object = None) -> object:
         warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
-        return __getattr__("interpolate")(input, size, scale_factor, mode, True if name == "upsample_bilinear" else align_corners)
+        return sys.modules[__name__].interpolate(input, size, scale_factor, mode,
+                                                  True if name == "upsample_bilinear" else align_corners)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "An old name of `interpolate`."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable
 
-from autograd_tape.annotations import Fn
+from autograd_tape.annotations import SomeFn
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 from torchcompat._tensor import frontend as _frontend
@@ -242,19 +242,19 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return tensor
 
 
-def _deprecated(function: Any) -> Fn:
+def _deprecated(function: SomeFn) -> SomeFn:
     name = function.__name__
 
-    def old(*args: Tensor, **kwargs: object) -> Tensor:
+    def old(*args: Tensor, **kwargs: object) -> object:
         warnings.warn(f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = name[:-1]
     old.__doc__ = f"The old name of `{name}`."
-    return old
+    return cast("SomeFn", old)
 
 
-uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
-xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = map(_deprecated, (xavier_uniform_, xavier_normal_, kaiming_uniform_,
-                                                                                   kaiming_normal_))
-orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
+uniform, normal, constant, eye = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_), _deprecated(eye_)
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+dirac, orthogonal, sparse = _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)

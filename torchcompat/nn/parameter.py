@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from autograd_tape.annotations import Arguments, DeviceLike
 from autograd_tape.calls import Door, Interceptor, listen_for_good
@@ -42,11 +42,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     _is_param = True
     _plain = True  # overrides no torch function, so operations on it are as quick as on a Tensor
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = torch.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
-            return Tensor._make_subclass(cls, data, requires_grad)
+            return Tensor._make_subclass(cls, data, requires_grad)  # type: ignore[return-value]  # of that class
         # A tensor class of the caller's stays what it is, and is marked.
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
@@ -97,7 +97,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = torch.empty(0)
         t = data.detach().requires_grad_(data.requires_grad)

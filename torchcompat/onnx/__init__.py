@@ -11,7 +11,7 @@ import enum
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 
@@ -216,14 +216,15 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
     return ONNXProgram(proto, (lambda: torch.export.export(model, args, kwargs)) if exported is None else exported)
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-    if name in ("register_custom_op_symbolic", "unregister_custom_op_symbolic", "select_model_mode_for_export"):
-        return getattr(utils, name)
-    if name in _submodules(__name__):
-        return import_module(f".{name}", __name__)
-    raise _absent(__name__, name)
+        if name in ("register_custom_op_symbolic", "unregister_custom_op_symbolic", "select_model_mode_for_export"):
+            return getattr(utils, name)
+        if name in _submodules(__name__):
+            return import_module(f".{name}", __name__)
+        raise _absent(__name__, name)
 
 
 from . import utils  # noqa: E402

@@ -58,4 +58,4 @@ for _cls in (OnnxExporterWarning, UnsupportedOperatorError, SymbolicValueError):
     _cls.__module__ = "torch.onnx.errors"
 TorchExportError.__module__ = ConversionError.__module__ = "torch.onnx._internal.exporter._errors"
 
-__getattr__ = absences(__name__)
+absences(__name__)

@@ -91,4 +91,4 @@ def _unimplemented(op: str, msg: str, value: object = None) -> NoReturn:
     raise OnnxExporterError(f"ONNX export failed on {op}, {msg}")
 
 
-__getattr__ = absences(__name__)
+absences(__name__)

@@ -26,4 +26,4 @@ def assert_onnx_program(program: ONNXProgram, *, rtol: float | None = None, atol
         torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, equal_nan=True, check_device=False)
 
 
-__getattr__ = absences(__name__)
+absences(__name__)

@@ -46,4 +46,4 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     unregister(symbolic_name, opset_version)
 
 
-__getattr__ = absences(__name__)
+absences(__name__)

@@ -94,4 +94,4 @@ def verify_onnx_program(onnx_program: ONNXProgram, args: tuple[Any, ...] | None 
     return [VerificationInfo.from_tensors(*of) for of in compared(onnx_program, args, kwargs)]
 
 
-__getattr__ = absences(__name__)
+absences(__name__)

@@ -30,4 +30,4 @@ __all__ = [
 for _given in (Adafactor, Muon, swap_in_optimizer_params_and_state):
     _given.__module__ = __name__
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -98,4 +98,4 @@ def adafactor(params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor |
                            beta2_decay=beta2_decay, eps=(eps1, eps2), d=d, weight_decay=weight_decay, foreach=foreach, maximize=maximize)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

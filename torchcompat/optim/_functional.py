@@ -19,4 +19,4 @@ from .sparse_adam import sparse_adam
 __all__ = ["_make_sparse", "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd",
            "sparse_adam"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -125,4 +125,4 @@ def muon(params: list[Tensor], grads: list[Tensor], muon_momentum_bufs: list[Ten
                       nesterov=nesterov, ns_coefficients=ns_coefficients, ns_steps=ns_steps, eps=eps, adjust_lr_fn=adjust_lr_fn)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -70,7 +70,7 @@ class RuleOptimizer(Optimizer):
 
     def refuse_sparse(self, params: list[Tensor]) -> None:
         """RuntimeError for sparse gradients."""
-        if any([p.grad._data.__class__ in ON_TENSORS for p in params]):
+        if any([p.grad._data.__class__ in ON_TENSORS for p in params]):  # type: ignore[union-attr]  # which have one
             name = type(self).__name__.replace("AdamW", "Adam")
             raise RuntimeError(f"{name} does not support sparse gradients" + ", please consider SparseAdam instead" * (name == "Adam"))
 

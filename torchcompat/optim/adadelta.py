@@ -63,4 +63,4 @@ def adadelta(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor
                           differentiable=differentiable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -96,4 +96,4 @@ def adagrad(params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
                          lr_decay=lr_decay, eps=eps, maximize=maximize, fused=fused, foreach=foreach, differentiable=differentiable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -85,7 +85,8 @@ class Adam(RuleOptimizer):
             if not on_buffers(p, by_rule):
                 rest.append(p)
                 continue
-            state, grad = self.state[p] or self.state_of(p, group), p.grad
+            state = self.state[p] or self.state_of(p, group)
+            grad: Tensor = p.grad  # type: ignore[assignment]  # the parameters have one
             mean, square, top = state["exp_avg"], state["exp_avg_sq"], state["max_exp_avg_sq"] if amsgrad else None
             if not (fits(p, grad, mean, square, top) if amsgrad else fits(p, grad, mean, square)):
                 rest.append(p)
@@ -135,4 +136,4 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
                       differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -64,4 +64,4 @@ def adamax(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], ex
                         capturable=capturable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

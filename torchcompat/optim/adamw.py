@@ -43,4 +43,4 @@ def adamw(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
          maximize=maximize)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

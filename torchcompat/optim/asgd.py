@@ -74,4 +74,4 @@ def asgd(params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list
                       weight_decay=weight_decay, maximize=maximize, foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

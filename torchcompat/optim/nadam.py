@@ -89,4 +89,4 @@ def nadam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
                        differentiable=differentiable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

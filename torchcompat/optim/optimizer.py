@@ -409,4 +409,4 @@ class Optimizer:
         raise NotImplementedError
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

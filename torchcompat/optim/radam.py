@@ -72,4 +72,4 @@ def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp
                        foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -76,4 +76,4 @@ def rmsprop(params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor]
                          centered=centered, maximize=maximize, foreach=foreach, differentiable=differentiable, capturable=capturable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

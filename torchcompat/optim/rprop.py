@@ -69,4 +69,4 @@ def rprop(params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_s
                        capturable=capturable)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

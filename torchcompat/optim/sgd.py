@@ -73,7 +73,8 @@ class SGD(RuleOptimizer):
             if not on_buffers(p, differentiable):
                 rest.append(p)
                 continue
-            grad, kept, first = p.grad, None, False
+            grad: Tensor = p.grad  # type: ignore[assignment]  # the parameters have one
+            kept, first = None, False
             if momentum:
                 kept = self.state[p].get("momentum_buffer")
                 first = kept is None
@@ -116,4 +117,4 @@ def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list
                      foreach=foreach, fused=fused)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

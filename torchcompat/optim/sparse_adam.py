@@ -92,4 +92,4 @@ def sparse_adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor
                           {"lr": lr, "betas": (beta1, beta2), "eps": eps})
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

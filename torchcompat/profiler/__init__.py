@@ -11,4 +11,4 @@ from .profiler import ProfilerAction, _KinetoProfile, profile, schedule, support
 __all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction", "ProfilerActivity",
            "kineto_available", "DeviceType", "record_function"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

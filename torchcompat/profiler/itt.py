@@ -42,4 +42,4 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     yield
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -302,7 +302,7 @@ class profile(_KinetoProfile):
         none, warm, record, save = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
         ends = before is save or before is record and after is None
         if before in (warm, record) and after in (none, warm) and before is not after:
-            warn(f"Incorrect schedule: {before.name} followed by {after.name}", stacklevel=4)  # type: ignore[union-attr]  # one of two
+            warn(f"Incorrect schedule: {before.name} followed by {after.name}", stacklevel=4)
         if before is warm and after is not warm:
             self.start_trace()
         if ends or before is record and after in (none, warm) or before is warm and after in (none, None):
@@ -327,4 +327,4 @@ class profile(_KinetoProfile):
             self.on_trace_ready(self)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -31,4 +31,4 @@ def sparse_methods() -> _Any:
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -399,4 +399,4 @@ def checkpoint_sequential(functions: Sequence[Fn] | Module, segments: int, input
     return part(steps[size * (segments - 1):])(input)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -98,4 +98,4 @@ class ModuleTracker:
         self._hooks.clear()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

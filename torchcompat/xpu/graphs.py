@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import dummy, functions, raising
+
+if TYPE_CHECKING:
+    from .._calls.of_xpu import *
 
 __all__ = ["XPUGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 XPUGraph = dummy("torch.xpu.graphs", "XPUGraph", """capture_begin(self, pool=None); capture_end(self); debug_dump(self, debug_path);
@@ -26,4 +31,4 @@ class graph:
         Stream()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -6,8 +6,13 @@ import collections
 from collections.abc import Iterator
 from contextlib import contextmanager
 from autograd_tape.annotations import DeviceLike
+from typing import TYPE_CHECKING
+
 from .._calls.absent import absences as _absences
 from .._calls.devices import dummy, functions, giving, lacking, nothing, refusing
+
+if TYPE_CHECKING:
+    from .._calls.of_xpu import *
 
 _NONE = functions("torch.xpu.memory", [
     (giving(int), """memory_allocated(device=None); max_memory_allocated(device=None); memory_reserved(device=None);
@@ -42,4 +47,4 @@ class XPUPluggableAllocator:
 
 
 MemPool = dummy("torch.xpu.memory", "MemPool", "snapshot(self); use_count(self)")
-__getattr__ = _absences(__name__)
+_absences(__name__)

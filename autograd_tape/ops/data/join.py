@@ -206,6 +206,7 @@ class atleast_1d:
     """
 
     home = "functional"
+    gives = "Any"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
@@ -224,6 +225,7 @@ class atleast_2d:
     """
 
     home = "functional"
+    gives = "Any"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
@@ -242,6 +244,7 @@ class atleast_3d:
     """
 
     home = "functional"
+    gives = "Any"
     several_types = ("tensors",)
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
 

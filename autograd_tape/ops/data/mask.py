@@ -324,6 +324,7 @@ class nonzero:
             [3]])
     """
 
+    gives = {"as_tuple": "Tensor[]"}
     lacks = {"uint float8": "nonzero_count_cpu"}
     out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")

@@ -218,6 +218,7 @@ class allclose:
     False
     """
 
+    gives = "bool"
     lacks = {"float8": "mul_cpu_reduced_float"}
     no_vmap = "vmap over torch.allclose isn't supported yet."
 
@@ -237,6 +238,7 @@ class equal:
     True
     """
 
+    gives = "bool"
     lacks = {"chalf": "equal_cpu"}
     no_vmap = "aten::equal"
 

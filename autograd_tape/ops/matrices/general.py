@@ -229,6 +229,7 @@ class lu:
     tensor([2, 2], dtype=torch.int32)
     """
 
+    gives = "Any"
     home = "functional"
     def function(F, A, pivot=True, get_infos=False):
         result = F._lu_with_info(A, pivot, False)

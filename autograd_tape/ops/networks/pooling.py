@@ -643,7 +643,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
             "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "samples": samples,
-            "amp": amp and (lambda *args: None if args[-1] else "float32"), "composite": lambda *args: None if args[-1] else said}))
+            "amp": amp and (lambda *args: None if args[-1] else "float32"), "composite": lambda *args: None if args[-1] else said,
+            "gives": {"return_indices": "(Tensor, Tensor)"}}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {
@@ -803,6 +804,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
     op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
        out=False)(
         type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "amp": amp, "samples": samples,
+                           "gives": {"return_indices": "(Tensor, Tensor)"},
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
     op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,

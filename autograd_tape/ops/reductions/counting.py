@@ -83,6 +83,7 @@ class unique:
     (tensor([1, 3]), tensor([1, 2]))
     """
 
+    gives = "Any"
     home = "functional"
     lacks = {"complex chalf float8": "unique"}
     def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
@@ -122,6 +123,7 @@ class unique_consecutive:
     tensor([1, 2, 1])
     """
 
+    gives = "Any"
     home = "functional"
     lacks = {"complex chalf float8": "unique"}
     no_forward = "unique_consecutive"

@@ -166,6 +166,7 @@ class histogramdd:
             [2., 0.]])
     """
 
+    gives = "Any"
     reads = "input bins weight"
 
     def function(F, input, bins, range=None, weight=None, density=False):

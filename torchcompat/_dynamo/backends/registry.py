@@ -66,4 +66,4 @@ def lookup_backend(compiler_fn: str | CompilerFn) -> CompilerFn | None:
     return None
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

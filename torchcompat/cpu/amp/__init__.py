@@ -6,4 +6,4 @@ from ..._calls.absent import absences as _absences
 from .autocast_mode import autocast as autocast
 from .grad_scaler import GradScaler as GradScaler
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

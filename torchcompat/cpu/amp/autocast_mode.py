@@ -21,4 +21,4 @@ class autocast(amp.autocast):
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -21,4 +21,4 @@ class GradScaler(amp.GradScaler):
                          growth_interval=growth_interval, enabled=enabled)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

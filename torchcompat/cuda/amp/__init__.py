@@ -7,4 +7,4 @@ from .autocast_mode import autocast as autocast, custom_bwd as custom_bwd, custo
 from .common import amp_definitely_not_available as amp_definitely_not_available
 from .grad_scaler import GradScaler as GradScaler
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

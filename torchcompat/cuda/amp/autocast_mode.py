@@ -41,4 +41,4 @@ def _deprecated(old: str, new: str) -> None:
     warnings.warn(f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -12,4 +12,4 @@ def amp_definitely_not_available() -> bool:
     return True
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -1,10 +1,16 @@
 """Tracers of other kinds."""
 
-from torchcompat._calls.absent import absences as _absences, submodules as _submodules
+from typing import TYPE_CHECKING
+
+from torchcompat._calls.absent import absent as _absent, submodules as _submodules
 from importlib import import_module as _import_module
 
+if TYPE_CHECKING:
+    from . import proxy_tensor as proxy_tensor
 
-def __getattr__(name: str) -> object:
-    if name in _submodules(__name__):
-        return _import_module(f".{name}", __name__)
-    return _absences(__name__)(name)
+
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        if name in _submodules(__name__):
+            return _import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

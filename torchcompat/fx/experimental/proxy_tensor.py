@@ -322,4 +322,4 @@ def make_fx(f: Fn, decomposition_table: Mapping[Any, Fn] | None = None, tracing_
     return wrapped
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

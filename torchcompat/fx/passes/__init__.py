@@ -6,4 +6,4 @@ from . import shape_prop, split_module
 
 __all__ = ["shape_prop", "split_module"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -70,4 +70,4 @@ class ShapeProp(Interpreter):
         return super().run(*args)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -157,4 +157,4 @@ def _copy_into(part: Partition, node: Node, m: Module, names: dict[str, str] | N
     part.environment[node] = made
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -275,4 +275,4 @@ def _function_softmax(func: Fn, input: Tensor, dim: int, dtype: DType | None = N
     return cast(MaskedTensor, _MaskedSoftmax.apply(input if dtype is None else input.to(dtype), dim))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

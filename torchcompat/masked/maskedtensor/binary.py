@@ -83,4 +83,4 @@ def _apply_native_binary(fn: Fn, *args: object, **kwargs: object) -> object:
     return NotImplemented if rule is None else rule(*args, **kwargs)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -26,4 +26,4 @@ def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
     return MaskedTensor._from_values(data, mask)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

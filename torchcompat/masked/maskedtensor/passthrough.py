@@ -27,4 +27,4 @@ def _apply_pass_through_fn(fn: Fn, *args: object, **kwargs: object) -> object:
     return _wrap_result(fn(*data, **named_data), fn(*masks, **named_masks))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

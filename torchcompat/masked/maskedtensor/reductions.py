@@ -103,4 +103,4 @@ def _apply_reduction(fn: Fn, *args: object, **kwargs: object) -> object:
     return _RULES[fn](*args, **kwargs) if fn in _RULES else NotImplemented
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -26,7 +26,7 @@ from ._registry import (
 
 __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS", "register_flash_attention_impl", "activate_flash_attention_impl",
            "list_flash_attention_impls", "current_flash_attention_impl", "restore_flash_attention_impl"]
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 WARN_FOR_UNFUSED_KERNELS = False
 """Whether `CausalBias` warns where no kernel takes it and the mask is made instead."""

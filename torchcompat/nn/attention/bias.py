@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 __all__ = ["causal_upper_left", "causal_lower_right", "CausalVariant", "CausalBias"]
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class CausalVariant(IntEnum):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockMask", "flex_attention", "AuxOutput", "AuxRequest", "FlexKernelOptions", "create_block_mask", "create_mask", "or_masks",
            "and_masks", "noop_mask"]
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 _score_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 _mask_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]

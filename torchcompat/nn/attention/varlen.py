@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 __all__ = ["varlen_attn", "varlen_attn_out", "AuxRequest"]
-__getattr__ = _absences(__name__)
+_absences(__name__)
 
 
 class AuxRequest(NamedTuple):

@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, overload
 
 from autograd_tape.annotations import Fn
 import torchcompat as torch
@@ -91,6 +91,10 @@ class Sequential(_Numbered):
     )
     """
 
+    @overload
+    def __init__(self, *args: Module) -> None: ...
+    @overload
+    def __init__(self, arg: OrderedDict[str, Module], /) -> None: ...
     def __init__(self, *args: Any) -> None:
         super().__init__()
         named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else ((str(i), m) for i, m in enumerate(args))

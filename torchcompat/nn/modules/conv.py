@@ -147,7 +147,7 @@ class Conv1d(_Conv):
     dims = 1
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv1d(*args)
+        return F.conv1d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class Conv2d(_Conv):
@@ -155,7 +155,7 @@ class Conv2d(_Conv):
     dims = 2
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv2d(*args)
+        return F.conv2d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class Conv3d(_Conv):
@@ -163,7 +163,7 @@ class Conv3d(_Conv):
     dims = 3
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv3d(*args)
+        return F.conv3d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -199,7 +199,7 @@ class _ConvTransposeNd(_ConvNd):
         if len(sizes) != n:
             raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements "
                              f"(got {len(sizes)})")
-        low = [(input.size(d + lead) - 1) * self.stride[d] - 2 * self.padding[d] + self.dilation[d] * (self.kernel_size[d] - 1) + 1
+        low = [(input.size(d + lead) - 1) * self.stride[d] - 2 * self.padding[d] + self.dilation[d] * (self.kernel_size[d] - 1) + 1  # type: ignore[operator]
                for d in range(n)]
         high = [least + stride - 1 for least, stride in zip(low, self.stride)]
         if any(not least <= size <= most for size, least, most in zip(sizes, low, high)):
@@ -221,7 +221,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     dims = 1
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv_transpose1d(*args)
+        return F.conv_transpose1d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -229,7 +229,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     dims = 2
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv_transpose2d(*args)
+        return F.conv_transpose2d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -237,7 +237,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     dims = 3
 
     def _conv(self, *args: object) -> Tensor:
-        return F.conv_transpose3d(*args)
+        return F.conv_transpose3d(*args)  # type: ignore[arg-type]  # the arguments of that
 
 
 class _LazyConv(LazyModuleMixin):

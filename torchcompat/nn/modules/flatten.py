@@ -48,7 +48,7 @@ class Unflatten(Module):
                                 f"{type(value).__name__} at pos {position}")
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.unflatten(self.dim, self.unflattened_size)
+        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[arg-type]  # a name is refused there
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from autograd_tape.annotations import Keywords
 from ..parameter import is_lazy
@@ -64,6 +64,6 @@ class LazyModuleMixin:
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
 
-    def _replicate_for_data_parallel(self) -> Module:
+    def _replicate_for_data_parallel(self) -> Self:
         raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to "
                            "correctly initialize the modules")

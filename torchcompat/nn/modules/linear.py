@@ -71,7 +71,7 @@ class Linear(Module):
             weight, bias = own["weight"], own["bias"]
         except KeyError:  # reparametrized: an attribute or a property computes it
             weight, bias = self.weight, self.bias
-        return F.linear(input, weight, bias)
+        return F.linear(input, weight, bias)  # type: ignore[arg-type]  # a weight of None is refused there
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

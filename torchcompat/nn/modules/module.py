@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, overload
 from collections.abc import Callable, Iterable, Iterator
 
 from autograd_tape.annotations import DeviceLike, Fn, Keywords
@@ -31,6 +31,7 @@ from ._state import StateDict
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
+    from torchcompat._memory.layout import memory_format
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
@@ -420,7 +421,7 @@ class Module(StateDict):
 
     # -- changing all of it -----------------------------------------------------------------------------------------
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Module":
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replaces the data of parameters, their gradients, and buffers by `fn` of it."""
         if recurse:
             for module in self.children():
@@ -449,14 +450,21 @@ class Module(StateDict):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def apply(self, fn: Callable[[Module], None]) -> "Module":
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Calls `fn` on every submodule, children first, then on the module itself; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> "Module":
+    @overload
+    def to(self, device: DeviceLike | None = ..., dtype: DType | None = ..., non_blocking: bool = ..., *,
+           memory_format: memory_format | None = ...) -> Self: ...
+    @overload
+    def to(self, dtype: DType, non_blocking: bool = ..., *, memory_format: memory_format | None = ...) -> Self: ...
+    @overload
+    def to(self, tensor: Tensor, non_blocking: bool = ..., *, memory_format: memory_format | None = ...) -> Self: ...
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves or casts parameters and buffers in place: `to(device, dtype, non_blocking)`, `to(dtype)`, `to(tensor)`,
         `to(memory_format=...)`. Only floating point tensors are cast."""
         dtype, device, copy, memory_format = parse_to(*args, **kwargs)
@@ -486,61 +494,61 @@ class Module(StateDict):
 
         return self._apply(convert)
 
-    def _cast(self, dtype: DType) -> "Module":
+    def _cast(self, dtype: DType) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def type(self, dst_type: object) -> "Module":
+    def type(self, dst_type: object) -> Self:
         """Casts all parameters and buffers to `dst_type`."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self) -> "Module":
+    def float(self) -> Self:
         """Casts all floating point parameters and buffers to float32."""
         return self._cast(torch.float32)
 
-    def double(self) -> "Module":
+    def double(self) -> Self:
         """Casts all floating point parameters and buffers to float64."""
         return self._cast(torch.float64)
 
-    def half(self) -> "Module":
+    def half(self) -> Self:
         """Casts all floating point parameters and buffers to float16."""
         return self._cast(torch.float16)
 
-    def bfloat16(self) -> "Module":
+    def bfloat16(self) -> Self:
         """Casts all floating point parameters and buffers to bfloat16."""
         return self._cast(torch.bfloat16)
 
-    def cpu(self) -> "Module":
+    def cpu(self) -> Self:
         """Moves all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: DeviceLike | None = None) -> "Module":
+    def cuda(self, device: DeviceLike | None = None) -> Self:
         """Moves all parameters and buffers to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def xpu(self, device: DeviceLike | None = None) -> "Module":
+    def xpu(self, device: DeviceLike | None = None) -> Self:
         """Moves all parameters and buffers to an XPU."""
         return self._apply(lambda t: t.xpu(device))
 
-    def mtia(self, device: DeviceLike | None = None) -> "Module":
+    def mtia(self, device: DeviceLike | None = None) -> Self:
         """Moves all parameters and buffers to an MTIA device."""
         return self._apply(lambda t: t.mtia(device))
 
-    def ipu(self, device: DeviceLike | None = None) -> "Module":
+    def ipu(self, device: DeviceLike | None = None) -> Self:
         """Moves all parameters and buffers to an IPU."""
         return self._apply(lambda t: t.ipu(device))
 
-    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> "Module":
+    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
         """Moves parameters and buffers to `device` without their values: their memory there is uninitialized."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
-    def share_memory(self) -> "Module":
+    def share_memory(self) -> Self:
         """Puts all parameters and buffers into memory that processes share."""
         tensors = [t for t in (*self.parameters(), *self.buffers()) if not is_lazy(t) and t.device.type == "cpu"]
         tensors += [t.grad for t in tensors if t.is_leaf and t.grad is not None]
         share([t.untyped_storage() for t in tensors], tensors)
         return self._apply(lambda t: t.share_memory_())  # refused by what has no memory yet
 
-    def train(self, mode: bool = True) -> "Module":
+    def train(self, mode: bool = True) -> Self:
         """Sets training mode (evaluation mode where not `mode`) for the module and all below it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -549,11 +557,11 @@ class Module(StateDict):
             module.train(mode)
         return self
 
-    def eval(self) -> "Module":
+    def eval(self) -> Self:
         """Sets evaluation mode."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Sets whether gradients flow to the parameters."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
@@ -650,7 +658,7 @@ class Module(StateDict):
         body = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
         return f"{self._get_name()}({body})"
 
-    def _replicate_for_data_parallel(self) -> "Module":
+    def _replicate_for_data_parallel(self) -> Self:
         replica = self.__new__(type(self))
         replica.__dict__ = {**self.__dict__, "_parameters": {}, "_buffers": self._buffers.copy(), "_modules": self._modules.copy(),
                             "_is_replica": True}

@@ -248,21 +248,21 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """[N, C, L] -> [N, C, output_size], the maximum of each window."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)  # type: ignore[call-overload]  # sizes may be None
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """[N, C, H, W] -> [N, C, *output_size], the maximum of each window."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)  # type: ignore[call-overload]  # sizes may be None
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """[N, C, D, H, W] -> [N, C, *output_size], the maximum of each window."""
 
     def forward(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)  # type: ignore[call-overload]  # sizes may be None
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -280,18 +280,18 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """[N, C, L] -> [N, C, output_size], the mean of each window."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+        return F.adaptive_avg_pool1d(input, self.output_size)  # type: ignore[arg-type]  # None is the input's size
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """[N, C, H, W] -> [N, C, *output_size], the mean of each window."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+        return F.adaptive_avg_pool2d(input, self.output_size)  # type: ignore[arg-type]  # None is the input's size
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """[N, C, D, H, W] -> [N, C, *output_size], the mean of each window."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
+        return F.adaptive_avg_pool3d(input, self.output_size)  # type: ignore[arg-type]  # None is the input's size

@@ -10,4 +10,4 @@ from .replicate import replicate as replicate
 from .scatter_gather import gather as gather, scatter as scatter
 
 __all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
-__getattr__ = _absences(__name__)
+_absences(__name__)

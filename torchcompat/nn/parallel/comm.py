@@ -62,4 +62,4 @@ def gather(tensors: Iterable[Tensor], dim: int = 0, destination: object = None, 
     _refuse("_gather" if out is None else "_gather_out")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -56,4 +56,4 @@ def data_parallel(module: Module, inputs: object, device_ids: Sequence[int | Dev
     raise RuntimeError("device type could not be determined")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -28,4 +28,4 @@ def parallel_apply(modules: Sequence[Module], inputs: Sequence[object], kwargs_t
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -19,4 +19,4 @@ __all__ = [
     "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
 ]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

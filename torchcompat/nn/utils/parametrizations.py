@@ -240,4 +240,4 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

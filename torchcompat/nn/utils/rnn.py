@@ -109,12 +109,12 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
         lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
     order = None
     if not enforce_sorted:
-        lengths, order = torch.sort(lengths, descending=True)
+        lengths, order = torch.sort(torch.as_tensor(lengths), descending=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
-    sizes = lengths.tolist()  # type: ignore[union-attr]  # a tensor by now
+    sizes = lengths.tolist()
     if len(sizes) != input.size(1):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={input.size(1)})")
     if not sizes or sizes[-1] <= 0:

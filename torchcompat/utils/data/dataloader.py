@@ -25,7 +25,7 @@ from . import _utils
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _DatasetKind as _DatasetKind, _pipes, _seeded
 from ._utils.worker import get_worker_info
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class DataLoader(Generic[T]):
     _iterator: _BaseDataLoaderIter | None
     _initialized = False
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Sampler | Iterable | None = None,
+    def __init__(self, dataset: Dataset[T], batch_size: int | None = 1, shuffle: bool | None = None,
+                 sampler: Sampler | Iterable | None = None,
                  batch_sampler: Iterable[object] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
                  pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: object = None, generator: Generator | None = None, *, prefetch_factor: int | None = None,
@@ -544,4 +545,4 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._shutdown_workers()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -6,4 +6,4 @@ from ..._calls.absent import absences as _absences
 from . import config as config
 
 __all__ = ["config"]
-__getattr__ = _absences(__name__)
+_absences(__name__)

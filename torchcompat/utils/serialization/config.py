@@ -55,4 +55,4 @@ def patch(name: str | dict[str, object] | None = None, value: object = None, **s
             setattr(group, key, old)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

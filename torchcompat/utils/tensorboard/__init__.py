@@ -17,4 +17,4 @@ from .writer import FileWriter, SummaryWriter
 
 __all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -335,4 +335,4 @@ class SummaryWriter:
         self.close()
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

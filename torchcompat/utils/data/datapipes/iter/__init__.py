@@ -23,4 +23,4 @@ __all__ = [
     "Mapper", "Multiplexer", "Sampler", "ShardingFilter", "Shuffler", "StreamReader", "UnBatcher", "Zipper",
 ]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

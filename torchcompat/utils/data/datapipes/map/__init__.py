@@ -12,4 +12,4 @@ from .utils import SequenceWrapperMapDataPipe as SequenceWrapper
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

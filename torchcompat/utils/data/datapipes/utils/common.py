@@ -164,4 +164,4 @@ class StreamWrapper:
         self.__init__(obj)  # type: ignore[misc]  # all of it anew
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

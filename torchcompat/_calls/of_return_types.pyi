@@ -1,0 +1,356 @@
+"""The named tuples of results. Generated from the operation records by `python -m torchcompat stubs`."""
+
+from typing import NamedTuple
+
+from torchcompat._tensor import Tensor
+
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class _native_batch_norm_legit(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class _native_batch_norm_legit_no_training(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class _sobol_engine_draw(NamedTuple):
+    result: Tensor
+    state: Tensor
+class adaptive_max_pool1d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class adaptive_max_pool2d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class adaptive_max_pool3d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class adaptive_max_pool_nd(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+class aminmax_out(NamedTuple):
+    min: Tensor
+    max: Tensor
+class attention_backward(NamedTuple):
+    grad_query: Tensor
+    grad_key: Tensor
+    grad_value: Tensor
+    grad_bias: Tensor
+class channel_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+class channel_norm_statistics(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class cummax(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummax_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummin(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummin_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+class frexp_out(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+class geqrf_out(NamedTuple):
+    a: Tensor
+    tau: Tensor
+class group_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+class group_norm_statistics(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class gru(NamedTuple):
+    output: Tensor
+    h: Tensor
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class histogram_out(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class kthvalue(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class kthvalue_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class layer_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+class layer_norm_statistics(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+class linalg_cholesky_ex_out(NamedTuple):
+    L: Tensor
+    info: Tensor
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_eig_out(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_eigh_out(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+class linalg_inv_ex_out(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+class linalg_ldl_factor_out(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_ldl_factor_ex_out(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+class linalg_lstsq_out(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class linalg_lu_out(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class linalg_lu_factor_out(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_lu_factor_ex_out(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class linalg_qr_out(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+class linalg_solve_ex_out(NamedTuple):
+    result: Tensor
+    info: Tensor
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+class linalg_svd_out(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+class lstm(NamedTuple):
+    output: Tensor
+    h: Tensor
+    c: Tensor
+class lstm_cell(NamedTuple):
+    h: Tensor
+    c: Tensor
+class lstm_layer(NamedTuple):
+    result: Tensor
+    last_h: Tensor
+    last_c: Tensor
+class lstsq_solution(NamedTuple):
+    solution: Tensor
+    rank: Tensor
+class lu(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class lu_out(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class lu_unpack_out(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class max(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class max_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class max_pool1d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class max_pool2d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class max_pool3d_with_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class max_pool_nd(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class median(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class median_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class min_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class mode(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class mode_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class nanmedian(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class nanmedian_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class native_batch_norm(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class native_dropout(NamedTuple):
+    result: Tensor
+    mask: Tensor
+class native_group_norm(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class native_layer_norm(NamedTuple):
+    result: Tensor
+    mean: Tensor
+    rstd: Tensor
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class qr_out(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class recurrent_backward(NamedTuple):
+    grad_input: Tensor
+    grad_h: Tensor
+    grad_c: Tensor
+    grad_w_ih: Tensor
+    grad_w_hh: Tensor
+    grad_b_ih: Tensor
+    grad_b_hh: Tensor
+    grad_w_hr: Tensor
+class rnn_layer(NamedTuple):
+    result: Tensor
+    last_h: Tensor
+class rnn_relu(NamedTuple):
+    output: Tensor
+    h: Tensor
+class rnn_tanh(NamedTuple):
+    output: Tensor
+    h: Tensor
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class slogdet_out(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class solve_matrices_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+class sort(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class sort_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class std_mean(NamedTuple):
+    std: Tensor
+    mean: Tensor
+class std_mean_of(NamedTuple):
+    std: Tensor
+    mean: Tensor
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+class svd_out(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+class topk(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class topk_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+class triangular_solve_out(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+class var_mean(NamedTuple):
+    var: Tensor
+    mean: Tensor
+class var_mean_of(NamedTuple):
+    var: Tensor
+    mean: Tensor
