@@ -24,7 +24,7 @@ from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey
 from .dispatch import get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
 from ._memory.size import Size
-from ._tensor import Tensor, frontend
+from ._tensor import PLAIN_DISPATCH, Tensor, frontend
 from .backends import mkldnn
 from .autograd._functions import UndefinedGrad
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_check_nan_enabled
@@ -95,7 +95,7 @@ def _set_sdp_priority_order(order: Sequence[int]) -> None:
 _after_autograd_keyset, _after_ADInplaceOrView_keyset = AFTER_AUTOGRAD, AFTER_VIEWS
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 
-_disabled_torch_function_impl = _disabled
+_disabled_torch_function_impl, _disabled_torch_dispatch_impl = _disabled, PLAIN_DISPATCH
 _LinAlgError = LinAlgError
 _nn = types.ModuleType("torch._C._nn", "The functions of networks by ATen's names and parameters, as `torch.ops.aten` has them.")
 

@@ -337,7 +337,7 @@ _of_the_tape.sparse_elements = lambda *args: _above.sparse_methods().sparse_elem
 _above.later("sparse", "sparse_methods")
 _above.later("_calls.aten", "operator")
 _above.later("_dynamo.eval_frame", "compile")
-_above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper")
+_above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper", "without_dispatch")
 
 from ._making import legacy as _legacy
 from ._memory.bits import RESOLVE as _RESOLVE

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from autograd_tape.annotations import DeviceLike, Fn
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.strided import contiguous_strides, strided, suggests_channels_last
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
@@ -38,7 +38,7 @@ from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
 from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, preserve_format
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
-from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
+from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes
 from .storage import TypedStorage, UntypedStorage, resize, view_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ _set_requires_grad: Any = TensorRef.requires_grad.fset  # type: ignore[attr-defi
 
 class _TensorMeta(type):
     """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], names: Keywords, **kwargs: object) -> None:
+        super().__init__(name, bases, names, **kwargs)
+        if "__torch_dispatch__" in names and bases != (Metadata,) and carries_out(cls) and (
+                getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__):
+            cls.__torch_function__ = disabled_torch_function  # what a class carries out is not made one of the class again
 
 
 _PLACE = "int storage_offset, tuple of ints size, tuple of ints stride = None"
@@ -258,7 +264,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     @property
     def data(self) -> "Tensor":
         """The same memory without history, and with a version counter of its own."""
-        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
+        if self._k.special is not None and carries_out(type(self)):
             t = self.detach()
             t._v = None
             return t
@@ -910,9 +916,24 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         with DisableTorchFunctionSubclass():
             return convert_results(func(*args, **(kwargs or {})), cls, func)
 
+    @staticmethod
+    def __torch_dispatch__(func: Fn, types: object, args: Arguments = (), kwargs: Keywords | None = None) -> Any:
+        """What a class does with an operation that leaves operations as they are: carries it out, and asks no class and no mode."""
+        with above.without_dispatch():
+            return func(*args, **(kwargs or {}))
+
     def to_mindspore(self) -> Any:
         """A MindSpore tensor over the same memory where it is contiguous, else over a copy; without history."""
         return above.to_mindspore(self)
+
+
+PLAIN_DISPATCH = Tensor.__torch_dispatch__
+
+
+def carries_out(cls: type) -> bool:
+    """Whether a class carries out operations itself, by a `__torch_dispatch__` of its own."""
+    found = getattr(cls, "__torch_dispatch__", None)
+    return found is not None and found is not PLAIN_DISPATCH
 
 
 _PYTHON_NUMBERS = frozenset([int, float, bool, complex])
@@ -949,7 +970,7 @@ def _kind_for(cls: type, k: Kind) -> Kind:
     if cls is Tensor or getattr(cls, "_plain", False):
         return kind(k.dtype, k.device, plain)
     look_for_classes()
-    if hasattr(cls, "__torch_dispatch__"):
+    if carries_out(cls):
         above.look_for_dispatch()
     return kind(k.dtype, k.device, cls)
 
@@ -1008,5 +1029,7 @@ for _name in ("_coalesced_", "_dimI", "_dimV", "_indices", "_nnz", "_values", "c
     setattr(Tensor, _name, _of_sparse(_name))
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
+Tensor.__nonzero__, Tensor.__long__ = Tensor.__bool__, Tensor.__int__  # of Python 2, which torch has still
+Tensor.__div__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__itruediv__
 for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__dlpack__", "__dlpack_device__"):
     frontend.passing(getattr(Tensor, _name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +39,7 @@ class Above:
     look_for_dispatch: Callable[[], None]
     make_wrapper_subclass: Fn
     of_wrapper: Fn
+    without_dispatch: Callable[[], AbstractContextManager[None]]
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""

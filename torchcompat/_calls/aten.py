@@ -361,6 +361,17 @@ def _mkldnn_rnn_layer(input: Tensor, weight0: Tensor, weight1: Tensor, weight2: 
     return found
 
 
+def _padded(mode: str, n: int) -> Fn:
+    """ATen's padding with the tensor's own elements, along `n` dimensions."""
+    def pad(input: Tensor, padding: Sequence[int]) -> Tensor:
+        if len(padding) != 2 * n:
+            raise RuntimeError(f"padding size is expected to be {2 * n}" + (f", but got: {len(padding)}" if n == 1 else ""))
+        found: Tensor = F.pad(input, tuple(padding), mode)
+        return found
+
+    return pad
+
+
 FUNCTIONS: dict[str, Fn] = {
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
@@ -376,6 +387,7 @@ FUNCTIONS: dict[str, Fn] = {
     "_scaled_dot_product_flash_attention_for_cpu": lambda query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None:
         _first_of(F.attention(query, key, value, *((attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else
                                                    (None, attn_mask)), is_causal, scale), query, 1),
+    **{f"{name}_pad{n}d": _padded(mode, n) for name, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},
     **{f"max_pool{n}d_with_indices": _pool(n) for n in (1, 2, 3)},
     **{f"max_pool{n}d_with_indices_backward": _pool_backward(n) for n in (2, 3)},
     **{f"upsample_nearest{n}d": _upsample("nearest", n, False, False) for n in (1, 2, 3)},

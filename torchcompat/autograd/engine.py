@@ -22,7 +22,7 @@ from autograd_tape.views import Poisoned, empty_strided, is_dense
 from autograd_tape.warned import warn_once
 
 from .._calls.above import above
-from .._tensor import Tensor, frontend
+from .._tensor import Tensor, carries_out as overrides, frontend
 from .._memory.bits import values
 from .._memory.layout import _mkldnn, contiguous_format
 from .._calls.shown import shown_in
@@ -178,7 +178,7 @@ def accumulate_dual(leaf: Tensor, g: Tensor, owned: bool) -> None:
 
 def carries_out(*tensors: TensorRef) -> bool:
     """Whether a class of these tensors carries out operations itself, so that gradients must be tensors."""
-    return any([t is not None and t._k.special is not None and hasattr(type(t), "__torch_dispatch__") for t in tensors])
+    return any([t is not None and t._k.special is not None and overrides(type(t)) for t in tensors])
 
 
 def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:

@@ -19,7 +19,7 @@ from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
 from autograd_tape.tensor import LEAF, buffer_of, next_id
 
 from .._calls.above import above
-from .._tensor import Tensor, frontend
+from .._tensor import Tensor, carries_out as overrides, frontend
 from .._memory.bits import values
 from ..overrides import DisableTorchFunctionSubclass
 from .engine import carries_out, run_on_tensors
@@ -443,7 +443,7 @@ def _finish(node: FunctionNode, args: Arguments, outputs: list[Any], recording: 
 
 def _view_of_itself(t: Tensor) -> Tensor:
     """Another tensor over the same memory, a view of `t` or of its base, without history. A class that carries out operations makes it."""
-    if isinstance(t._k.special, type) and hasattr(type(t), "__torch_dispatch__"):
+    if isinstance(t._k.special, type) and overrides(type(t)):
         with no_grad(), DisableTorchFunctionSubclass():
             return frontend.view(t, tuple(t.shape))
     result = object.__new__(type(t))

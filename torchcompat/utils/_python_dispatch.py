@@ -23,7 +23,7 @@ from autograd_tape.tensor import LEAF
 from autograd_tape.version import Version
 
 from .._memory.layout import strided
-from .._tensor import Tensor, _kind_for, frontend
+from .._tensor import Tensor, _kind_for, carries_out, frontend
 from ..autograd.engine import run_on_tensors
 from .._calls import aten, factories
 from .._calls.aten import overload_of
@@ -87,10 +87,13 @@ class _DisableTorchDispatch:
         _state.disabled -= 1
 
 
+without_dispatch = _DisableTorchDispatch
+
+
 def dispatches(tensor: Any) -> bool:
     """Whether the tensor's class carries out operations itself."""
     cls = tensor._k.special
-    return cls is not None and not _state.disabled and getattr(cls, "__torch_dispatch__", None) is not None
+    return cls is not None and not _state.disabled and carries_out(cls)
 
 
 def _call(function: Fn, name: str, overload: str, tensors: Sequence[Any], args: tuple[object, ...],
@@ -320,7 +323,7 @@ def make_wrapper_subclass(cls: type, size: Size | tuple[int, ...], strides: Any 
     Raises:
         RuntimeError: `cls` has no `__torch_dispatch__`.
     """
-    if getattr(cls, "__torch_dispatch__", None) is None:
+    if not carries_out(cls):
         raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
     d: DType = default_dtype() if dtype is None else dtype
     place = CPU if device is None else Device(device)

@@ -704,8 +704,11 @@ def _check_padded(shape: Sequence[int], pad: Sequence[int]) -> None:
 
 
 def _pad_record(mode: str, node: str, cast: str | Fn | None = None) -> Record:
+    name = {"reflect": "reflection", "replicate": "replication"}.get(mode)
+
     class body:
         amp = cast
+        aten = name and (lambda input, pad: f"{name}_pad{len(pad) // 2}d(input, list(pad))")
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
         saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}
         def sharding(call): return _padded_plan(call, len(call.shape("input")))
