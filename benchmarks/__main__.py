@@ -40,6 +40,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--check-only", action="store_true", help="run each workload once and compare the results, no timing"
     )
+    parser.add_argument("--plot", action="store_true", help="measure nothing, draw results.png from what RESULTS.md says")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the Markdown here (and a plot beside it)")
     parser.add_argument(
         "--python", default=sys.executable, metavar="PATH", help="the python of our side (default: this one)"
@@ -80,6 +81,9 @@ def command(options: argparse.Namespace) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
+    if options.plot:
+        report.plot(report.read((HERE / "RESULTS.md").read_text()), HERE / "results.png")
+        return 0
     busy = report.load()
     chosen = [w for key, w in registered().items() if w.group in options.groups and options.filter in key]
     ours = Side(options.python, options.module, options.threads)
@@ -126,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     if output is not None:
         output.write_text(text)
         if theirs is not None:
-            report.plot(results, output.with_name("results.png"), other)
+            report.plot(report.read(text), output.with_name("results.png"), other)
     return 0
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -168,46 +169,58 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def plot(results: Sequence[Result], path: Path, other: str = "torch") -> None:
-    """One dot per workload and a bar at the geometric mean, by section, on a logarithmic axis."""
+def read(text: str) -> dict[tuple[str, str], list[float]]:
+    """The ratios that a report's tables show, by group and section; of failures and of growth there are none.
+
+    >>> read("## small: forward\\n| workload | torchcompat | torch | ratio | noise |\\n|---|---|\\n| a + b | 1 us | 2 us | 0.50 | 3% |")
+    {('small', 'forward'): [0.5]}
+    """
+    found: dict[tuple[str, str], list[float]] = {}
+    for part in text.split("\n## ")[int(not text.startswith("## ")):]:
+        title, *lines = part.removeprefix("## ").splitlines()
+        group, colon, section = title.partition(": ")
+        rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("|")]
+        if colon and rows and rows[0][0].strip() == "workload":
+            ratios = [float(row[3]) for row in rows[2:] if row[3].strip() != "–"]
+            found.update({(group, section): ratios} if ratios else {})
+    return found
+
+
+def plot(rows: Mapping[tuple[str, str], Sequence[float]], path: Path, other: str = "torch") -> None:
+    """One dot per workload and a bar at the geometric mean, by section, on a logarithmic axis; `rows` are the ratios of each."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = {
-        key: [r.ratio for r in members if r.ratio is not None and r.unit != "MiB growth"]
-        for key, members in by_section(results).items()
-    }
-    rows = {key: ratios for key, ratios in rows.items() if ratios}
-    figure, axes = pyplot.subplots(figsize=(7, 0.8 + 0.26 * len(rows)))
-    for height, ratios in enumerate(reversed(rows.values())):
-        mean = geometric_mean(ratios)
-        assert mean is not None  # there is at least one ratio
-        axes.plot(ratios, [height] * len(ratios), "o", color="tab:gray", markersize=3, alpha=0.5)
-        axes.plot(
-            [mean],
-            [height],
-            "|",
-            color="tab:green" if mean <= 1 else "tab:red",
-            markersize=12,
-            markeredgewidth=3,
-        )
-    axes.set_yticks(
-        range(len(rows)),
-        [f"{group}: {section}" if group != section else group for group, section in reversed(rows)],
-        fontsize=8,
-    )
+    means = {key: mean for key, ratios in rows.items() if (mean := geometric_mean(ratios)) is not None}
+    figure, axes = pyplot.subplots(figsize=(9, 1.1 + 0.27 * len(means)), layout="constrained")
+    heights, height, before = [], 0.0, ""
+    for group, _ in means:  # from the top down, groups apart
+        height -= 1.0 + 0.5 * (before not in ("", group))
+        before = group
+        heights.append(height)
+    for (key, mean), height in zip(means.items(), heights):
+        color = "tab:green" if mean <= 1 else "tab:red"
+        axes.barh(height, mean - 1.0, left=1.0, height=0.62, color=color, alpha=0.35)
+        axes.plot(rows[key], [height] * len(rows[key]), "o", color="black", markersize=3, alpha=0.35, markeredgewidth=0)
+        axes.annotate(f"{mean:.2f}", (1.0, height), xycoords=axes.get_yaxis_transform(), xytext=(4, 0), textcoords="offset points",
+                      va="center", fontsize=9, color=color, weight="bold", annotation_clip=False)
+    axes.set_yticks(heights, [f"{group}: {section}" if group != section else group for group, section in means], fontsize=9)
     axes.axvline(1.0, color="black", linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.set_ylim(min(heights) - 0.7, max(heights) + 0.7)
     reached = [1.0, *(ratio for ratios in rows.values() for ratio in ratios)]
     axes.set_xlim(min(reached) / 1.2, max(reached) * 1.2)
     shown_ticks = [tick for tick in TICKS if min(reached) / 1.2 <= tick <= max(reached) * 1.2]
     axes.set_xticks(shown_ticks, [f"{tick:g}" for tick in shown_ticks])
     axes.minorticks_off()
-    axes.set_xlabel(f"torchcompat / {other} (left of 1: torchcompat is faster or smaller)", fontsize=8)
-    axes.tick_params(axis="x", labelsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=90)
+    axes.grid(axis="x", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(f"torchcompat / {other}: left of 1 torchcompat is faster, or smaller.\n"
+                    "Dots are workloads, bars and numbers geometric means.", fontsize=9)
+    figure.savefig(path, dpi=100)
     pyplot.close(figure)

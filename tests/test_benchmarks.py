@@ -6,6 +6,7 @@ import io
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -163,10 +164,26 @@ def test_report_against_an_earlier_state_names_it() -> None:
     assert "- before 1: Python 3" in text and "divided by that of the state before in the same run" in text
 
 
-def test_plot_is_written(tmp_path: Path) -> None:
+def test_plot_is_of_what_the_report_says(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the plot needs matplotlib, which is no dependency")
-    report.plot([result([1.0], [2.0])], tmp_path / "plot.png")
+    growth = Result("memory", "memory", "growth", unit="MiB growth", ours=[0.0, 1.5], theirs=[0.0])
+    failed = result([1.0], [1.0], failures={"torch": "RuntimeError: x"})
+    piped = replace(result([3.0], [2.0]), name="a | b")
+    text = report.markdown([result([1.0], [2.0]), piped, failed, growth], FACTS, "c", 1, 0.1, plot=True)
+    assert report.read(text) == {("small", "forward"): [0.5, 1.5]}
+    report.plot(report.read(text), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_kept_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(report, "plot", lambda rows, path: drawn.append((rows, path.name)))
+    assert main(["--plot"]) == 0
+    (rows, name), text = *drawn, (front.HERE / "RESULTS.md").read_text()
+    assert name == "results.png" and len(rows) >= 20 and sum(map(len, rows.values())) >= 300
+    for (group, section), ratios in rows.items():
+        (said,) = [line for line in text.splitlines() if line.startswith(f"| {group} | {section} |")]
+        assert geometric_mean(ratios) == pytest.approx(float(said.split("|")[5]), abs=0.04), said  # of ratios that were rounded
 
 
 def test_options_are_checked_and_the_command_names_no_path(capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,7 +201,7 @@ def test_results_are_kept_only_from_a_machine_that_is_not_busy(
     busy: float, written: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(report, "load", lambda: busy)
-    monkeypatch.setattr(report, "plot", lambda results, path, other: None)
+    monkeypatch.setattr(report, "plot", lambda rows, path, other: None)
     monkeypatch.setattr(front, "HERE", tmp_path)
     monkeypatch.setattr(front, "measure", lambda *args, **kwargs: [result([1.0], [2.0])])
     monkeypatch.setattr(processes, "measure", lambda *args: [])

@@ -12,7 +12,7 @@ from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
-from autograd_tape.dtypes import promote
+from autograd_tape.dtypes import float64, promote
 
 from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
@@ -497,7 +497,8 @@ def _check_undefined_forward(func: Fn, inputs: Arguments) -> None:
     from . import forward_ad
 
     with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x.detach(), randn_like(x.detach())) if _checked(x) else x for x in inputs]
+        generator = Generator()  # torch's check draws nothing from the common one
+        duals = [forward_ad.make_dual(x.detach(), randn_like(x.detach(), generator=generator)) if _checked(x) else x for x in inputs]
         for i, x in enumerate(inputs):
             if not _checked(x):
                 continue
@@ -601,10 +602,10 @@ def gradgradcheck(func: Callable[..., Tensor | Sequence[Tensor]], inputs: Tensor
 
 
 def _random_cotangent(output: Any, non_contiguous: bool) -> Any:
-    v = randn_like(output.detach() if output.is_floating_point() or output.is_complex() else output.double())
-    if non_contiguous:
-        v = frontend.stack([v, v], -1).select(-1, 0)
-    return v.requires_grad_()
+    from ..testing import make_tensor
+
+    dtype = output.dtype if output.is_floating_point() or output.is_complex() else float64
+    return make_tensor(output.shape, dtype=dtype, device=output.device, low=-1, high=1, requires_grad=True, noncontiguous=non_contiguous)
 
 
 # -- parts of it that programs call ---------------------------------------------------------------------------------------
