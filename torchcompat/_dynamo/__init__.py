@@ -6,7 +6,9 @@ programs are captured, `backends.registry` where compilers are found.
 
 from __future__ import annotations
 
-from torchcompat._calls.absent import absences as _absences, submodules as _submodules
+from typing import TYPE_CHECKING
+
+from torchcompat._calls.absent import absent as _absent, submodules as _submodules
 from importlib import import_module as _import_module
 
 _HOMES = {
@@ -25,9 +27,10 @@ __all__ = ["allow_in_graph", "assume_constant_result", "config", "disallow_in_gr
            "substitute_in_graph"]
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(_import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _submodules(__name__):
-        return _import_module(f".{name}", __name__)
-    return _absences(__name__)(name)
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            return getattr(_import_module(f".{_HOMES[name]}", __name__), name)
+        if name in _submodules(__name__):
+            return _import_module(f".{name}", __name__)
+        raise _absent(__name__, name)

@@ -7,9 +7,9 @@ False
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torchcompat._calls.absent import absences as _absences, submodules as _submodules
+from torchcompat._calls.absent import absent as _absent, submodules as _submodules
 from torchcompat._dynamo.external_utils import is_compiling, is_exporting, wrap_numpy
 from importlib import import_module as _import_module
 
@@ -48,9 +48,10 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
     return nested_compile_region if fn is None else fn
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(_import_module(f"torchcompat._dynamo.{_HOMES[name]}"), name)
-    if name in _submodules(__name__):
-        return _import_module(f".{name}", __name__)
-    return _absences(__name__)(name)
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            return getattr(_import_module(f"torchcompat._dynamo.{_HOMES[name]}"), name)
+        if name in _submodules(__name__):
+            return _import_module(f".{name}", __name__)
+        raise _absent(__name__, name)
