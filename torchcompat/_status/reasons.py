@@ -56,7 +56,7 @@ GROUPS = (
         quantize_per_* quantized_* Tensor.dequantize Tensor.int_repr Tensor.q_* Tensor.qscheme"""),
     Reason("there is no MKL-DNN", "tensors are strided, and operations the same without it", "mkldnn_* "),
     Reason("processes do not work on one model together", "`autograd_tape.sharding` shards tensors over processes of MPI",
-           "distributed nn.parallel.distributed library.Library.register_symm_mem_args numa"),
+           "distributed library.Library.register_symm_mem_args numa"),
     Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
         nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
     Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package"),
