@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import TYPE_CHECKING
 from collections.abc import Callable
 
@@ -113,13 +114,31 @@ class Transformer(Module):
                 xavier_uniform_(param)
 
 
+def _why_not_nested(layer: Module) -> str:
+    """What of a layer keeps an encoder from leaving out what is padded; "" where nothing does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        "encoder_layer.norm_first was True": layer.norm_first,
+        "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
+        "encoder_layer.self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "encoder_layer.self_attn was passed bias=False": attention.in_proj_bias is None,
+        "encoder_layer.activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "encoder_layer.self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
 class TransformerEncoder(Module):
     """Encoder layers one after the other.
 
     Args:
         encoder_layer: copied `num_layers` times.
         norm: applied at the end.
-        enable_nested_tensor, mask_check: accepted; padded positions are always computed.
+        enable_nested_tensor: at inference, what is padded is left out where layers allow it (`use_nested_tensor`): its results are 0.
+        mask_check: only where the padding comes last; else, as if it did.
     """
 
     def __init__(self, encoder_layer: "TransformerEncoderLayer", num_layers: int, norm: Module | None = None,
@@ -127,7 +146,10 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
-        self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
+        self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, enable_nested_tensor, mask_check
+        if enable_nested_tensor and (reason := _why_not_nested(encoder_layer)):
+            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2)
+            self.use_nested_tensor = False
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:
@@ -136,9 +158,25 @@ class TransformerEncoder(Module):
                                     other_name="mask", target_type=src.dtype)
         mask = F._canonical_mask(mask=mask, mask_name="mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
         causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
+        left_out = None
+        if padding is not None and mask is None and self._leaves_out(src):
+            left_out = padding != 0
+            if self.mask_check:
+                left_out = left_out & (left_out[:, :-1] <= left_out[:, 1:]).all()
+            else:
+                left_out = torch.arange(padding.size(1), device=padding.device) >= left_out.logical_not().sum(1, keepdim=True)
+                padding = torch.zeros_like(padding).masked_fill(left_out, float("-inf"))
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if left_out is not None:
+            src = src.masked_fill(left_out.unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
+
+    def _leaves_out(self, src: Tensor) -> bool:
+        """Whether padded positions are left out of this call."""
+        layer = self.layers[0]
+        return (self.use_nested_tensor and src.dim() == 3 and not layer.training and torch.backends.mha.get_fastpath_enabled()
+                and not (torch.is_grad_enabled() and any([t.requires_grad for t in (src, *layer.parameters())])))
 
 
 class TransformerDecoder(Module):
