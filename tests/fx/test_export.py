@@ -7,6 +7,7 @@ import pytest
 import torchcompat as torch
 
 from .export_cases import TABLE
+from .sizes_cases import TABLE as SIZES
 
 
 @pytest.mark.parametrize("case", TABLE.recorded)
@@ -42,3 +43,8 @@ def test_gradients_flow_into_the_state() -> None:
     program = torch.export.export(model, (torch.ones(1, 3),))
     program.module()(torch.ones(1, 3)).sum().backward()
     assert model.weight.grad is not None and bool((model.weight.grad == 1).all())
+
+
+@pytest.mark.parametrize("case", SIZES.recorded)
+def test_programs_for_several_sizes(case: str) -> None:
+    SIZES.assert_as_torch(torch, case)

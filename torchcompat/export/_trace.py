@@ -6,15 +6,18 @@ import collections
 import copy
 import inspect
 from typing import Any
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from autograd_tape.annotations import Arguments, Keywords
 import torchcompat as torch
 from torchcompat.fx.node import Node
+from torchcompat._dynamo.exc import UserError
 from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
 
-from ._recorded import identifier, record
+from ._recorded import Recorded, identifier, record
+from ._sizes import recorded_at_sizes
+from .dynamic_shapes import ShapesCollection, Symbol, symbols_of, ways
 from .exported_program import ExportedProgram, Guard, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument,
@@ -48,13 +51,28 @@ class _Leaves:
                 self.texts.append(text + pytree.keystr(path))
                 self.values.append(leaf)
 
-    def guards(self) -> Iterator[Guard]:
+    def guards(self, symbols: Sequence[Symbol] = ()) -> Iterator[Guard]:
         """What the leaves have to be."""
+        dynamic = {(leaf, axis): (symbol, factor, shift) for symbol in symbols for leaf, axis, factor, shift in symbol.places}
         for i, (text, value) in enumerate(zip(self.texts, self.values)):
-            if isinstance(value, torch.Tensor):
-                yield from [Guard(i, text, dim, int(size)) for dim, size in enumerate(value.shape)]
-            elif value is not None:
-                yield Guard(i, text, None, value)
+            if not isinstance(value, torch.Tensor):
+                if value is not None:
+                    yield Guard(i, text, None, value)
+                continue
+            for dim, size in enumerate(value.shape):
+                if (i, dim) not in dynamic:
+                    yield Guard(i, text, dim, int(size))
+                    continue
+                symbol, factor, shift = dynamic[i, dim]
+                first = symbol.places[0]
+                if (i, dim) != first[:2] and (factor, shift) == first[2:]:
+                    yield Guard(i, text, dim, f"{self.texts[first[0]]}.size()[{first[1]}]", "==", first[:2])
+                elif (i, dim) != first[:2]:
+                    yield Guard(i, text, dim, int(size))
+                if symbol.upper is not None:
+                    yield Guard(i, text, dim, factor * symbol.upper + shift, "<=")
+                if symbol.lower > 2:
+                    yield Guard(i, text, dim, factor * symbol.lower + shift, ">=")
 
 
 def _copied(value: Any) -> Any:
@@ -93,10 +111,25 @@ def _attribute_of(mod: Module, value: object) -> str | None:
     return None
 
 
-def trace(mod: Module, args: Arguments, kwargs: Mapping[str, Any]) -> ExportedProgram:
-    """The program of what `mod` does to these arguments."""
+def _first_that_works(at: Callable[[list[Any]], Recorded], values: list[Any], symbols: list[Symbol],
+                      before: int) -> tuple[Recorded, list[Symbol]]:
+    failure: UserError | None = None
+    for chosen in ways(symbols):
+        try:
+            return recorded_at_sizes(at, values, chosen, before), chosen
+        except UserError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def trace(mod: Module, args: Arguments, kwargs: Mapping[str, Any], shapes: Any = None) -> ExportedProgram:
+    """The program of what `mod` does to these arguments; `shapes` says which of their sizes may differ."""
     kwargs = dict(kwargs)
     leaves = _Leaves(mod, args, kwargs)
+    if isinstance(shapes, ShapesCollection):
+        shapes = shapes.dynamic_shapes(mod, args, kwargs)
+    symbols = [] if shapes is None else symbols_of(shapes, leaves.arguments, [*args, *kwargs.values()])
     in_spec = pytree.tree_structure((args, kwargs))
     parameters = list(mod.named_parameters(remove_duplicate=False))
     persistent = set(mod.state_dict(keep_vars=True))
@@ -105,22 +138,24 @@ def trace(mod: Module, args: Arguments, kwargs: Mapping[str, Any]) -> ExportedPr
     originals = list(mod.named_buffers(remove_duplicate=False))
     state.update([(name, b) for name, b in originals if name in persistent])
     generator = torch.get_rng_state()
-    with _Buffers(mod):
-        buffers = list(mod.named_buffers(remove_duplicate=False))
-        inputs: list[tuple[str, Any]] = [(names[name], p) for name, p in parameters]
-        inputs += [("b_" + identifier(name), b) for name, b in buffers]
-        before = len(inputs)
-        inputs += list(zip(leaves.names, map(_copied, leaves.values)))
-        count = len(leaves.values)
+    buffers = list(mod.named_buffers(remove_duplicate=False))
+    count, before = len(leaves.values), len(parameters) + len(buffers)
 
-        def run(*values: object) -> object:
-            given, named = pytree.tree_unflatten(list(values[len(values) - count:]), in_spec)
-            return mod(*given, **named)
+    def run(*values: object) -> object:
+        given, named = pytree.tree_unflatten(list(values[len(values) - count:]), in_spec)
+        return mod(*given, **named)
 
-        try:
-            found = record(run, inputs, before, pre_dispatch=True, name_of=lambda value: _attribute_of(mod, value))
-        finally:
-            torch.set_rng_state(generator)
+    def at(values: list[Any]) -> Recorded:
+        with _Buffers(mod):
+            inputs: list[tuple[str, Any]] = [(names[name], p) for name, p in parameters]
+            inputs += [("b_" + identifier(name), b) for name, b in mod.named_buffers(remove_duplicate=False)]
+            inputs += list(zip(leaves.names, map(_copied, values)))
+            return record(run, inputs, before, pre_dispatch=True, name_of=lambda value: _attribute_of(mod, value))
+
+    try:
+        found, symbols = _first_that_works(at, leaves.values, symbols, before)
+    finally:
+        torch.set_rng_state(generator)
     specs = [InputSpec(InputKind.PARAMETER, TensorArgument(""), name) for name, _ in parameters]
     specs += [InputSpec(InputKind.BUFFER, TensorArgument(""), name, name in persistent) for name, _ in buffers]
     specs += [InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(""), name) for name in found.constants]
@@ -136,5 +171,5 @@ def trace(mod: Module, args: Arguments, kwargs: Mapping[str, Any]) -> ExportedPr
     whole = ModuleCallSignature([], [], in_spec, found.out_spec, leaves.arguments)
     calls = [ModuleCallEntry("", whole), *[ModuleCallEntry(name) for name, _ in mod.named_modules() if name]]
     examples = copy.copy(args), copy.copy(kwargs)
-    return ExportedProgram(Module(), found.graph, ExportGraphSignature(specs, outputs), state, {}, calls, examples, constants,
-                           guards=list(leaves.guards()))
+    return ExportedProgram(Module(), found.graph, ExportGraphSignature(specs, outputs), state, {s.name: s.bounds for s in symbols}, calls,
+                           examples, constants, guards=list(leaves.guards(symbols)), symbols=symbols)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import operator
 import types
 from typing import Any, NamedTuple, NoReturn
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,9 @@ from torchcompat.fx.node import Node
 from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
 
-from ._recorded import copied_out, functional_forms, identifier, record, without_unused
+from ._recorded import Recorded, copied_out, functional_forms, identifier, record, without_unused
+from ._sizes import recorded_at_sizes
+from .dynamic_shapes import Symbol
 from .graph_signature import (
     ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument,
 )
@@ -58,25 +61,33 @@ class Guard(NamedTuple):
 
     Attributes:
         text: the leaf, as an expression in the names of the arguments.
+        sign: how the size compares with the value: "==", "<=", ">=".
+        other: the leaf and dimension whose size is the value, k times and c more.
     """
 
     leaf: int
     text: str
     dim: int | None
     value: Any
+    sign: str = "=="
+    other: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        return f"{self.text} == {self.value!r}" if self.dim is None else f"{self.text}.size()[{self.dim}] == {self.value}"
+        return f"{self.text} == {self.value!r}" if self.dim is None else f"{self.text}.size()[{self.dim}] {self.sign} {self.value}"
 
-    def check(self, given: Any) -> None:
+    def check(self, leaves: Sequence[Any]) -> None:
         """AssertionError where the leaf is another."""
-        found = given
+        given = found = leaves[self.leaf]
         if self.dim is not None:
             if not isinstance(given, torch.Tensor):
                 raise AssertionError(f"Guard failed: isinstance({self.text}, torch.Tensor)")
             found = given.shape[self.dim] if self.dim < given.dim() else None
-        if found is not self.value and not (type(found) is type(self.value) and found == self.value):
+        wanted = self.value if self.other is None else leaves[self.other[0]].shape[self.other[1]]
+        if found is None and self.dim is not None or not _COMPARED[self.sign](found, wanted) or type(found) is not type(wanted):
             raise AssertionError(f"Guard failed: {self}")
+
+
+_COMPARED = {"==": lambda a, b: a is b or a == b, "<=": operator.le, ">=": operator.ge}
 
 
 class GuardsFn(Module):
@@ -89,7 +100,7 @@ class GuardsFn(Module):
     def forward(self, *leaves: object) -> None:
         """AssertionError where they are not."""
         for guard in self.guards:
-            guard.check(leaves[guard.leaf])
+            guard.check(leaves)
 
 
 class _ExportCodeGen(_PyTreeCodeGen):
@@ -135,11 +146,11 @@ class ExportedProgram:
     def __init__(self, root: Module | dict[str, Any], graph: Graph, graph_signature: ExportGraphSignature, state_dict: dict[str, Any],
                  range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry],
                  example_inputs: tuple[Arguments, Keywords] | None = None, constants: dict[str, Any] | None = None, *,
-                 guards: Sequence[Guard] = ()) -> None:
+                 guards: Sequence[Guard] = (), symbols: Sequence[Symbol] = ()) -> None:
         self._graph_module = GraphModule(root, graph)
         self._graph_signature, self._state_dict, self._range_constraints = graph_signature, state_dict, range_constraints
         self._module_call_graph, self._example_inputs, self._constants = module_call_graph, example_inputs, constants or {}
-        self._guards = tuple(guards)
+        self._guards, self._symbols = tuple(guards), tuple(symbols)
 
     @property
     def graph_module(self) -> GraphModule:
@@ -373,9 +384,17 @@ def _decomposed(ep: ExportedProgram, table: Mapping[Any, Fn] | None) -> Exported
 
     before = next((i for i, s in enumerate(specs) if s.kind is InputKind.USER_INPUT), len(specs))
     kept = torch.get_rng_state()
+    users = [i for i, s in enumerate(specs) if s.kind is InputKind.USER_INPUT]
+
+    def at(given: list[Any]) -> Recorded:
+        whole = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
+        for i, value in zip(users, given):
+            whole[i] = value.clone() if isinstance(value, torch.Tensor) else value
+        return record(run, list(zip(names, whole)), before, pre_dispatch=False, name_of=lambda value: None,
+                      table=functional_forms() | dict(table or {}))
+
     with torch.no_grad():
-        found = record(run, list(zip(names, values)), before, pre_dispatch=False, name_of=lambda value: None,
-                       table=functional_forms() | dict(table or {}))
+        found = recorded_at_sizes(at, [values[i] for i in users], ep._symbols, before)
     torch.set_rng_state(kept)
     graph = found.graph
     inputs = graph.find_nodes(op="placeholder")
@@ -399,7 +418,7 @@ def _decomposed(ep: ExportedProgram, table: Mapping[Any, Fn] | None) -> Exported
     without_unused(graph)
     return ExportedProgram(Module(), graph, ExportGraphSignature(new_specs, [spec for _, spec in outputs]),
                            collections.OrderedDict(ep.state_dict), dict(ep.range_constraints), copy.deepcopy(ep.module_call_graph),
-                           ep.example_inputs, ep.constants | found.constants, guards=ep._guards)
+                           ep.example_inputs, ep.constants | found.constants, guards=ep._guards, symbols=ep._symbols)
 
 
 def default_decompositions() -> dict[Any, Fn]:

@@ -320,7 +320,7 @@ class _Writer:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return ""
-        text = f"{_short(value.dtype)}{list(value.shape)}"
+        text = f"{_short(value.dtype)}[{', '.join(node.meta.get('sizes') or map(str, value.shape))}]"
         text += str(list(value.stride())) * self.strides + "cpu" * self.devices
         return f': "{text}"'
 
