@@ -37,6 +37,7 @@ from .random import Generator
 
 if TYPE_CHECKING:
     from torchcompat.dispatch import Trace, _Keys
+    from torchcompat._library.schema import FunctionSchema
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
            "is_inference_mode_enabled"]
@@ -110,6 +111,17 @@ def _of_networks(name: str) -> Fn:
 
 _nn.__dict__["__getattr__"] = _of_networks
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
+
+
+def parse_schema(schema: str) -> FunctionSchema:
+    """What an operation takes and returns, read from a text such as "f(Tensor x, *, int n=1) -> Tensor".
+
+    Raises:
+        RuntimeError: it is no schema.
+    """
+    from ._library.schema import parse_schema as read
+
+    return read(schema)
 
 
 def _infer_size(a: Size, b: Size) -> Size:

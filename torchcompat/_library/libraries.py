@@ -361,7 +361,7 @@ def _check_tagged(schema: FunctionSchema, tags: tuple[object, ...]) -> None:
     for tag in set(tags) & {Tag.inplace, Tag.out}:
         changed = [a for a in schema.arguments if a.is_write]
         wrong = ([r.alias_info for r in schema.returns] != [a.alias_info for a in changed] or not changed
-                 or any([str(a.type) != "Tensor" for a in changed]))
+                 or any([a.type.spelled != "Tensor" for a in changed]))
         if tag is Tag.inplace and (wrong or changed != [schema.arguments[0]]):
             raise ValueError("Schema tagged with torch.Tag.inplace must return the first mutable argument (return must alias the first "
                              "argument). "

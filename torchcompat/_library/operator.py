@@ -99,7 +99,7 @@ class Operator(Door):
         self.qualname: str = self.rec.name
         space, _, name = schema.name.partition("::")
         self.params = [Parameter(a.name, a.kwarg_only, a.default) for a in schema.arguments]
-        self._only_tensors = all([str(a.type) == "Tensor" and not a.kwarg_only for a in schema.arguments])
+        self._only_tensors = all([a.type.spelled == "Tensor" and not a.kwarg_only for a in schema.arguments])
         self._has_defaults = any([p.keyword_only or p.has_default for p in self.params])
         self.kernels: dict[str, list[Kernel]] = {}
         self.overload = OpOverload(name, schema.overload_name or "default", self.call, space)
@@ -315,7 +315,8 @@ def _record(schema: FunctionSchema) -> Record:
     full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
 
     def spell(a: Argument) -> str:
-        kind = "Tensor" + ("[]" if a.type.is_list else "?" * bool(a.type.wrappers)) if a.type.is_tensor else str(a.type).replace("Sym", "")
+        lists = "[]" if a.type.is_list else "?" * bool(a.type.wrappers)
+        kind = "Tensor" + lists if a.type.is_tensor else a.type.spelled.replace("Sym", "")
         return f"{kind} {a.name}" + ("=None" if a.default is not ... else "")
 
     returns = [("Tensor[]" if r.type.is_list else "Tensor") if r.type.is_tensor else "Any" for r in schema.returns]

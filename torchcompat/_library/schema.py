@@ -23,6 +23,10 @@ DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "flo
 _MAKERS: dict[str, Callable[[Any], Any]] = {"int": int, "SymInt": int, "float": float, "bool": bool, "complex": complex}
 _PLAIN = ("Unable to cast Python instance of type {} to C++ type '?' (#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode "
           "for details)")
+Text = str  # which `Type` has a method of the name of
+_NUMBERED = frozenset(["SymInt", "ScalarType", "Layout", "MemoryFormat"])
+_KINDS = {"int": "IntType", "float": "FloatType", "bool": "BoolType", "str": "StringType", "complex": "ComplexType", "Scalar": "NumberType",
+          "Device": "DeviceObjType", **dict.fromkeys(_NUMBERED, "IntType")}
 _NAMES = frozenset("Tensor SymInt int float bool str complex Scalar ScalarType Device Layout MemoryFormat Generator Storage Stream "
                    "Any".split())
 
@@ -35,14 +39,45 @@ class Misfit(Exception):
 class Type:
     """A type of a schema: `wrappers` are "?" and "[]" or "[n]", inner ones first."""
 
-    name: str
-    wrappers: tuple[str, ...] = ()
+    name: Text
+    wrappers: tuple[Text, ...] = ()
 
-    def __str__(self) -> str:
-        return self.name + "".join(self.wrappers)
+    def __str__(self) -> Text:
+        return self.python
 
     @property
-    def python(self) -> str:
+    def spelled(self) -> Text:
+        """What a schema says: `int[2]?`."""
+        return self.name + "".join(self.wrappers)
+
+    def str(self) -> Text:
+        """The same without lengths, and by the type that values have: `int[]?`, and `int?` for `ScalarType?`."""
+        name = "int" if self.name in _NUMBERED else self.name
+        return name + "".join([wrapper if wrapper == "?" else "[]" for wrapper in self.wrappers])
+
+    def kind(self) -> Text:
+        """What kind of type it is: `ListType`."""
+        if self.wrappers:
+            return "OptionalType" if self.wrappers[-1] == "?" else "ListType"
+        return _KINDS.get(self.name, f"{self.name}Type")
+
+    @property
+    def annotation_str(self) -> Text:
+        """What Python would say of it."""
+        return self.python
+
+    def isSubtypeOf(self, other: Type) -> bool:
+        """Whether each value of it is one of another type."""
+        if self.str() == other.str() or other.name == "Any" and not other.wrappers:
+            return True
+        if other.wrappers and other.wrappers[-1] == "?":
+            inner = self.wrappers[:-1] if self.wrappers and self.wrappers[-1] == "?" else self.wrappers
+            return Type(self.name, inner).isSubtypeOf(Type(other.name, other.wrappers[:-1]))
+        numbers = ("IntType", "FloatType", "ComplexType")
+        return not self.wrappers and not other.wrappers and other.name == "Scalar" and self.kind() in numbers
+
+    @property
+    def python(self) -> Text:
         """What messages call it: `Optional[List[int]]`."""
         shown = PYTHON_NAMES.get(self.name, self.name)
         for wrapper in self.wrappers:
@@ -153,6 +188,17 @@ class Argument:
         """Its default, None where there is none."""
         return None if self.default is ... else self.default
 
+    @property
+    def is_out(self) -> bool:
+        """Whether results are written to it."""
+        return self.kwarg_only and self.is_write
+
+    @property
+    def N(self) -> int | None:
+        """How long a list is that one number stands for."""
+        last = next((wrapper for wrapper in reversed(self.type.wrappers) if wrapper != "?"), "")
+        return int(last[1:-1]) if len(last) > 2 else None
+
     def has_default_value(self) -> bool:
         """Whether it may be left out."""
         return self.default is not ...
@@ -196,6 +242,8 @@ class FunctionSchema:
     overload_name: str
     arguments: tuple[Argument, ...]
     returns: tuple[Argument, ...]
+    is_vararg: bool = False
+    is_varret: bool = False
 
     @cached_property
     def is_mutable(self) -> bool:
@@ -211,15 +259,76 @@ class FunctionSchema:
         if self.is_mutable or not self.returns:
             return False
         if any([r.alias_info is not None and not r.is_write for r in self.returns]):
-            tensors = [[a for a in x if str(a.type) == "Tensor"] for x in (self.arguments, self.returns)]
+            tensors = [[a for a in x if a.type.spelled == "Tensor"] for x in (self.arguments, self.returns)]
             return allow_view and [len(x) for x in tensors] == [1, 1]
         return True
 
+    def is_backward_compatible_with(self, old: FunctionSchema) -> bool:
+        """Whether each call that fits an older schema fits this one, and gives what it gave."""
+        if not _alike(self, old) or len(self.arguments) < len(old.arguments):
+            return False
+        own, theirs = _first_out(self), _first_out(old)
+        moved = own - theirs
+        pairs = [(self.arguments[i + (moved if i >= theirs else 0)], a) for i, a in enumerate(old.arguments)
+                 if i + (moved if i >= theirs else 0) < len(self.arguments)]
+        return (len(pairs) == len(old.arguments) and all([_takes(a, b) for a, b in pairs])
+                and all([_takes(b, a) for a, b in zip(self.returns, old.returns)])
+                and all([a.has_default_value() for a in self.arguments[theirs:own]]))
+
+    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
+        """Whether a call that fits this schema can be written as one that fits an older one, which knows defaults, and else why not."""
+        own, theirs = _first_out(self), _first_out(old)
+        if not _alike(self, old):
+            return False, ""
+        if len(self.arguments) - own != len(old.arguments) - theirs:
+            return False, "Function schema should have the same number of out arguments"
+        for a, b in zip(self.arguments[:own], old.arguments[:theirs]):
+            if not _written(a, b):
+                return False, f"'{a.name}' is not forward compatible with the older version of the schema"
+        for a in self.arguments[theirs:own]:
+            new = f"Function schema is not forward compatible since the new argument '{a.name}' of type {a.type.str()} "
+            if not a.has_default_value():
+                return False, f"{new}did not provide a default value."
+            if isinstance(a.default, (list, dict)):
+                return False, f"{new}has a container type as its default value."
+        for i, (a, b) in enumerate(zip(self.arguments[own:], old.arguments[theirs:])):
+            if not _written(a, b):
+                return False, f"Out argument ''{self.arguments[theirs + i].name} is not FC with the older version of the schema"
+        return True, ""
+
     def __str__(self) -> str:
-        returns = ", ".join(map(str, self.returns))
-        bare = len(self.returns) == 1 and not self.returns[0].name
+        returns = ", ".join([*map(str, self.returns), *["..."] * self.is_varret])
+        bare = len(self.returns) == 1 and not self.returns[0].name or self.is_varret and not self.returns
         full = self.name + (f".{self.overload_name}" if self.overload_name else "")
-        return f"{full}({listed(self.arguments, str)}) -> {returns if bare else f'({returns})'}"
+        given = ", ".join([*[x for x in [listed(self.arguments, str)] if x], *["..."] * self.is_vararg])
+        return f"{full}({given}) -> {returns if bare else f'({returns})'}"
+
+
+def _alike(a: FunctionSchema, b: FunctionSchema) -> bool:
+    """Whether two schemas have a name in common, and as many results."""
+    parts = [(s.name, s.overload_name, s.is_vararg, s.is_varret, len(s.returns)) for s in (a, b)]
+    return parts[0] == parts[1]
+
+
+def _first_out(schema: FunctionSchema) -> int:
+    return next((i for i, a in enumerate(schema.arguments) if a.is_out), len(schema.arguments))
+
+
+def _same_place(new: Argument, old: Argument) -> bool:
+    """Whether two arguments are found in one way."""
+    return (new.name, new.N, new.alias_info) == (old.name, old.N, old.alias_info) and not (new.kwarg_only and not old.kwarg_only)
+
+
+def _takes(new: Argument, old: Argument) -> bool:
+    """Whether what was given for an argument can be given for a new one in its place."""
+    return (_same_place(new, old) and old.type.isSubtypeOf(new.type)
+            and (not old.has_default_value() or new.default_value == old.default_value))
+
+
+def _written(new: Argument, old: Argument) -> bool:
+    """Whether what is given for a new argument can be given for the old one."""
+    defaults = [(a.has_default_value(), a.default_value) for a in (new, old)]
+    return _same_place(new, old) and new.type.isSubtypeOf(old.type) and defaults[0] == defaults[1]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------------------------
@@ -260,11 +369,11 @@ class _Reader:
 
     def fail(self, what: str) -> None:
         """Raises torch's error, which points at the token."""
-        here = f"{what}:\n{self.text}\n"
+        here = f"{what}:\n{self.text}"
         if self.at < len(self.tokens):
             token = self.tokens[self.at]
             start, end = token.span(token.lastgroup or 0)
-            here += " " * start + "~" * (end - start) + " <--- HERE\n"
+            here += "\n" + " " * start + "~" * (end - start) + " <--- HERE\n"
         raise RuntimeError(here)
 
     def name(self) -> tuple[str, str]:
@@ -281,7 +390,7 @@ class _Reader:
             raise RuntimeError("Tried to parse a function schema but only the operator name was given")
         self.take("(")
         arguments: list[Argument] = []
-        keyword_only = False
+        keyword_only = variable = False
         while not self.skip(")"):
             if arguments or keyword_only:
                 if self.kind != ",":
@@ -290,9 +399,17 @@ class _Reader:
             if self.skip("*"):
                 keyword_only = True
                 continue
+            if self.dots():
+                variable = True
+                self.take(")")
+                if any([a.has_default_value() for a in arguments]):
+                    self.fail("\nschemas with vararg (...) can't have default value args")
+                break
             arguments.append(self.argument(keyword_only))
         self.take("arrow")
-        if not self.skip("("):
+        if several := self.dots():
+            returns = []
+        elif not self.skip("("):
             returns = [self.returned()]
         else:
             returns = []
@@ -302,7 +419,13 @@ class _Reader:
                 returns.append(self.returned())
         if self.kind != "eof":
             self.take("eof")
-        return FunctionSchema(name, overload, tuple(arguments), tuple(returns))
+        return FunctionSchema(name, overload, tuple(arguments), tuple(returns), variable, several)
+
+    def dots(self) -> bool:
+        """Whether the next tokens are three dots, and are now taken."""
+        found = self.text[self.tokens[self.at].start("other"):].startswith("...") if self.kind == "." else False
+        self.at += 3 * found
+        return found
 
     def type(self) -> tuple[Type, AliasInfo | None]:
         """A type, and the annotation of its memory."""
@@ -353,6 +476,8 @@ class _Reader:
         value = self.value()
         if value is None:
             return None
+        if type_.name in _MAKERS and isinstance(value, str):
+            self.fail("\ninvalid numeric default value")
         if type_.name == "ScalarType" and isinstance(value, str):
             return getattr(torch, value)
         return type_.fit(value)
