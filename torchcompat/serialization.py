@@ -27,6 +27,7 @@ from typing import Any, IO
 
 from autograd_tape.dtypes import Device
 
+from ._calls.above import above
 from ._calls.absent import absences as _absences
 from ._files.archive import Archive
 from ._files.legacy import INT_SIZE, LONG_SIZE, MAGIC_NUMBER, PROTOCOL_VERSION, SHORT_SIZE, SourceChangeWarning
@@ -363,7 +364,7 @@ def _load_archive(f: FileLike, file: IO[bytes], in_place: bool, map_location: Ma
                       "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3)
         if module is None:
             raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
-        raise RuntimeError("torchcompat reads no TorchScript archives: save the module's state_dict() instead")
+        return above.load_program(whole, map_location)
     archive.check_version()
     order = archive.read("byteorder") if "byteorder" in archive else _default_order()
     if order not in (b"little", b"big"):

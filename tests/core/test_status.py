@@ -111,14 +111,14 @@ def test_nothing_is_read_before_somebody_reads_the_words() -> None:
 
 
 def test_imports_of_absent_modules_tell_why() -> None:
-    text = "No module named 'torchcompat.jit': torch 2.13 has torch.jit, torchcompat has not: "
+    text = "No module named 'torchcompat.ao': torch 2.13 has torch.ao, torchcompat has not: "
     with pytest.raises(ModuleNotFoundError, match=text) as error:
-        __import__("torchcompat.jit")
-    assert error.value.name == "torchcompat.jit"
+        __import__("torchcompat.ao")
+    assert error.value.name == "torchcompat.ao"
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchcompat.jot'$"):
         __import__("torchcompat.jot")
-    assert find_spec("torchcompat.jit") is find_spec("torchcompat.jot") is None
-    for name in ("jit", "cond", "func.rearrange"):
+    assert find_spec("torchcompat.ao") is find_spec("torchcompat.jot") is None
+    for name in ("ao", "cond", "func.rearrange"):
         home, _, last = f"torchcompat.{name}".rpartition(".")
         with pytest.raises(ImportError, match=f"^cannot import name '{last}' from '{home}': torch 2.13 has torch.{name}, ") as error:
             exec(f"from {home} import {last}")
@@ -152,7 +152,7 @@ def test_questions() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
-    ([], 0, "torch.nn.functional "), (["nn.Linear"], 0, "torch.nn.Linear"), (["torch.jit"], 0, "nothing is compiled from TorchScript"),
+    ([], 0, "torch.nn.functional "), (["nn.Linear"], 0, "torch.nn.Linear"), (["torch.ao"], 0, "there are no quantized tensors"),
     (["--absent", "linalg"], 0, ""), (["--partial"], 0, PARTIAL), (["nothing_like_it"], 1, "torch 2.13 has no 'nothing_like_it'"),
 ])
 def test_the_command(arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]) -> None:

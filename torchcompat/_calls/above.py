@@ -36,6 +36,8 @@ class Above:
     """`_calls.aten`: the operator of a name, None where there is none."""
     rebuilder: Callable[[str], Fn]
     """`_files.rebuild`: the functions that files name, by name."""
+    load_program: Fn
+    """`jit`: the module of an archive of TorchScript."""
     look_for_dispatch: Callable[[], None]
     make_wrapper_subclass: Fn
     of_wrapper: Fn

@@ -22,7 +22,7 @@ class Reason(NamedTuple):
 
 
 GROUPS = (
-    Reason("nothing is compiled from TorchScript", "call the Python function or module itself; files of `torch.save` are loaded", """
+    Reason("programs of TorchScript are carried out as they stand, there is no compiler", "`torch.jit.script`, `torch.jit.trace`", """
         jit AggregationType AVG SUM AliasDb *Type Argument ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block BufferDict CallStack
         Capsule Code CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext
         ErrorReport ExecutionPlan FatalError FileCheck FunctionSchema Gradient Graph GraphExecutorState IODescriptor JITException

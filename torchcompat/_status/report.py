@@ -82,7 +82,7 @@ def lacks(value: object, name: str, overloads: Sequence[str]) -> list[str]:
 def status(name: str) -> Row:
     """What of a name of torch's is here.
 
-    >>> status("nn.Linear").state, status("jit.script").state
+    >>> status("nn.Linear").state, status("q_scale").state
     ('present', 'absent')
     """
     path, inner = everything()[name]
