@@ -66,9 +66,9 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'is_anomaly_enabled', 'is_autocast_cache_enabled', 'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled',
         'is_autocast_xla_enabled', 'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled',
         'is_warn_always_enabled', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged',
-        'kaiser_window', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_', 'less',
-        'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log', 'log10',
-        'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet',
+        'jit', 'kaiser_window', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_',
+        'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log',
+        'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet',
         'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit',
         'logit_', 'logspace', 'logsumexp', 'lstm', 'lstm_cell', 'lstsq', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed',
         'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp',
@@ -263,6 +263,7 @@ from torchcompat.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from torchcompat.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from torchcompat._making.settings import is_warn_always_enabled as is_warn_always_enabled
 from torchcompat._memory.layout import jagged as jagged
+from torchcompat import jit as jit
 from torchcompat._memory.layout import layout as layout
 from torchcompat import library as library
 from torchcompat import linalg as linalg
