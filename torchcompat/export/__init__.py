@@ -21,13 +21,14 @@ from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
 
 from . import exported_program, graph_signature
+from ._files import load, save
 from ._trace import trace as _traced
 from .dynamic_shapes import Constraint, Dim, ShapesCollection, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
 __all__ = ["Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry",
-           "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "export", "register_dataclass"]
+           "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "export", "load", "register_dataclass", "save"]
 
 
 def export(mod: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, *,
