@@ -28,7 +28,7 @@ from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
-from .words import signature_of, spelled_too, words_of
+from .words import signature_of, spelled_too, told_where_missing, words_of
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -589,10 +589,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
                 + rest)
     spelled = frontend.numpy_words and not (operator or below or half or spread)
     words = words_of(rec, [p.name for p in rec.params[inplace:]]) if spelled else None  # a method's tensor has no word
-    if words:
+    if spelled and not numpys and (words or rec.params[0].default is None and not rec.in_python):
         first, *lines = body.splitlines()
         head = first[first.index("(") + 1:-2].split(", ")
-        spelled_head, lines, more = spelled_too(head, [line.removeprefix("    ") for line in lines], words)
+        lines = [line.removeprefix("    ") for line in lines]
+        spelled_head, lines, more = spelled_too(head, lines, words) if words else told_where_missing(head, lines)
         cells |= more | {"_defaults": rec.defaults | {"out": None}}
         body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])
     body += f"_this = {name}\nreturn _this\n"
@@ -606,7 +607,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     function.__name__ = function.__name__.removeprefix("nn_functional_")
     if operator:
         function.__name__ = function.__qualname__ = operator
-    if words:
+    if "_told" in cells:
         function.__signature__ = signature_of(head, cells["_defaults"])
     function.record = rec
     return function

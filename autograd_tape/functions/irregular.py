@@ -25,7 +25,7 @@ from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
-from .words import signature_of, spelled_too, words_of
+from .words import signature_of, spelled_too, told_where_missing, words_of
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
@@ -183,8 +183,9 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     front = body if leads else [passes, *body]
-    if words:
-        spelled_head, first, more = spelled_too(head, [""], words)
+    native = spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
+    if words or native:
+        spelled_head, first, more = spelled_too(head, [""], words) if words else told_where_missing(head, [""])
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
         door.front = defined(", ".join(spelled_head), first[:-1] + front, "")
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it

@@ -80,6 +80,18 @@ def spelled_too(head: list[str], body: list[str], words: dict[str, str]) -> tupl
     return head, lines, {"_missing": MISSING, "_in_own_words": in_own_words, "_told": told, "_words": words}
 
 
+def told_where_missing(head: list[str], body: list[str]) -> tuple[list[str], list[str], Keywords]:
+    """The same for a function that takes no other words: where arguments are missing it says so itself, and not Python in its way.
+
+    >>> told_where_missing(["input", "*", "out=None"], ["return general((input, ), out)"])[0]
+    ['input=_missing', '*', 'out=None']
+    """
+    needed = [part for part in head if part.isidentifier() and part not in ("_more", "_further")]
+    missing, shown = " or ".join([f"{n} is _missing" for n in needed]), ", ".join([f"{n!r}: {n}" for n in needed])
+    head = [f"{part}=_missing" if part in needed else part for part in head]
+    return head, [*body[:-1], f"if {missing}: raise _told(_this, {{{shown}}})", body[-1]], {"_missing": MISSING, "_told": told}
+
+
 def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywords, table: dict[str, str]) -> Any:
     """Calls a function by its parameters' own names.
 
@@ -130,7 +142,21 @@ def signature_of(head: Sequence[str], defaults: Keywords) -> Signature:
     return Signature(found)
 
 
-def told(function: Fn, given: Keywords) -> TypeError:
-    """The error where arguments are missing."""
+def told(function: Fn, given: Keywords) -> Exception:
+    """The error where arguments are missing; or for the first one before these that is of a wrong type, as torch looks at them in order.
+
+    Operations with several signatures are refused as such, where the general path knows them."""
+    rec: Record = function.record  # type: ignore[attr-defined]  # of compiled functions
+    own = function.__name__.endswith("_")  # the tensor of a method has no position
+    if rec.field("overloads") is None:
+        from .general import fits, refusal
+
+        for place, p in enumerate(rec.params):
+            value = given.get(p.name, given.get("input") if place == 0 else None)
+            if value is MISSING:
+                break
+            if p.name in given and (place or not own) and not fits(p, value):
+                return refusal(function.__name__, p, place + 1 - own, value).as_builtin()
     names = [f'"{name}"' for name, value in given.items() if value is MISSING]
-    return TypeError(f"{function.__name__}() missing {len(names)} required positional arguments: {', '.join(names)}")
+    plural = "s" * (len(names) == 1)  # so torch has it
+    return TypeError(f"{function.__name__}() missing {len(names)} required positional argument{plural}: {', '.join(names)}")
