@@ -69,7 +69,7 @@ GROUPS = (
     Reason("not built yet", "", """
         nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
-        sparse.semi_structured nn.attention.experimental utils.flop_counter utils.benchmark utils.weak utils.swap_tensors
+        sparse.semi_structured nn.attention.experimental utils.weak utils.swap_tensors
         Tensor.grad_dtype Tensor.index"""),
     Reason("torch itself advises against it", "`reshape`, or `resize_` in place", "Tensor.resize Tensor.resize_as"),
     Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
