@@ -121,7 +121,8 @@ class Measurement:
             return []
         says = "could indicate system fluctuation" if self.meets_confidence(_IQR_GROSS_WARN_THRESHOLD) else (
             "suggests significant environmental influence")
-        return [f"  WARNING: Interquartile range is {self.iqr / self.median * 100:.1f}% of the median measurement.\n           This {says}."]
+        share = self.iqr / self.median * 100
+        return [f"  WARNING: Interquartile range is {share:.1f}% of the median measurement.\n           This {says}."]
 
     @property
     def has_warnings(self) -> bool:
