@@ -26,12 +26,14 @@ class _Loader(importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.target)
-        # The import system overwrites these with those of the alias; exec_module puts them back.
-        self.own = (module.__spec__, module.__loader__, module.__package__, module.__name__)
+        # The import system overwrites these with those of the alias; exec_module puts them back, since modules import each other by them.
+        self.own = (module.__spec__, module.__loader__, module.__package__)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__, module.__loader__, module.__package__, module.__name__ = self.own
+        alias = module.__spec__ and module.__spec__.name
+        module.__spec__, module.__loader__, module.__package__ = self.own
+        module.__name__ = alias or module.__name__  # what programs see: torch.__name__
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -100,5 +102,7 @@ def uninstall() -> None:
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
-        if getattr(sys.modules[name], "__name__", "").startswith("torchcompat"):
+        module = sys.modules[name]
+        if (spec := getattr(module, "__spec__", None)) is not None and spec.name.startswith("torchcompat"):
+            module.__name__ = spec.name
             del sys.modules[name]

@@ -7,6 +7,9 @@ tensor([2., 2.])
 
 from __future__ import annotations
 
+import ctypes as _ctypes  # a namespace of operations may have any name
+import importlib as _importlib
+import os as _os
 import types
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,30 @@ def _enter(name: str, args: str | None = None) -> record_function:
 
 def _exit(record: record_function) -> None:
     record.__exit__(None, None, None)
+
+
+loaded_libraries: set[str] = set()
+"""The paths of shared libraries that programs loaded."""
+
+
+def load_library(path: str | _os.PathLike[str]) -> None:
+    """Loads a shared library, which runs what it does when it is loaded.
+
+    Raises:
+        TypeError: that is no path.
+        OSError: there is none at that path, or it needs what is not there.
+    """
+    whole = _os.path.realpath(path)
+    try:
+        _ctypes.CDLL(whole)
+    except Exception as error:
+        raise OSError(f"Could not load this library: {whole}") from error
+    loaded_libraries.add(whole)
+
+
+def import_module(module: str) -> None:
+    """Imports a module, for the operations that it registers."""
+    _importlib.import_module(module)
 
 
 profiler = types.SimpleNamespace(_record_function_enter_new=_enter, _record_function_exit=_exit)

@@ -270,3 +270,12 @@ def test_changes_in_place_of_what_has_a_history_are_shown_as_they_are() -> None:
         with Log() as log:
             change(y)
         assert [s for s in log.seen if "clone" in s] == seen and y._version == 1
+
+
+def test_shared_libraries_and_modules_of_operations() -> None:
+    with pytest.raises(OSError, match=r"^Could not load this library: /nope\.so$"):
+        torch.ops.load_library("/nope.so")
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not int"):
+        torch.ops.load_library(3)
+    assert torch.ops.loaded_libraries == set() and torch.ops.import_module("math") is None
+    assert torch.ops.aten.add.__module__ == torch.ops.aten.add.Tensor.__module__ == "torch._ops.aten"

@@ -94,6 +94,27 @@ def test_import_torch_gives_torchcompat() -> None:
                ) == "True True True True"
 
 
+def test_modules_are_called_as_torchs_as_long_as_they_stand_in_for_them() -> None:
+    code = """
+import torchcompat.dropin as dropin
+dropin.install()
+import sys, torch, torch.nn as nn, torch.nn.functional as F, torch.fft, torch.utils.data as data
+print(torch.__name__, nn.__name__, F.__name__, data.__name__, sys.modules["torch.nn"] is nn, hasattr(nn, "nope"), hasattr(F, "nope"))
+print(torch.serialization.__name__, data.datapipes.__name__, torch.func.vmap(torch.sin)(torch.zeros(2)).tolist())
+try:
+    torch.fft.nope
+except AttributeError as error:
+    print(error)
+dropin.uninstall()
+import torchcompat
+print(torchcompat.__name__, torchcompat.nn.__name__, torchcompat.nn.Linear(2, 2), torchcompat.autograd.functional.jacobian is not None)
+"""
+    assert run(code).splitlines() == [
+        "torch torch.nn torch.nn.functional torch.utils.data True False False",
+        "torch.serialization torch.utils.data.datapipes [0.0, 0.0]", "module 'torch.fft' has no attribute 'nope'",
+        "torchcompat torchcompat.nn Linear(in_features=2, out_features=2, bias=True) True"]
+
+
 def test_a_script_runs_unchanged(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import sys, torch\nprint(torch.ones(2).sum().item(), sys.argv[1:], __name__)\n")

@@ -52,7 +52,7 @@ class Words(str):
 
 def absent(module: str, name: str) -> AttributeError:
     """The error where a module, by torchcompat's name of it, has no such name."""
-    path = module.removeprefix("torchcompat")
+    path = module.removeprefix("torchcompat").removeprefix("torch")  # the drop-in's modules are called torch
     text = f"module 'torch{path}' has no attribute '{name}'"
     return AttributeError(text if name.startswith("__") else Words.of(text, f"{path}.{name}".strip(".")))
 

@@ -513,7 +513,7 @@ class OpOverloadPacket:
     own: dict[str, OpOverload] | None = None
 
     def __init__(self, name: str, function: Any, namespace: str = "aten") -> None:
-        self.__name__, self._function, self.namespace = name, function, namespace
+        self.__name__, self._function, self.namespace, self.__module__ = name, function, namespace, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
