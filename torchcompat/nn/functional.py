@@ -136,8 +136,16 @@ def _fractional(n: int) -> tuple[Fn, Fn]:
             _random_samples = _frontend.empty((*((1,) * (n + 2 - input.dim())), *planes, n), dtype=input.dtype).uniform_()
         elif _random_samples.dtype != input.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
+        elif _random_samples.dim() != 3:
+            raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {_random_samples.dim()}")
+        elif _random_samples.size(0) < (1 if len(planes) == 1 else planes[0]):
+            raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+        elif _random_samples.size(1) != planes[-1]:
+            raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+        elif _random_samples.size(2) != n:
+            raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {_random_samples.size(2)}.")
         input, _random_samples = _in_float32(input), _in_float32(_random_samples)
-        drawn = _random_samples._data.reshape(math.prod(planes), n)
+        drawn = _random_samples._data[:1 if len(planes) == 1 else planes[0]].reshape(math.prod(planes), n)
         picks: Any = 0
         for d, (size, out, window) in enumerate(zip(sizes, outs, windows)):
             # The first number is for the last dimension in two, and for the first one in three.

@@ -330,7 +330,8 @@ def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | N
     if size_average is not None or reduce is not None or target.shape != input.shape[:1] * (input.ndim > 1) + input.shape[2:] and not (
             input.ndim == 1 and target.size == 1):
         raise ValueError("arguments for the general path")
-    if weight is not None and weight.shape != (input.shape[-1 if input.ndim == 1 else 1],):
+    if (label_smoothing and not 0 < label_smoothing <= 1
+            or weight is not None and weight.shape != (input.shape[-1 if input.ndim == 1 else 1],)):
         raise ValueError("arguments for the general path")
     return_, top, log_total, denominator = fused.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
     return return_, None, top, log_total, denominator
@@ -381,8 +382,8 @@ def _cross_entropy_redirect(input: TensorRef, target: TensorRef, weight: TensorR
     name = reduction_name(reduction, size_average, reduce)
     if tuple(input.shape) == tuple(target.shape) and input.shape:
         return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)
-    if size_average is not None or reduce is not None:
-        return "cross_entropy", (input, target, weight, None, ignore_index, None, name, label_smoothing)
+    if size_average is not None or reduce is not None or label_smoothing < 0:  # which torch takes for none
+        return "cross_entropy", (input, target, weight, None, ignore_index, None, name, max(label_smoothing, 0.0))
     if input._k.dtype.itemsize == 2 and input._k.dtype.category == FLOATING and input.ndim and not label_smoothing:
         return "cross_entropy_in_steps", (input, target, weight, ignore_index, name)
     return None
@@ -428,7 +429,7 @@ class cross_entropy:
         return loss, None, None, None, total
     redirect = _cross_entropy_redirect
     def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
-        if not 0 <= label_smoothing <= 1:
+        if label_smoothing > 1:
             raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
         _check_floating("log_softmax_lastdim_kernel_impl", input, subtracted)
         if input.ndim == 0:
@@ -471,7 +472,7 @@ class cross_entropy_of_probabilities:
                                 f"{SCALAR_TYPE_NAMES[target.dtype.name]}")
         if ignore_index >= 0:
             raise AutogradError("ignore_index is not supported for floating point target")
-        if not 0 <= label_smoothing <= 1:
+        if label_smoothing > 1:
             raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
         shape = tuple(input.shape)
         axis = 0 if len(shape) == 1 else 1

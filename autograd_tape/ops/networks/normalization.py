@@ -449,6 +449,8 @@ class nn_functional_batch_norm:
             shape = input._data.shape
             if len(shape) > 1 and shape[0] * prod(shape[2:]) == 1:
                 raise ValueError(f"Expected more than 1 value per channel when training, got input size {size_text(input)}")
+        if eps <= 0 and (training or eps):
+            raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}")
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
     samples = _batch_norm_samples
@@ -458,6 +460,8 @@ class nn_functional_batch_norm:
         yield (np.ones((2, 3)), np.ones(4), np.ones(3)), RuntimeError, "running_mean should contain 3 elements not 4"
         yield (np.ones((1, 3)), None, None, None, None, True), ValueError, (
             "Expected more than 1 value per channel when training, got input size torch.Size([1, 3])")
+        yield (np.ones((2, 3)), None, None, None, None, True, 0.1, 0.0), ValueError, (
+            "batch_norm eps must be positive during training, but got 0.0")
 
 
 @op("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "

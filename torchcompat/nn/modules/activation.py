@@ -50,6 +50,10 @@ class _Inplace(Module):
 class Threshold(_Inplace):
     """input where it is greater than `threshold`, else `value`."""
 
+    __constants__ = ["threshold", "value", "inplace"]
+
+    __constants__ = ["threshold", "value", "inplace"]
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.threshold, self.value = threshold, value
@@ -64,12 +68,20 @@ class Threshold(_Inplace):
 class ReLU(_Inplace):
     """max(input, 0)."""
 
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, inplace=True) if self.inplace else F.relu(input)
 
 
 class RReLU(_Inplace):
     """input where it is positive, else input times a slope: random between `lower` and `upper` in training, their mean otherwise."""
+
+    __constants__ = ["lower", "upper", "inplace"]
+
+    __constants__ = ["lower", "upper", "inplace"]
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -84,6 +96,10 @@ class RReLU(_Inplace):
 
 class Hardtanh(_Inplace):
     """input clamped to [min_val, max_val]."""
+
+    __constants__ = ["min_val", "max_val", "inplace"]
+
+    __constants__ = ["min_val", "max_val", "inplace"]
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
                  max_value: float | None = None) -> None:
@@ -123,6 +139,10 @@ class Sigmoid(Module):
 class Hardsigmoid(_Inplace):
     """min(max(input + 3, 0), 6) / 6."""
 
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
@@ -140,6 +160,10 @@ class Tanh(Module):
 class SiLU(_Inplace):
     """input * sigmoid(input)."""
 
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, inplace=True) if self.inplace else F.silu(input)
 
@@ -147,12 +171,20 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """input * tanh(softplus(input))."""
 
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, inplace=True) if self.inplace else F.mish(input)
 
 
 class Hardswish(_Inplace):
     """input * min(max(input + 3, 0), 6) / 6."""
+
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -163,6 +195,10 @@ class Hardswish(_Inplace):
 
 class ELU(_Inplace):
     """input where it is positive, else alpha * (exp(input) - 1)."""
+
+    __constants__ = ["alpha", "inplace"]
+
+    __constants__ = ["alpha", "inplace"]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -185,12 +221,20 @@ class CELU(ELU):
 class SELU(_Inplace):
     """The ELU whose outputs keep mean 0 and variance 1 (Klambauer et al., 2017)."""
 
+    __constants__ = ["inplace"]
+
+    __constants__ = ["inplace"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class GLU(Module):
     """a * sigmoid(b), a and b being the halves of the input along `dim`."""
+
+    __constants__ = ["dim"]
+
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -206,6 +250,10 @@ class GLU(Module):
 class GELU(Module):
     """input * P(X <= input) for a standard normal X; `approximate="tanh"` for the formula with tanh."""
 
+    __constants__ = ["approximate"]
+
+    __constants__ = ["approximate"]
+
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
@@ -220,6 +268,10 @@ class GELU(Module):
 class Hardshrink(Module):
     """input where |input| > lambd, else 0."""
 
+    __constants__ = ["lambd"]
+
+    __constants__ = ["lambd"]
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -233,6 +285,10 @@ class Hardshrink(Module):
 
 class LeakyReLU(_Inplace):
     """input where it is positive, else negative_slope * input."""
+
+    __constants__ = ["inplace", "negative_slope"]
+
+    __constants__ = ["inplace", "negative_slope"]
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -255,6 +311,10 @@ class LogSigmoid(Module):
 class Softplus(Module):
     """log(1 + exp(beta * input)) / beta; input itself where beta * input > threshold."""
 
+    __constants__ = ["beta", "threshold"]
+
+    __constants__ = ["beta", "threshold"]
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
@@ -268,6 +328,10 @@ class Softplus(Module):
 
 class Softshrink(Module):
     """input moved towards 0 by lambd."""
+
+    __constants__ = ["lambd"]
+
+    __constants__ = ["lambd"]
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -287,6 +351,10 @@ class PReLU(Module):
         num_parameters: 1, or the number of channels (dimension 1).
         init: the weight's first value.
     """
+
+    __constants__ = ["num_parameters"]
+
+    __constants__ = ["num_parameters"]
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
@@ -333,6 +401,10 @@ class _AlongDim(Module):
 class Softmin(_AlongDim):
     """softmax(-input)."""
 
+    __constants__ = ["dim"]
+
+    __constants__ = ["dim"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
@@ -340,12 +412,20 @@ class Softmin(_AlongDim):
 class Softmax(_AlongDim):
     """exp(input) / sum(exp(input)) along `dim`."""
 
+    __constants__ = ["dim"]
+
+    __constants__ = ["dim"]
+
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_AlongDim):
     """log(softmax(input))."""
+
+    __constants__ = ["dim"]
+
+    __constants__ = ["dim"]
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
@@ -373,6 +453,10 @@ class MultiheadAttention(Module):
         kdim, vdim: sizes of keys and values; embed_dim where None.
         batch_first: tensors are [batch, sequence, feature] rather than [sequence, batch, feature].
     """
+
+    __constants__ = ["batch_first"]
+
+    __constants__ = ["batch_first"]
 
     bias_k: Any
     bias_v: Any

@@ -23,6 +23,10 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "Lazy
 class _NormBase(Module):
     """Parameters and running statistics of batch and instance normalization."""
 
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
     _version = 2
     weight: Any
     bias: Any

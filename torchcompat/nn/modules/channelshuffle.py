@@ -16,6 +16,10 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(Module):
     """Splits the channels into `groups` and takes one of each in turn."""
 
+    __constants__ = ["groups"]
+
+    __constants__ = ["groups"]
+
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups

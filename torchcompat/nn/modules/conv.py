@@ -35,6 +35,9 @@ class _ConvNd(Module):
             at first, as is the bias.
     """
 
+    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels",
+                     "kernel_size"]
+
     weight: Any
     bias: Any
 

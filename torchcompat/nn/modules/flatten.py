@@ -15,6 +15,8 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Joins the dimensions from `start_dim` to `end_dim`."""
 
+    __constants__ = ["start_dim", "end_dim"]
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -28,6 +30,8 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """Splits dimension `dim` into `unflattened_size`."""
+
+    __constants__ = ["dim", "unflattened_size"]
 
     def __init__(self, dim: int | str, unflattened_size: tuple[int, ...]) -> None:
         super().__init__()

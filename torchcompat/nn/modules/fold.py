@@ -17,6 +17,8 @@ __all__ = ["Fold", "Unfold"]
 class Unfold(Module):
     """The blocks that a convolution's kernel sees: [N, C, *spatial] -> [N, C * prod(kernel_size), blocks]."""
 
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+
     def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
@@ -30,6 +32,8 @@ class Unfold(Module):
 
 class Fold(Unfold):
     """The sum of the blocks at their places, the transpose of Unfold: [N, C * prod(kernel_size), blocks] -> [N, C, *output_size]."""
+
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
     def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0,
                  stride: _size_any_t = 1) -> None:

@@ -45,6 +45,8 @@ class Linear(Module):
     torch.Size([5, 2])
     """
 
+    __constants__ = ["in_features", "out_features"]
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike | None = None,
                  dtype: DType | None = None) -> None:
         super().__init__()
@@ -89,6 +91,8 @@ class Bilinear(Module):
         out_features: the size of the output's last dimension.
         bias: whether there is one.
     """
+
+    __constants__ = ["in1_features", "in2_features", "out_features"]
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: DeviceLike | None = None,
                  dtype: DType | None = None) -> None:

@@ -57,12 +57,16 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """|input - target|."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
     """(input - target)^2."""
+
+    __constants__ = ["reduction"]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
@@ -75,6 +79,8 @@ class NLLLoss(_WeightedLoss):
         weight: [C].
         ignore_index: a target that does not count.
     """
+
+    __constants__ = ["ignore_index", "reduction"]
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -97,6 +103,8 @@ class CrossEntropyLoss(_WeightedLoss):
         ignore_index: a target that does not count.
         label_smoothing: the part of each target spread evenly over all classes.
     """
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
                  reduction: str = "mean", label_smoothing: float = 0.0) -> None:
@@ -121,6 +129,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Raises:
         RuntimeError: `weight` has another shape than [C], or `label_smoothing` is not between 0 and 1.
     """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: DeviceLike | None = None, dtype: DType | None = None, reduction: str = "mean", weight: Tensor | None = None,
@@ -151,6 +161,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """exp(input) - target * input where `log_input`, else input - target * log(input + eps); with Stirling's term where `full`."""
 
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -162,6 +174,8 @@ class PoissonNLLLoss(_Loss):
 
 class GaussianNLLLoss(_Loss):
     """(log(var) + (input - target)^2 / var) / 2, var at least `eps`; with log(2 pi) / 2 where `full`."""
+
+    __constants__ = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -175,6 +189,8 @@ class KLDivLoss(_Loss):
     """target * (log(target) - input) for log-probabilities `input`; `log_target`: target is logarithms, too. The reduction
     "batchmean" divides by the batch size, which is the mathematical definition."""
 
+    __constants__ = ["reduction"]
+
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -186,6 +202,8 @@ class KLDivLoss(_Loss):
 
 class BCELoss(_WeightedLoss):
     """-(target * log(input) + (1 - target) * log(1 - input))."""
+
+    __constants__ = ["reduction"]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
@@ -212,6 +230,8 @@ class BCEWithLogitsLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1."""
 
+    __constants__ = ["margin", "reduction"]
+
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -223,12 +243,16 @@ class HingeEmbeddingLoss(_Loss):
 class MultiLabelMarginLoss(_Loss):
     """The hinge loss between each target class (up to the first -1) and each other class."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
     """d^2 / (2 beta) where d = |input - target| < beta, else d - beta / 2."""
+
+    __constants__ = ["reduction"]
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -240,6 +264,8 @@ class SmoothL1Loss(_Loss):
 
 class HuberLoss(_Loss):
     """d^2 / 2 where d = |input - target| <= delta, else delta * (d - delta / 2)."""
+
+    __constants__ = ["reduction", "delta"]
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -254,6 +280,8 @@ class HuberLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input))."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
@@ -261,12 +289,16 @@ class SoftMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over classes of BCEWithLogitsLoss."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_Loss):
     """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1."""
+
+    __constants__ = ["margin", "reduction"]
 
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -279,6 +311,8 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """max(0, -target * (input1 - input2) + margin)."""
 
+    __constants__ = ["margin", "reduction"]
+
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -289,6 +323,8 @@ class MarginRankingLoss(_Loss):
 
 class MultiMarginLoss(_WeightedLoss):
     """The mean over classes of max(0, margin - input[target] + input[class])^p."""
+
+    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -307,6 +343,8 @@ class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm distance; `swap` uses d(positive, negative) where
     that is smaller (Balntas et al., 2016)."""
 
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -321,6 +359,8 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with a distance of the caller's; PairwiseDistance where None."""
+
+    __constants__ = ["margin", "swap", "reduction"]
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
                  reduction: str = "mean") -> None:
@@ -343,6 +383,8 @@ class CTCLoss(_Loss):
         blank: the number of the blank class.
         zero_infinity: infinite losses, where the target is too long, count as zero.
     """
+
+    __constants__ = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

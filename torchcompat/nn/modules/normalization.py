@@ -25,6 +25,8 @@ __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 class LocalResponseNorm(Module):
     """input / (k + alpha * mean of squares of the `size` channels around)^beta (Krizhevsky et al., 2012)."""
 
+    __constants__ = ["size", "alpha", "beta", "k"]
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -72,6 +74,8 @@ class LayerNorm(_Affine):
         bias: whether there is one.
     """
 
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
@@ -95,6 +99,8 @@ class GroupNorm(_Affine):
         affine: whether there are weight and bias, one for each channel.
         bias: whether there is one.
     """
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: DeviceLike | None = None,
                  dtype: DType | None = None, *, bias: bool = True) -> None:
@@ -120,6 +126,8 @@ class RMSNorm(_Affine):
         eps: added to the mean square; the dtype's epsilon where None.
         elementwise_affine: whether there is a weight, of `normalized_shape`.
     """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
                  device: DeviceLike | None = None, dtype: DType | None = None) -> None:

@@ -42,6 +42,8 @@ class _Pad(Module):
 class _ConstantPadNd(_Pad):
     """Pads with `value`."""
 
+    __constants__ = ["padding", "value"]
+
     def __init__(self, padding: _size_any_t, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -98,6 +100,8 @@ class ZeroPad3d(_Zero, ConstantPad3d):
 class _ReflectionPadNd(_Pad):
     """Pads with the input mirrored at its edge."""
 
+    __constants__ = ["padding"]
+
     mode = "reflect"
 
 
@@ -122,6 +126,8 @@ class ReflectionPad3d(_ReflectionPadNd):
 class _ReplicationPadNd(_Pad):
     """Pads with the value at the edge."""
 
+    __constants__ = ["padding"]
+
     mode = "replicate"
 
 
@@ -145,6 +151,8 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 class _CircularPadNd(_Pad):
     """Pads with the other end of the input."""
+
+    __constants__ = ["padding"]
 
     mode = "circular"
 

@@ -28,6 +28,8 @@ class _MaxPoolNd(Module):
         ceil_mode: let windows begin inside the input that end outside.
     """
 
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, dilation: _size_any_t = 1,
                  return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -115,6 +117,8 @@ class _AvgPoolNd(Module):
         divisor_override: what the sum is divided by instead of the window's size.
     """
 
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__()
@@ -139,6 +143,7 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
     __doc__ = (_AvgPoolNd.__doc__ or "").replace("windows.", "windows of [N, C, H, W].", 1)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -148,6 +153,8 @@ class AvgPool2d(_AvgPoolNd):
 
 class AvgPool3d(_AvgPoolNd):
     """The mean over windows of [N, C, D, H, W]; arguments: see AvgPool2d."""
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
@@ -184,6 +191,7 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     __doc__ = (_FractionalMaxPool.__doc__ or "").replace("windows", "windows of [N, C, H, W]", 1)
     dims = 2
 
@@ -193,6 +201,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     __doc__ = (_FractionalMaxPool.__doc__ or "").replace("windows", "windows of [N, C, D, H, W]", 1)
     dims = 3
 
@@ -203,6 +212,8 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
 class _LPPoolNd(Module):
     """The `norm_type` norm over windows."""
+
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -236,6 +247,8 @@ class LPPool3d(_LPPoolNd):
 class _AdaptiveMaxPoolNd(Module):
     """The maximum over windows that divide the input evenly into `output_size`; `return_indices`: and where the maxima are."""
 
+    __constants__ = ["output_size", "return_indices"]
+
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
@@ -267,6 +280,8 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 class _AdaptiveAvgPoolNd(Module):
     """The mean over windows that divide the input evenly into `output_size`."""
+
+    __constants__ = ["output_size"]
 
     def __init__(self, output_size: _size_any_opt_t) -> None:
         super().__init__()

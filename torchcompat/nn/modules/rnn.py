@@ -39,6 +39,8 @@ class RNNBase(Module):
         proj_size: size that an LSTM's output is projected to; 0 for none.
     """
 
+    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
                  dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -297,6 +299,8 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """One step of a recurrence."""
 
+    __constants__ = ["input_size", "hidden_size", "bias"]
+
     weight_ih: Any
     weight_hh: Any
     bias_ih: Any
@@ -350,6 +354,8 @@ class RNNCellBase(Module):
 
 class RNNCell(RNNCellBase):
     """h' = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or relu in place of tanh."""
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: DeviceLike | None = None,
                  dtype: DType | None = None) -> None:

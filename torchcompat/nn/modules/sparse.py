@@ -65,6 +65,8 @@ class Embedding(_Table):
     torch.Size([2, 2, 3])
     """
 
+    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
+
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None,
                  _freeze: bool = False, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
@@ -104,6 +106,9 @@ class EmbeddingBag(_Table):
         include_last_offset: the offsets end with the length of the input.
         the others: see Embedding; rows `padding_idx` do not count.
     """
+
+    __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
+                     "include_last_offset", "padding_idx"]
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None,

@@ -141,6 +141,8 @@ class TransformerEncoder(Module):
         mask_check: only where the padding comes last; else, as if it did.
     """
 
+    __constants__ = ["norm"]
+
     def __init__(self, encoder_layer: "TransformerEncoderLayer", num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         super().__init__()
@@ -187,6 +189,8 @@ class TransformerDecoder(Module):
         norm: applied at the end.
     """
 
+    __constants__ = ["norm"]
+
     def __init__(self, decoder_layer: "TransformerDecoderLayer", num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
@@ -205,6 +209,8 @@ class TransformerDecoder(Module):
 
 class TransformerEncoderLayer(Module):
     """Self-attention and a feed-forward block, each with dropout, a shortcut and layer norm; arguments: see Transformer."""
+
+    __constants__ = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
@@ -247,6 +253,8 @@ class TransformerEncoderLayer(Module):
 class TransformerDecoderLayer(Module):
     """Self-attention, attention to the encoder's output, and a feed-forward block, each with dropout, a shortcut and layer norm;
     arguments: see Transformer."""
+
+    __constants__ = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
