@@ -67,7 +67,6 @@ GROUPS = (
         hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle native_norm poisson_nll_loss
         triplet_margin_loss frobenius_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
-        nn.CrossMapLRN2d nn.modules.CrossMapLRN2d nn.modules.normalization.CrossMapLRN2d
         sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
         sparse.semi_structured nn.attention.experimental utils.weak utils.swap_tensors
         Tensor.grad_dtype Tensor.index"""),

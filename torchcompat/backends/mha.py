@@ -6,7 +6,7 @@ _is_fastpath_enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether `nn.MultiheadAttention` and `nn.TransformerEncoder` may take the fast path; here both paths are the same one."""
+    """Whether `nn.MultiheadAttention` and `nn.TransformerEncoder` may take the fast path."""
     return _is_fastpath_enabled
 
 

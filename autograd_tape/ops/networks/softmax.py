@@ -374,7 +374,8 @@ def _check_masked(input: TensorRef, mask: TensorRef, dim: int | None, mask_type:
         raise AutogradError("Mask should be a boolean tensor")
     kind, shape = _mask_type(input, mask, mask_type), tuple(input.shape)
     if kind not in (0, 1, 2):
-        raise AutogradError("Mask Type should be defined")
+        raise AutogradError("Mask Type should be defined" if kind is None else
+                            "Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
     told, wanted = [("mask shape should be (L, L)", (shape[-2], shape[-1]) if kind == 0 else ()),
                     ("mask shape should be (B, L)", (shape[0], shape[-1]) if kind == 1 else ()),
                     ("mask shape should match input shape", shape)][kind]

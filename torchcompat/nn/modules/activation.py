@@ -52,8 +52,6 @@ class Threshold(_Inplace):
 
     __constants__ = ["threshold", "value", "inplace"]
 
-    __constants__ = ["threshold", "value", "inplace"]
-
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.threshold, self.value = threshold, value
@@ -70,16 +68,12 @@ class ReLU(_Inplace):
 
     __constants__ = ["inplace"]
 
-    __constants__ = ["inplace"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, inplace=True) if self.inplace else F.relu(input)
 
 
 class RReLU(_Inplace):
     """input where it is positive, else input times a slope: random between `lower` and `upper` in training, their mean otherwise."""
-
-    __constants__ = ["lower", "upper", "inplace"]
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -96,8 +90,6 @@ class RReLU(_Inplace):
 
 class Hardtanh(_Inplace):
     """input clamped to [min_val, max_val]."""
-
-    __constants__ = ["min_val", "max_val", "inplace"]
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
@@ -141,8 +133,6 @@ class Hardsigmoid(_Inplace):
 
     __constants__ = ["inplace"]
 
-    __constants__ = ["inplace"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
@@ -162,16 +152,12 @@ class SiLU(_Inplace):
 
     __constants__ = ["inplace"]
 
-    __constants__ = ["inplace"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, inplace=True) if self.inplace else F.silu(input)
 
 
 class Mish(_Inplace):
     """input * tanh(softplus(input))."""
-
-    __constants__ = ["inplace"]
 
     __constants__ = ["inplace"]
 
@@ -184,8 +170,6 @@ class Hardswish(_Inplace):
 
     __constants__ = ["inplace"]
 
-    __constants__ = ["inplace"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
@@ -195,8 +179,6 @@ class Hardswish(_Inplace):
 
 class ELU(_Inplace):
     """input where it is positive, else alpha * (exp(input) - 1)."""
-
-    __constants__ = ["alpha", "inplace"]
 
     __constants__ = ["alpha", "inplace"]
 
@@ -223,16 +205,12 @@ class SELU(_Inplace):
 
     __constants__ = ["inplace"]
 
-    __constants__ = ["inplace"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class GLU(Module):
     """a * sigmoid(b), a and b being the halves of the input along `dim`."""
-
-    __constants__ = ["dim"]
 
     __constants__ = ["dim"]
 
@@ -252,8 +230,6 @@ class GELU(Module):
 
     __constants__ = ["approximate"]
 
-    __constants__ = ["approximate"]
-
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
@@ -270,8 +246,6 @@ class Hardshrink(Module):
 
     __constants__ = ["lambd"]
 
-    __constants__ = ["lambd"]
-
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -285,8 +259,6 @@ class Hardshrink(Module):
 
 class LeakyReLU(_Inplace):
     """input where it is positive, else negative_slope * input."""
-
-    __constants__ = ["inplace", "negative_slope"]
 
     __constants__ = ["inplace", "negative_slope"]
 
@@ -313,8 +285,6 @@ class Softplus(Module):
 
     __constants__ = ["beta", "threshold"]
 
-    __constants__ = ["beta", "threshold"]
-
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
@@ -328,8 +298,6 @@ class Softplus(Module):
 
 class Softshrink(Module):
     """input moved towards 0 by lambd."""
-
-    __constants__ = ["lambd"]
 
     __constants__ = ["lambd"]
 
@@ -351,8 +319,6 @@ class PReLU(Module):
         num_parameters: 1, or the number of channels (dimension 1).
         init: the weight's first value.
     """
-
-    __constants__ = ["num_parameters"]
 
     __constants__ = ["num_parameters"]
 
@@ -403,8 +369,6 @@ class Softmin(_AlongDim):
 
     __constants__ = ["dim"]
 
-    __constants__ = ["dim"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
@@ -414,16 +378,12 @@ class Softmax(_AlongDim):
 
     __constants__ = ["dim"]
 
-    __constants__ = ["dim"]
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_AlongDim):
     """log(softmax(input))."""
-
-    __constants__ = ["dim"]
 
     __constants__ = ["dim"]
 
@@ -440,6 +400,20 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
+def _canonical_masks(query: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    """Both masks as floats to add."""
+    return (F._canonical_mask(mask=key_padding_mask, mask_name="key_padding_mask", other_type=F._none_or_dtype(attn_mask),
+                              other_name="attn_mask", target_type=query.dtype),
+            F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="", target_type=query.dtype,
+                              check_other=False))
+
+
+def _only_infers(tensors: tuple[Any, ...]) -> bool:
+    """Whether a call of these tensors, all plain ones of the CPU, records nothing: torch then computes whole layers at once."""
+    return not torch.overrides.has_torch_function(tensors) and all([t is None or t.device.type == "cpu" for t in tensors]) and not (
+        torch.is_grad_enabled() and any([t is not None and t.requires_grad for t in tensors]))
+
+
 class MultiheadAttention(Module):
     """softmax(Q K^T / sqrt(head_dim)) V in several heads side by side, with projections of inputs and output (Vaswani et al., 2017).
 
@@ -453,8 +427,6 @@ class MultiheadAttention(Module):
         kdim, vdim: sizes of keys and values; embed_dim where None.
         batch_first: tensors are [batch, sequence, feature] rather than [sequence, batch, feature].
     """
-
-    __constants__ = ["batch_first"]
 
     __constants__ = ["batch_first"]
 
@@ -533,6 +505,11 @@ class MultiheadAttention(Module):
             The output of query's shape, and the weights [N, L, S] ([N, num_heads, L, S] where not averaged) or None.
         """
         swap = self.batch_first and query.dim() == 3
+        if swap and not self.training and query is key and key is value and self._takes_fast_path(query, key_padding_mask, attn_mask):
+            kept, mask = _canonical_masks(query, key_padding_mask, attn_mask)
+            return torch._native_multi_head_attention(
+                query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight,
+                self.out_proj.bias, *self._mask_to_use(mask, kept, query, need_weights, average_attn_weights))
         if swap:
             # One transposed view for what is one tensor: self-attention then projects it in one product.
             turned = {id(x): x.transpose(1, 0) for x in (query, key, value)}
@@ -547,3 +524,31 @@ class MultiheadAttention(Module):
             q_proj_weight=q_weight, k_proj_weight=k_weight, v_proj_weight=v_weight, average_attn_weights=average_attn_weights,
             is_causal=is_causal)
         return (output.transpose(1, 0) if swap else output), weights
+
+    def _takes_fast_path(self, query: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None) -> bool:
+        """Whether torch computes a call of one batch, in evaluation, at once."""
+        if any([mask is not None and torch.is_floating_point(mask) for mask in (key_padding_mask, attn_mask)]):
+            return False
+        weight, bias = self.in_proj_weight, self.in_proj_bias
+        return (torch.backends.mha.get_fastpath_enabled() and weight is not None and bias is not None
+                and query.dtype == weight.dtype == bias.dtype and self.num_heads % 2 == 0 and self.bias_k is None and self.bias_v is None
+                and not self.add_zero_attn and self._qkv_same_embed_dim and not torch.is_autocast_enabled()
+                and _only_infers((query, weight, bias, self.out_proj.weight, self.out_proj.bias)))
+
+    def _mask_to_use(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor, need_weights: bool,
+                     average: bool) -> tuple[Tensor | None, bool, bool, int | None]:
+        mask, kind = self.merge_masks(attn_mask, key_padding_mask, query)
+        return mask, need_weights, average, kind
+
+    def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
+        """(one mask of both, its kind as `_native_multi_head_attention` takes it): 1 of [N, S], 2 of [N, num_heads, L, S]; None of none."""
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+        return merged, 2

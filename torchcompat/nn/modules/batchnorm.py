@@ -25,8 +25,6 @@ class _NormBase(Module):
 
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
-    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-
     _version = 2
     weight: Any
     bias: Any

@@ -18,8 +18,6 @@ class ChannelShuffle(Module):
 
     __constants__ = ["groups"]
 
-    __constants__ = ["groups"]
-
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups

@@ -12,7 +12,7 @@ from autograd_tape.annotations import DeviceLike, Keywords
 
 from .. import functional as F
 from ..init import xavier_uniform_
-from .activation import MultiheadAttention
+from .activation import GELU, MultiheadAttention, ReLU, _only_infers
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
@@ -115,20 +115,31 @@ class Transformer(Module):
 
 
 def _why_not_nested(layer: Module) -> str:
-    """What of a layer keeps an encoder from leaving out what is padded; "" where nothing does."""
+    """Why torch does not leave padding out of what such layers compute, after the layer's name; empty where it does."""
     if not isinstance(layer, TransformerEncoderLayer):
-        return "encoder_layer was not TransformerEncoderLayer"
-    attention = layer.self_attn
-    reasons = {
-        "encoder_layer.norm_first was True": layer.norm_first,
-        "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
-        "encoder_layer.self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
-        "encoder_layer.self_attn was passed bias=False": attention.in_proj_bias is None,
-        "encoder_layer.activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
-        "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
-        "encoder_layer.self_attn.num_heads is odd": attention.num_heads % 2 == 1,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+        return " was not TransformerEncoderLayer"
+    attn = layer.self_attn
+    reasons = ((layer.norm_first, ".norm_first was True"),
+               (not attn.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
+               (not attn._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
+               (attn.in_proj_bias is None, ".self_attn was passed bias=False"),
+               (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
+               (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
+               (attn.num_heads % 2 == 1, ".self_attn.num_heads is odd"))
+    return next((text for holds, text in reasons if holds), "")
+
+
+def _is_behind(src: Tensor, padding: Tensor) -> bool:
+    """Whether each sequence [N, S, E] has its padding [N, S] behind it.
+
+    Raises:
+        RuntimeError: their shapes do not go together.
+    """
+    if padding.dim() != 2:
+        raise RuntimeError("Padding mask should be 2D")
+    if tuple(padding.shape) != tuple(src.shape[:2]):
+        raise RuntimeError("Mask size should match input size")
+    return bool((padding[:, 1:] >= padding[:, :-1]).all())
 
 
 class TransformerEncoder(Module):
@@ -137,8 +148,8 @@ class TransformerEncoder(Module):
     Args:
         encoder_layer: copied `num_layers` times.
         norm: applied at the end.
-        enable_nested_tensor: at inference, what is padded is left out where layers allow it (`use_nested_tensor`): its results are 0.
-        mask_check: only where the padding comes last; else, as if it did.
+        enable_nested_tensor: padding behind the sequences comes out as zeros at inference, as torch then leaves it out of the computation.
+        mask_check: whether to look if padding lies behind them.
     """
 
     __constants__ = ["norm"]
@@ -148,10 +159,20 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
-        self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, enable_nested_tensor, mask_check
-        if enable_nested_tensor and (reason := _why_not_nested(encoder_layer)):
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2)
-            self.use_nested_tensor = False
+        why_not = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
+        if why_not:
+            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}", stacklevel=2)
+        self.enable_nested_tensor, self.use_nested_tensor = enable_nested_tensor, enable_nested_tensor and not why_not
+        self.mask_check = mask_check
+
+    def _leaves_padding_out(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
+        """Whether torch computes what is no padding alone, and gives zeros for the rest."""
+        if padding is None or mask is not None or not getattr(self, "use_nested_tensor", False):
+            return False
+        first = self.layers[0]
+        return (torch.backends.mha.get_fastpath_enabled() and not first.training and src.dim() == 3
+                and not (getattr(self, "mask_check", True) and not _is_behind(src, padding != 0))
+                and not torch.is_autocast_enabled() and _only_infers((src, *first._parameters_at_once())))
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:
@@ -159,26 +180,18 @@ class TransformerEncoder(Module):
         padding = F._canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(mask),
                                     other_name="mask", target_type=src.dtype)
         mask = F._canonical_mask(mask=mask, mask_name="mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
-        causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         left_out = None
-        if padding is not None and mask is None and self._leaves_out(src):
+        if padding is not None and self._leaves_padding_out(src, mask, padding):
             left_out = padding != 0
-            if self.mask_check:
-                left_out = left_out & (left_out[:, :-1] <= left_out[:, 1:]).all()
-            else:
+            if not getattr(self, "mask_check", True):  # as if it lay behind
                 left_out = torch.arange(padding.size(1), device=padding.device) >= left_out.logical_not().sum(1, keepdim=True)
                 padding = torch.zeros_like(padding).masked_fill(left_out, float("-inf"))
+        causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         if left_out is not None:
-            src = src.masked_fill(left_out.unsqueeze(-1), 0.0)
+            src = src.masked_fill(left_out[..., None], 0)
         return src if self.norm is None else self.norm(src)
-
-    def _leaves_out(self, src: Tensor) -> bool:
-        """Whether padded positions are left out of this call."""
-        layer = self.layers[0]
-        return (self.use_nested_tensor and src.dim() == 3 and not layer.training and torch.backends.mha.get_fastpath_enabled()
-                and not (torch.is_grad_enabled() and any([t.requires_grad for t in (src, *layer.parameters())])))
 
 
 class TransformerDecoder(Module):
@@ -227,7 +240,13 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        self.activation_relu_or_gelu = 1 if self.activation is F.relu else 2 if self.activation is F.gelu else 0
+        self.activation_relu_or_gelu = (1 if self.activation is F.relu or isinstance(self.activation, ReLU) else
+                                        2 if self.activation is F.gelu or isinstance(self.activation, GELU) else 0)
+
+    def __setstate__(self, state: Keywords) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
@@ -236,11 +255,31 @@ class TransformerEncoderLayer(Module):
                                     other_name="src_mask", target_type=src.dtype)
         mask = F._canonical_mask(mask=src_mask, mask_name="src_mask", other_type=None, other_name="", target_type=src.dtype,
                                  check_other=False)
+        if not self.training and src.dim() == 3 and self._takes_fast_path(src):
+            attn, norm1, norm2, linear1, linear2 = self.self_attn, self.norm1, self.norm2, self.linear1, self.linear2
+            return torch._transformer_encoder_layer_fwd(
+                src, attn.embed_dim, attn.num_heads, attn.in_proj_weight, attn.in_proj_bias, attn.out_proj.weight, attn.out_proj.bias,
+                self.activation_relu_or_gelu == 2, self.norm_first, norm1.eps, norm1.weight, norm1.bias, norm2.weight, norm2.bias,
+                linear1.weight, linear1.bias, linear2.weight, linear2.bias, *attn.merge_masks(mask, padding, src))
         if self.norm_first:
             x = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(src + self._sa_block(src, mask, padding, is_causal))
         return self.norm2(x + self._ff_block(x))
+
+    def _parameters_at_once(self) -> tuple[Tensor | None, ...]:
+        return (self.self_attn.in_proj_weight, self.self_attn.in_proj_bias, self.self_attn.out_proj.weight, self.self_attn.out_proj.bias,
+                self.norm1.weight, self.norm1.bias, self.norm2.weight, self.norm2.bias, self.linear1.weight, self.linear1.bias,
+                self.linear2.weight, self.linear2.bias)
+
+    def _takes_fast_path(self, src: Tensor) -> bool:
+        """Whether torch computes a batch, in evaluation, at once."""
+        attn = self.self_attn
+        return (torch.backends.mha.get_fastpath_enabled() and attn.batch_first and attn.in_proj_bias is not None
+                and attn._qkv_same_embed_dim and bool(self.activation_relu_or_gelu) and self.norm1.eps == self.norm2.eps
+                and attn.num_heads % 2 == 0 and not torch.is_autocast_enabled()
+                and not any([m._forward_hooks or m._forward_pre_hooks for m in self.modules()])
+                and _only_infers((src, *self._parameters_at_once())))
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal)[0]
