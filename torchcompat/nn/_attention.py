@@ -40,7 +40,7 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: DType | Non
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
-def _check_shapes(query: Any, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
+def _mha_shape_check(query: Any, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
     """Whether there is a batch dimension; AssertionError where dimensions do not go together."""
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
@@ -91,6 +91,24 @@ def _project(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
     return [F.linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases)]
 
 
+def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Queries, keys and values [..., E] by one weight [3 E, E] and bias [3 E]."""
+    return tuple([t.contiguous() for t in _project(q, k, v, w, b)])
+
+
+def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Tensor | None = None,
+                   b_k: Tensor | None = None, b_v: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Queries, keys and values by a weight [E, their size] and a bias [E] each. AssertionError of other shapes."""
+    size = q.size(-1)
+    for name, x, weight in (("query", q, w_q), ("key", k, w_k), ("value", v, w_v)):
+        if weight.shape != (size, x.size(-1)):
+            raise AssertionError(f"expecting {name} weights shape of {(size, x.size(-1))}, but got {weight.shape}")
+    for name, bias in (("query", b_q), ("key", b_k), ("value", b_v)):
+        if bias is not None and bias.shape != (size,):
+            raise AssertionError(f"expecting {name} bias shape of {(size,)}, but got {bias.shape}")
+    return F.linear(q, w_q, b_q), F.linear(k, w_k, b_k), F.linear(v, w_v, b_v)
+
+
 def multi_head_attention_forward(
         query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
         in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
@@ -112,7 +130,7 @@ def multi_head_attention_forward(
     Returns:
         The output [L, N, E], and the weights [N, L, S] ([N, num_heads, L, S] where not averaged), or None.
     """
-    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         one = {id(x): x.unsqueeze(1) for x in (query, key, value)}
         query, key, value = one[id(query)], one[id(key)], one[id(value)]

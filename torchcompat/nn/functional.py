@@ -19,6 +19,7 @@ from torchcompat import _VF
 from torchcompat._calls.absent import absent as _absent
 from torchcompat._calls.autocast import in_float32 as _in_float32
 from torchcompat._tensor import frontend as _frontend
+from torchcompat.overrides import handle_torch_function as handle_torch_function, has_torch_function as has_torch_function
 
 if TYPE_CHECKING:
     from torchcompat._calls.of_functional import *
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from ._scaled import ScalingType as ScalingType, SwizzleType as SwizzleType, grouped_mm as grouped_mm, scaled_mm as scaled_mm
 
 _LATER = {**dict.fromkeys(["ScalingType", "SwizzleType", "grouped_mm", "scaled_mm"], "_scaled"),
-          **dict.fromkeys(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"], "_attention"),
+          **dict.fromkeys(["_canonical_mask", "_in_projection", "_in_projection_packed", "_mha_shape_check", "_none_or_dtype",
+                           "multi_head_attention_forward"], "_attention"),
           "linear_cross_entropy": "_linear_cross_entropy"}
 """The modules of what is imported at its first use."""
 

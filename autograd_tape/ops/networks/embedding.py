@@ -229,6 +229,25 @@ class nn_functional_embedding:
     def samples(rng): yield np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), -2
 
 
+def _as_offsets(F: Functions, input: TensorRef, offsets: TensorRef) -> TensorRef:
+    """Indices in the dtype that they and offsets have together; refuses what is no index."""
+    for t in (input, offsets):
+        if t._k.dtype.category >= FLOATING:
+            raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                                f"torch.{t._k.dtype.scalar}Tensor instead (while checking arguments for embedding_bag)")
+    wide = offsets._k.dtype.name == "int64" and input._k.dtype.name != "int64"
+    return F.cast(input, offsets._k.dtype) if wide else input
+
+
+def _check_rows(index: np.ndarray, count: int, fast: bool) -> None:
+    """Refuses rows that the table has not, in the words of torch's fast kernel or of the other."""
+    wrong = np.flatnonzero((index < 0) | (index >= count)) if isinstance(index, np.ndarray) else ()
+    if len(wrong):
+        at, row = wrong[0], index[wrong[0]]
+        raise AutogradError(f"Index {at} of input takes value {row} which is not in the valid range [0, {count})" if fast else
+                            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row}")
+
+
 @op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool "
     "scale_grad_by_freq=False, "
     "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
@@ -249,12 +268,12 @@ class embedding_bag:
             warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
                           "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=3)
             weight, input = input, weight
-        if sparse and mode == "max":
-            raise ValueError("max mode does not support sparse weights")
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
-                             "same "
-                             f"shape as the input ({list(input.shape)})")
+            raise ValueError(f"embedding_bag: If per_sample_weights (torch.Size({list(per_sample_weights.shape)})) is not None, then it "
+                             f"must "
+                             f"have the same shape as the input (torch.Size({list(input.shape)}))")
+        if weight.ndim != 2:
+            raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
         if input.ndim == 2:
             if offsets is not None:
                 raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
@@ -267,18 +286,30 @@ class embedding_bag:
                 raise ValueError("offsets has to be a 1D Tensor but got None")
             if offsets.ndim != 1:
                 raise ValueError("offsets has to be a 1D Tensor")
+            input = _as_offsets(F, input, offsets)
             starts = need_values(offsets).astype(np.int64)
             if starts.size and starts[0] != 0:
                 raise AutogradError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
                                     "However, "
                                     f"got {starts[0]}")
+            if starts.size and starts[-1] > input.shape[0]:
+                raise AutogradError(f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of "
+                                    f"{starts[-1]}")
             ends = starts[1:] if include_last_offset else np.append(starts[1:], input.shape[0])
             starts = starts[:-1] if include_last_offset else starts
+            if include_last_offset and ends.size and mode == "max":
+                ends = np.append(ends[:-1], input.shape[0])  # as torch has it: the last bag takes what is left
+            if ends.size and ends[-1] < input.shape[0]:
+                input = input[:ends[-1]]
+                per_sample_weights = None if per_sample_weights is None else per_sample_weights[:ends[-1]]
             sizes = ends - starts
         else:
             raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
         if mode not in ("sum", "mean", "max"):
             raise ValueError("mode has to be one of sum, mean or max")
+        for unfit, what in ((scale_grad_by_freq, "scaling the gradient by the frequency"), (sparse, "sparse weights")):
+            if mode == "max" and unfit:
+                raise ValueError(f"max mode does not support {what}")
         if per_sample_weights is not None and mode != "sum":
             raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
                                       f"(got mode='{mode}'). Please open a feature request on GitHub.")
@@ -288,10 +319,20 @@ class embedding_bag:
             raise AutogradError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float"
                                 f", Double; but got {f'torch.{dtype.scalar}Tensor' if old else f'CPU{dtype.scalar}Type'} instead (while "
                                 "checking arguments for embedding_bag)")
-        padding = _padding(padding_idx, weight.shape[0])
+        if per_sample_weights is not None and per_sample_weights._k.dtype is not dtype:
+            raise AutogradError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+                                "'per_sample_weights'; "
+                                f"but type torch.{dtype.scalar}Tensor does not equal torch.{per_sample_weights._k.dtype.scalar}Tensor "
+                                f"(while "
+                                "checking arguments for embedding_bag)")
+        count = weight.shape[0]
+        if padding_idx is not None and not -count <= padding_idx < count:
+            raise AutogradError(f"padding_idx must be within the number of embeddings, {-count} through {count - 1}, but got {padding_idx}")
+        padding = _padding(padding_idx, count)
         if max_norm is not None:
             _renormalize(F, weight, input, max_norm, norm_type)
         flat = F.reshape(input, (input._data.size,))
+        _check_rows(values_of(flat), count, mode != "max" and padding_idx is None and dtype.name in ("float32", "float16"))
         rows = F.embedding(weight, flat, padding, scale_grad_by_freq, sparse)
         bag_of = np.repeat(np.arange(len(sizes)), sizes)
         kept = values_of(flat) != padding

@@ -28,7 +28,7 @@ class _transform_bias_rescale_qkv:
     (tensor([[[[2.]]]]), tensor([[[[3.]]]]), tensor([[[[4.]]]]))
     """
 
-    no_forward = "_transform_bias_rescale_qkv"
+    no_forward = "aten::_transform_bias_rescale_qkv"
     lacks = {"int bool": "transform_bias_rescale_qkv"}
     def function(F, qkv, qkv_bias, num_heads):
         if qkv.ndim < 3:
@@ -90,7 +90,7 @@ class _native_multi_head_attention:
              [1., 0.]]]))
     """
 
-    no_forward = "_native_multi_head_attention"
+    no_forward = "aten::_native_multi_head_attention"
 
     def function(F, query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights=True,
                  average_attn_weights=True, mask_type=None):
@@ -143,7 +143,7 @@ class _transformer_encoder_layer_fwd:
     tensor([[[ 1., -1.]]])
     """
 
-    no_forward = "_transformer_encoder_layer_fwd"
+    no_forward = "aten::_transformer_encoder_layer_fwd"
 
     def function(F, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1,
                  norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):

@@ -47,14 +47,14 @@ class _Numbered(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def _key(self, index: int) -> str:
+    def _get_abs_string_index(self, index: int) -> str:
         return list(self._modules)[_position(index, len(self))]
 
     def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, self._key(idx), module)
+        setattr(self, self._get_abs_string_index(idx), module)
 
     def __delitem__(self, idx: int | slice) -> None:
-        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._get_abs_string_index(idx)]:
             delattr(self, key)
         self.__dict__["_modules"] = {str(i): module for i, module in enumerate(self._modules.values())}
 
@@ -110,7 +110,7 @@ class Sequential(_Numbered):
     def __getitem__(self, idx: int | slice) -> Module:
         if isinstance(idx, slice):
             return type(self)(OrderedDict(list(self._modules.items())[idx]))
-        return self._modules[self._key(idx)]
+        return self._modules[self._get_abs_string_index(idx)]
 
     def _other(self, other: Module) -> "Sequential":
         if not isinstance(other, Sequential):
@@ -167,13 +167,13 @@ class ModuleList(_Numbered):
         if modules is not None:
             self.extend(modules)
 
-    def _key(self, index: int) -> str:
+    def _get_abs_string_index(self, index: int) -> str:
         return str(_position(index, len(self)))
 
     def __getitem__(self, idx: int | slice) -> Module:
         if isinstance(idx, slice):
             return type(self)(list(self._modules.values())[idx])
-        return self._modules[self._key(idx)]
+        return self._modules[self._get_abs_string_index(idx)]
 
     def __iadd__(self, modules: Iterable[Module]) -> "ModuleList":
         return self.extend(modules)

@@ -14,7 +14,7 @@ from .. import init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _ntuple, _pair as _pair, _reverse_repeat_tuple, _single as _single, _triple as _triple
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType

@@ -27,7 +27,7 @@ from ._hooks import (
     register_module_forward_pre_hook, register_module_full_backward_hook, register_module_full_backward_pre_hook,
     register_module_module_registration_hook, register_module_parameter_registration_hook,
 )
-from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX, StateDict
+from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX, StateDict, _IncompatibleKeys as _IncompatibleKeys
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple
+from .utils import _ntuple, _pair as _pair, _quadruple as _quadruple
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor

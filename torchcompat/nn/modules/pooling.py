@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple, _single
+from .utils import _ntuple, _pair as _pair, _single, _triple as _triple
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor

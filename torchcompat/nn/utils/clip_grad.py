@@ -61,6 +61,9 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
         grad.mul_(factor.to(grad.device))
 
 
+_get_total_norm, _clip_grads_with_norm_ = get_total_norm, clip_grads_with_norm_
+
+
 @torch.no_grad()
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                     foreach: bool | None = None) -> Tensor:

@@ -68,6 +68,18 @@ class PackedSequence(_Packed):
         """Casts the data to int64."""
         return self.to(dtype=torch.int64)
 
+    def short(self) -> "PackedSequence":
+        """Casts the data to int16."""
+        return self.to(dtype=torch.int16)
+
+    def char(self) -> "PackedSequence":
+        """Casts the data to int8."""
+        return self.to(dtype=torch.int8)
+
+    def byte(self) -> "PackedSequence":
+        """Casts the data to uint8."""
+        return self.to(dtype=torch.uint8)
+
     def int(self) -> "PackedSequence":
         """Casts the data to int32."""
         return self.to(dtype=torch.int32)
@@ -114,6 +126,12 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
+    assert isinstance(lengths, torch.Tensor)
+    if lengths.dim() != 1:
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} "
+                           f"{lengths.type().rpartition('.')[2].removesuffix('Tensor')} tensor")
     sizes = lengths.tolist()
     if len(sizes) != input.size(1):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={input.size(1)})")
