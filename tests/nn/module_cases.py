@@ -107,6 +107,7 @@ CASES: list[tuple[str, tuple[str, ...]]] = [
     ("nn.GroupNorm(2, 4)", ("f 2,4,3",)),
     ("nn.RMSNorm(4)", ("f 3,4",)),
     ("nn.LocalResponseNorm(2)", ("f 1,4,2,2",)),
+    ("nn.CrossMapLRN2d(3, alpha=0.5)", ("f 1,4,2,2",)),
     # dropout
     ("nn.Dropout(0.4)", ("f 5,6",)),
     ("nn.Dropout(0.4).eval()", ("f 2,3",)),

@@ -87,8 +87,8 @@ GROUPS = (
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
-        thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types nn.factory_kwargs
-        nn.MultiheadAttention.merge_masks nn.modules nn.functional nn.utils autograd return_types signal DispatchKeySet
+        thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types
+        nn.modules nn.functional nn.utils autograd return_types signal DispatchKeySet
         classproperty"""),
     Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),
 )

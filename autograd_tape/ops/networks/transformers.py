@@ -48,13 +48,18 @@ class _transform_bias_rescale_qkv:
         yield (np.ones((2, 3, 12)), np.ones(12), 3), RuntimeError, _FALSE.format("D % num_head")
 
 
+def _linear(F: Functions, x: TensorRef, weight: TensorRef, bias: TensorRef | None = None) -> TensorRef:
+    y = F.matmul(x, F.transpose(weight, 0, 1))
+    return y if bias is None else y + bias
+
+
 def _projected(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, size: int, weight: TensorRef) -> TensorRef:
     """Projections of queries, keys and values side by side; in one product where they are one tensor."""
     if query is key and key is value:
-        return F.linear(query, weight)
+        return _linear(F, query, weight)
     if key is value:
-        return F.cat([F.linear(query, weight[:size]), F.linear(key, weight[size:])], 2)
-    return F.cat([F.linear(x, weight[i * size:(i + 1) * size]) for i, x in enumerate((query, key, value))], 2)
+        return F.cat([_linear(F, query, weight[:size]), _linear(F, key, weight[size:])], 2)
+    return F.cat([_linear(F, x, weight[i * size:(i + 1) * size]) for i, x in enumerate((query, key, value))], 2)
 
 
 def _check_attention(query: TensorRef, key: TensorRef, value: TensorRef, size: int, heads: int, weight: TensorRef, bias: TensorRef) -> None:
@@ -104,7 +109,7 @@ class _native_multi_head_attention:
         else:
             weights = F._masked_softmax(scores, mask if mask._k.np.kind == "b" else F.ne(mask, 0), 3, mask_type)
         output = F.reshape(F.transpose(F.matmul(weights, v), 1, 2), tuple(query.shape))
-        output = F.linear(output, proj_weight, proj_bias)
+        output = _linear(F, output, proj_weight, proj_bias)
         if not need_weights:
             return output, None
         return output, F.sum(weights, (1,)) / num_head if average_attn_weights else weights
@@ -154,8 +159,8 @@ class _transformer_encoder_layer_fwd:
                                                   True, mask_type)[0]
 
         def feed(x: Any) -> Any:
-            hidden = F.linear(x, ffn_weight_1, ffn_bias_1)
-            return F.linear(F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
+            hidden = _linear(F, x, ffn_weight_1, ffn_bias_1)
+            return _linear(F, F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
 
         if norm_first:
             x = attend(first(src)) + src
