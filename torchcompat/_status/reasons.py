@@ -88,7 +88,7 @@ GROUPS = (
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
         thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types
-        nn.modules nn.functional nn.utils autograd return_types signal DispatchKeySet
+        nn.modules nn.functional autograd return_types signal DispatchKeySet
         classproperty"""),
     Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),
 )
