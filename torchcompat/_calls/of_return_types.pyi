@@ -16,9 +16,16 @@ class _native_batch_norm_legit_no_training(NamedTuple):
     result: Tensor
     mean: Tensor
     rstd: Tensor
+class _native_multi_head_attention(NamedTuple):
+    output: Tensor
+    weights: Tensor
 class _sobol_engine_draw(NamedTuple):
     result: Tensor
     state: Tensor
+class _transform_bias_rescale_qkv(NamedTuple):
+    q: Tensor
+    k: Tensor
+    v: Tensor
 class adaptive_max_pool1d_with_indices(NamedTuple):
     values: Tensor
     indices: Tensor
