@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import re
 import threading
 import tomllib
 from collections import OrderedDict, defaultdict, namedtuple
@@ -32,6 +33,12 @@ ROOT = Path(__file__).parents[2]
 
 def leaf(*values: float) -> TensorRef:
     return TensorRef.of(np.array(values), requires_grad=True)
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    assert headings[0] == "## [Unreleased]"
+    assert re.fullmatch(rf"## \[{re.escape(at.__version__)}\] - \d{{4}}-\d\d-\d\d", headings[1])
 
 
 def test_names_at_the_top() -> None:
