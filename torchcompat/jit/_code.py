@@ -144,7 +144,7 @@ class Class:
         self.buffers: list[str] = []
         if node is not None:
             self._read(node)
-        if kind == "NamedTuple":
+        if self.kind == "NamedTuple":
             from collections import namedtuple
 
             self.tuple = namedtuple(self.name, list(self.fields))  # type: ignore[misc]
@@ -304,6 +304,8 @@ def call_method(value: object, name: str, args: list[Any], kwargs: Keywords) -> 
         return value.cls.methods[name](value, *args, **kwargs)
     if isinstance(value, torch.nn.Module):
         return MODULES.method(value, name)(*args, **kwargs)
+    if len(args) > 1 and isinstance(value, torch.Tensor) and (method := _operators.spread_method(name)) is not None:
+        return method(value, *args, **kwargs)
     return _operators.found(name)(value, *args, **kwargs)
 
 

@@ -117,6 +117,11 @@ class Program:
         for name, node in self.functions.items():
             assert node is not None
             unit.known[name] = _code.Function(node, unit, name.rpartition(".")[0])
+        for name, lines in self.classes.items():
+            if lines[0].startswith("class "):
+                found = ast.parse("\n".join(lines)).body[0]
+                assert isinstance(found, ast.ClassDef)
+                unit.known[name] = _code.Class(name, unit, found)
         return unit
 
     # -- constants and functions

@@ -89,6 +89,8 @@ def spelled(name: str, space: str, params: list[tuple[str, bool]], given: dict[s
     if name in _operators.FOREIGN or bounded or given.get("return_indices") == "True":
         listed = ", ".join([given[n] if not key else f"{n}={given[n]}" for n, key in _order(params, given)])
         return f"ops.torchcompat.{name}({listed})"
+    if given.get("padding_idx") == "None":
+        given = given | {"padding_idx": "-1"}
     if "reduction" in given:
         given = given | {"reduction": reduction(given["reduction"])}
     called, order = FORMS.get(name, (name, ""))

@@ -62,6 +62,25 @@ def _cell(name: str, several: bool) -> Callable[[Any], str]:
     return source
 
 
+_ATTENTION = """
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor]=None, need_weights: bool=True,
+                attn_mask: Optional[Tensor]=None, average_attn_weights: bool=True, is_causal: bool=False):
+        turned = self.batch_first and query.dim() == 3
+        q, k, v = query, key, value
+        if turned:
+            q, k, v = q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1)
+        y, weights = torch.nn.functional.multi_head_attention_forward(
+            q, k, v, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
+            self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training, key_padding_mask=key_padding_mask,
+            need_weights=need_weights, attn_mask=attn_mask, use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        if turned:
+            y = y.transpose(0, 1)
+        return y, weights
+"""
+
+
 def _convolution(module: Any) -> str:
     """`forward` of a convolution."""
     n = module.weight.dim() - 2
@@ -90,11 +109,33 @@ def _inner_convolution(module: Any) -> str:
     """
 
 
+def _batch_norm(module: Any) -> str:
+    """`forward` of a batch norm, whose statistics are tracked, or not."""
+    tracked, factor = module.track_running_stats and module.running_mean is not None, module.momentum
+    momentum = "0.0" if factor is None else str(factor)
+    if tracked and factor is None:
+        momentum = "1.0 / float(self.num_batches_tracked) if self.training else 0.0"
+    kept = "self.running_mean, self.running_var" if tracked else "None, None"
+    training = "self.training" if module.running_mean is not None else "True"
+    text = """
+        def forward(self, input: Tensor):
+    """
+    if tracked and module.num_batches_tracked is not None:
+        text += """
+            if self.training:
+                self.num_batches_tracked.add_(1)
+        """
+    return text + f"""
+            return torch.nn.functional.batch_norm(input, {kept}, self.weight, self.bias, {training}, {momentum}, {module.eps})
+    """
+
+
 LIBRARY: dict[str, str | Callable[[Any], str]] = {
     "Linear.forward": """
         def forward(self, input: Tensor):
             return torch.nn.functional.linear(input, self.weight, self.bias)
     """,
+    "_BatchNorm.forward": _batch_norm,
     "Sequential.forward": """
         def forward(self, input: Tensor):
             for module in self:
@@ -102,7 +143,7 @@ LIBRARY: dict[str, str | Callable[[Any], str]] = {
             return input
     """,
     "_Conv.forward": _convolution, "_ConvTransposeNd.forward": _convolution, "_Conv._conv_forward": _inner_convolution,
-    "RNN.forward": _recurrent, "GRU.forward": _recurrent, "LSTM.forward": _recurrent,
+    "MultiheadAttention.forward": _ATTENTION, "RNN.forward": _recurrent, "GRU.forward": _recurrent, "LSTM.forward": _recurrent,
     "RNNCell.forward": _cell("rnn", False), "GRUCell.forward": _cell("gru", False), "LSTMCell.forward": _cell("lstm", True),
 }
 """By the names of methods: their source, or what makes it of a module."""

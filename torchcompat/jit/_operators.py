@@ -298,7 +298,8 @@ FOREIGN = frozenset(
     "softsign tanhshrink softmin gaussian_nll_loss triplet_margin_with_distance_loss multilabel_soft_margin_loss local_response_norm fold "
     "lp_pool1d lp_pool2d lp_pool3d max_unpool1d max_unpool2d max_unpool3d interpolate upsample upsample_nearest upsample_bilinear "
     "grid_sample affine_grid embedding_bag normalize unfold fractional_max_pool2d fractional_max_pool3d gumbel_softmax pairwise_distance "
-    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d multi_head_attention_forward scaled_mm".split())
+    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d _canonical_mask _none_or_dtype "
+    "multi_head_attention_forward scaled_mm".split())
 """Functions of `nn.functional` that ATen has not, or only with other arguments: files have them as `ops.torchcompat`."""
 WITHOUT_RECORD = frozenset((
     "__and__ __iand__ __ilshift__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rshift__ __xor__ __getitem__ _assert_async _conj "
@@ -368,12 +369,22 @@ def _of_aten(name: str) -> Fn | None:
         if "self" in kwargs and "self" not in parameters:
             args = (kwargs.pop("self"), *args)
         args = tuple([_CONVERTED[n](a) if n in _CONVERTED else a for n, a in zip(order, args)]) + args[len(order):]
-        kwargs = {n: _CONVERTED[n](v) if n in _CONVERTED and n != "reduction" else v for n, v in kwargs.items()}
+        kwargs = {n: _CONVERTED[n](v) if n in _CONVERTED and (n != "reduction" or name not in aten.FUNCTIONS) else v
+                  for n, v in kwargs.items()}
         if not every or any([kwargs.get(n, 0) is None for n in _LEFT_OUT]):
             kwargs = {n: v for n, v in kwargs.items() if n not in _LEFT_OUT or v is not None and n in parameters or v is not None and every}
         return function(*args, **kwargs)
 
     return carried
+
+
+@functools.cache
+def spread_method(name: str) -> Fn | None:
+    """The method of tensors of this name, where it takes sizes one by one: `x.view(2, -1)`. None where there is none, or it does not."""
+    method = None if _public(name) is None or name in ADAPTED else getattr(torch.Tensor, name, None)
+    if method is None or not any([p.kind is p.VAR_POSITIONAL for p in inspect.signature(method).parameters.values()]):
+        return None
+    return method  # type: ignore[no-any-return]
 
 
 def of_namespace(name: str, inner: str) -> Fn:

@@ -32,6 +32,7 @@ def write(module: Any, f: str | os.PathLike[str] | IO[bytes], extra: dict[str, A
     for name, text in sources.items():
         records[f"code/{name.replace('.', '/')}.py"] = text.encode()
     writer = PyTorchFileWriter(f)  # type: ignore[arg-type]  # os.PathLike, too
+    writer.set_min_version(10)  # operations as they are now: readers take those of older files in another way
     try:
         for name, content in records.items():
             writer.write_record(name, content, len(content) if isinstance(content, bytes) else content.nbytes())
