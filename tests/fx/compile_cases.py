@@ -57,6 +57,12 @@ PROGRAMS = {
                     "g = torch.compile(h, backend=lambda module, given: module.forward); print(g(x), g(-x))",
     "its steps": "steps = []\ndef h(x):\n    steps.append(1)\n    return x + len(steps)\n"
                  "g = torch.compile(h, backend=lambda module, given: module.forward); print(g(x)); print(g(x)); print(len(steps))",
+    "its containers": "def h(cache, x):\n    cache['k'] = torch.cat([cache['k'], x])\n    cache['n'].append(x * 2)\n"
+                      "    return cache['k'].sum()\n"
+                      "g = torch.compile(h, backend=lambda module, given: module.forward); c = {'k': torch.ones(1), 'n': []}\n"
+                      "print(g(c, torch.ones(1)), g(c, torch.ones(1)), c['k'], c['n'])",
+    "its statistics": "m = nn.BatchNorm1d(2); c = torch.compile(m, backend=lambda module, given: module)\nc(x); c(x)\n"
+                      "print(m.running_mean, m.num_batches_tracked)",
     "an error in it": "def bad(module, given):\n    raise ValueError('no')\ntorch._dynamo.reset()\n"
                       "try:\n    torch.compile(lambda x: x + 1, backend=bad)(x)\nexcept torch._dynamo.exc.BackendCompilerFailed as error:\n"
                       "    print(str(error).splitlines()[:2], type(error.inner_exception))",

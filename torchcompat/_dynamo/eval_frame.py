@@ -51,13 +51,18 @@ class Captured:
         state = torch.get_rng_state()
         self.result: Any = None
 
+        self.changed: list[Any] = []
+
         def run(*tensors: object) -> Any:
             given = list(copies)
             for i, tensor in zip(places, tensors):
                 given[i] = tensor
             positional, named = pytree.tree_unflatten(given, spec)
+            pairs = [(own, other, _contents(other)) for own, other in _containers((args, kwargs), (positional, named))]
             self.result = fn(*positional, **named)
-            return self.result
+            now = [(own, _contents(other)) for own, other, before in pairs if not _same(before, _contents(other))]
+            self.changed = [own for own, _ in now]
+            return self.result, [inside for _, inside in now]
 
         inputs = [(f"L_{identifier(names[i])}_", copies[i]) for i in places]
         self.recorded: Recorded = record(run, inputs, 0, pre_dispatch=True, name_of=lambda value: None, may_break=True)
@@ -66,6 +71,7 @@ class Captured:
         if not self.broken:
             torch.set_rng_state(state)
             return
+        self._store(self.recorded_contents())
         with torch.no_grad():
             for i in places:  # what the program did to its arguments
                 if copies[i]._version:
@@ -87,7 +93,40 @@ class Captured:
         """The program's result, of the tensors that its graph gave."""
         found = iter(tensors)
         values = [next(found) if isinstance(v, torch.Tensor) else v for v in self.recorded.outputs]
-        return pytree.tree_unflatten(values, self.recorded.out_spec)
+        result, contents = pytree.tree_unflatten(values, self.recorded.out_spec)
+        self._store(contents)
+        return result
+
+    def recorded_contents(self) -> Any:
+        """What is in the containers among the arguments that the program changed."""
+        return pytree.tree_unflatten(self.recorded.outputs, self.recorded.out_spec)[1]
+
+    def _store(self, contents: Any) -> None:
+        for own, inside in zip(self.changed, contents):
+            own.clear()
+            own.update(inside) if isinstance(own, dict) else own.extend(inside)
+
+
+def _containers(own: Any, other: Any) -> list[tuple[Any, Any]]:
+    """The dictionaries and lists in arguments, with their copies."""
+    if type(own) not in (dict, list, tuple):
+        return []
+    keys = own if isinstance(own, dict) else range(len(own))
+    found = [(own, other)] if type(own) is not tuple else []
+    return found + [pair for key in keys for pair in _containers(own[key], other[key])]
+
+
+def _contents(container: Any) -> Any:
+    return container.copy()
+
+
+def _same(before: Any, now: Any) -> bool:
+    """Whether a container holds the very values that it held."""
+    if len(before) != len(now):
+        return False
+    if isinstance(before, dict):
+        return all([key in now and now[key] is value for key, value in before.items()])
+    return all([a is b for a, b in zip(before, now)])
 
 
 def _names(fn: Fn, args: Arguments, kwargs: Keywords) -> list[str]:
@@ -126,7 +165,7 @@ class Compiled:
                 return captured.result
             module = captured.module()
             if not _operations(module):
-                return captured.result if not captured.given else captured.put_together(module(*captured.given))
+                return captured.put_together(module(*captured.given))
             key = _key(module, captured.given)
             if key not in self.made:
                 self.made[key] = self._compile(backend, module, captured.given)

@@ -40,19 +40,19 @@ class _Recorder(PythonKeyTracer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before: dict[int, tuple[torch.Tensor, torch.Tensor, int]] = {}
+        self.before: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def create_arg(self, a: object) -> Any:
         """What stands for a value."""
         if isinstance(a, torch.Tensor) and not a.requires_grad and id(a) not in self.before:
             with disable_proxy_modes_tracing():
-                self.before[id(a)] = a, a.clone(), a._version
+                self.before[id(a)] = a, a.clone()
         return super().create_arg(a)
 
     def restore(self) -> None:
         """Gives tensors from outside that were changed the values they had."""
-        for tensor, value, version in self.before.values():
-            if tensor._version != version:
+        for tensor, value in self.before.values():
+            if not torch.equal(tensor, value):
                 tensor.copy_(value)
 
 

@@ -237,6 +237,17 @@ class interpolate:
     tensor([[[1., 1., 2., 2.]]])
     """
 
+    def composite(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
+        n = input.ndim - 2
+        known = {"nearest": ("upsample_nearest", ""), "nearest-exact": ("_upsample_nearest_exact", ""),
+                 ("linear", "bilinear", "trilinear")[n - 1]: (f"upsample_{mode}", "bool(align_corners), "),
+                 "bicubic": ("upsample_bicubic", "bool(align_corners), ")}
+        if antialias or recompute_scale_factor or mode not in known:
+            return None
+        name, corners = known[mode]
+        sizes = "None" if size is None else f"many({n}, size)"
+        return f"{name}{n}d.vec(input, {sizes}, {corners}{'None' if scale_factor is None else f'many({n}, scale_factor)'})"
+
     lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
         if mode in ("nearest", "area", "nearest-exact", "lanczos"):
