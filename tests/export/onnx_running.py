@@ -11,12 +11,23 @@ from torchcompat.utils._pytree import tree_flatten
 RTOL, ATOL = 2e-3, 1e-4
 
 
+class Of(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
 def exported(model: Callable[..., Any], args: Sequence[Any], **options: Any) -> Any:
     """The program of a model, which ONNX's checker takes, ready to run on one thread."""
     import onnx
     import onnxruntime
 
-    program = torch.onnx.export(model, tuple(args), verbose=False, **options)
+    program = torch.onnx.export(model if isinstance(model, torch.nn.Module) else Of(model), tuple(args), verbose=False, **options)
     onnx.checker.check_model(program.model_proto, full_check=True)
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level, quiet.intra_op_num_threads = 4, 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
-from tests.export.onnx_running import assert_same, exported
+from tests.export.onnx_running import Of, assert_same, exported
 from torchcompat import nn
 from torchcompat.nn import functional as F
 
@@ -191,14 +191,18 @@ def test_the_legacy_way_of_calling(tmp_path: Path) -> None:
 def test_what_has_no_translation_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     with pytest.raises(torch.onnx.OnnxExporterError, match="Exporting the operator 'aten::linalg_eigh.*' to ONNX opset version 20 is not"):
-        torch.onnx.export(lambda x: torch.linalg.eigh(x)[0], (R(3, 3),), path, verbose=False)
+        torch.onnx.export(Of(lambda x: torch.linalg.eigh(x)[0]), (R(3, 3),), path, verbose=False)
     with pytest.raises(torch.onnx.errors.UnsupportedOperatorError, match="'aten::linalg_eigh"), pytest.warns(DeprecationWarning):
-        torch.onnx.export(lambda x: torch.linalg.eigh(x)[0], (R(3, 3),), path, dynamo=False)
+        torch.onnx.export(Of(lambda x: torch.linalg.eigh(x)[0]), (R(3, 3),), path, dynamo=False)
     assert not list(tmp_path.iterdir()) and not torch.onnx.is_in_onnx_export()
     with pytest.raises(torch.onnx.OnnxExporterError, match="Python reads the numbers of a tensor"):
-        torch.onnx.export(lambda x: x if x.sum() > 0 else -x, (R(3),), verbose=False)
+        torch.onnx.export(Of(lambda x: x if x.sum() > 0 else -x), (R(3),), verbose=False)
     with pytest.raises(torch.onnx.OnnxExporterError, match="The dimensions 'n' cannot be dynamic"):
-        torch.onnx.export(lambda x: x.sum(0) if x.shape[0] == 3 else x.sin().sum(0), (R(3),), dynamic_shapes=({0: "n"},), verbose=False)
+        torch.onnx.export(Of(lambda x: x.sum(0) if x.shape[0] == 3 else x.sin().sum(0)), (R(3),), dynamic_shapes=({0: "n"},), verbose=False)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="Expected `mod` to be an instance of `torch.nn.Module`, got <class 'function'>"):
+        torch.onnx.export(lambda x: x, (R(3),), verbose=False)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="its top-level keys must be the arg names"):
+        torch.onnx.export(nn.ReLU(), (R(3),), dynamic_shapes={"y": {0: "n"}}, verbose=False)
 
 
 def test_a_program_is_saved_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,7 +246,7 @@ def test_programs_register_translations(tmp_path: Path) -> None:
 
     def nodes(function: Callable[..., Any], **options: Any) -> list[tuple[str, str]]:
         with pytest.warns(DeprecationWarning):
-            torch.onnx.export(function, (x,), path, dynamo=False, **options)
+            torch.onnx.export(Of(function), (x,), path, dynamo=False, **options)
         proto = onnx.load(path)
         assert {d.domain: d.version for d in proto.opset_import} == {"": 20, **options.get("custom_opsets", {})}
         return [(node.domain, node.op_type) for node in proto.graph.node]

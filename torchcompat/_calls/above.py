@@ -63,6 +63,8 @@ class Above:
     `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented, of `grad` None, leaves it to those who ask."""
     compile: Fn
     """`_dynamo.eval_frame`: `torch.compile`."""
+    exported_function: Fn | None = None
+    """`onnx._custom`, None until it is imported: what `Function.apply` is in a model that is being exported, or NotImplemented."""
     change_levels: Fn | None = None
     """`func._levels`, None until it is imported: puts other transforms in the place of this thread's, and gives those it had."""
 

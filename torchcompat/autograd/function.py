@@ -310,6 +310,10 @@ class Function(metaclass=FunctionMeta):
             result = above.apply_under_transforms(cls, args)
             if result is not NotImplemented:
                 return result
+        if above.exported_function is not None:
+            result = above.exported_function(cls, args)
+            if result is not NotImplemented:
+                return result
         ctx, result = carry_out(cls, args)
         ctx.saved_for_forward = None
         return result

@@ -63,7 +63,7 @@ def export(model: Any, args: Any = (), f: str | os.PathLike[str] | None = None, 
     """A model in ONNX.
 
     Args:
-        model: a module, a function, or an ExportedProgram.
+        model: a module, or an ExportedProgram.
         args: example inputs; a dict at the end holds keyword arguments. Tensors are inputs of the graph, all else is constant in it.
         f: a path to write to; without `dynamo` also an open binary file.
         opset_version: the version of ONNX's operations, 13 to 23; 20 where left out.
@@ -103,8 +103,6 @@ def export(model: Any, args: Any = (), f: str | os.PathLike[str] | None = None, 
     if custom_translation_table:
         raise OnnxExporterError("custom_translation_table is written in ONNX Script, which is not taken here; register symbolics with "
                                 "torch.onnx.register_custom_op_symbolic and export with dynamo=False")
-    if not isinstance(exported if exported is not None else model, _Module) and exported is None and not callable(model):
-        raise TypeError(f"Expected a module or a function, got {type(model).__name__}")
     program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, verbose is not False, exported, opset_version, *names)
     if verify:
         from .testing import assert_onnx_program
@@ -179,7 +177,8 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
     _at_least(opset)
     inputs = _export.inputs_of(model, args, kwargs)
     axes: Mapping[str, Any] = {}
-    if dynamic_axes is not None and dynamic_shapes is None:
+    by_axes = dynamic_axes is not None and dynamic_shapes is None
+    if dynamic_axes is not None and by_axes:
         warnings.warn("# 'dynamic_axes' is not recommended when dynamo=True, and may lead to 'torch._dynamo.exc.UserError: Constraints "
                       "violated.' Supply the 'dynamic_shapes' argument instead if export is unsuccessful.", stacklevel=3)
         axes = {name: dims if isinstance(dims, Mapping) else {d: f"{name}_dim_{d}" for d in dims} for name, dims in dynamic_axes.items()}
@@ -187,10 +186,7 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
         _named(inputs, input_names)
         for x, name in zip(inputs, own):
             x.axes = {d % x.tensor.dim(): str(n) for d, n in {**axes.get(name, {}), **axes.get(x.name, {})}.items()}
-    else:
-        take_dynamic_shapes(dynamic_shapes, inputs, args, kwargs, _export.argument_names(model, len(args)))
-        _named(inputs, input_names)
-    what = f"`{type(model).__name__}([...]`" if isinstance(model, _Module) else "the function"
+    what = f"`{type(model).__name__}([...]`"
     steps = [f"Obtain model graph for {what} with `torch.export.export(..., strict=False)`...", "Run decompositions...",
              "Translate the graph into ONNX...", "Optimize the ONNX graph..."]
 
@@ -200,6 +196,11 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
 
     say(0)
     try:
+        if not isinstance(model, _Module):
+            raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(model)}.")
+        if not by_axes:
+            take_dynamic_shapes(dynamic_shapes, inputs, args, kwargs, _export.argument_names(model, len(args)))
+            _named(inputs, input_names)
         with _state.exporting():
             proto, _ = _export.translated(model, args, kwargs, inputs, opset, output_names, axes, True)
     except errors.UnsupportedOperatorError as error:

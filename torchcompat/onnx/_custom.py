@@ -7,6 +7,7 @@ Such a function is called with a context that makes nodes, and the arguments: va
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -92,20 +93,29 @@ FUNCTION = "<autograd.Function>"
 """The name of the steps that are a Function's."""
 
 
+class _Noting(threading.local):
+    recorder: Recorder | None = None
+
+
+_noting = _Noting()
+
+
 @contextmanager
 def functions_noted(recorder: Recorder) -> Iterator[None]:
     """Inside, Functions that have a `symbolic` are noted whole."""
-    from .. import func as _func  # noqa: F401  # who else wants to know of Functions has its place then
-
-    before = above.apply_under_transforms
-
-    def apply(cls: Any, args: tuple[Any, ...]) -> Any:
-        if recorder.idle(args) or getattr(cls, "symbolic", None) is None:
-            return NotImplemented if before is None else before(cls, args)
-        return recorder.whole(FUNCTION, f"{cls.__module__}::{cls.__name__}", {"cls": cls, "args": args}, lambda: cls.apply(*args))
-
-    above.apply_under_transforms = apply
+    before, _noting.recorder = _noting.recorder, recorder
     try:
         yield
     finally:
-        above.apply_under_transforms = before
+        _noting.recorder = before
+
+
+def _exported(cls: Any, args: tuple[Any, ...]) -> Any:
+    """What a Function returns, noted where it says how it is translated; NotImplemented where nobody asks."""
+    recorder = _noting.recorder
+    if recorder is None or recorder.inside or getattr(cls, "symbolic", None) is None:
+        return NotImplemented
+    return recorder.whole(FUNCTION, f"{cls.__module__}::{cls.__name__}", {"cls": cls, "args": args}, lambda: cls.apply(*args))
+
+
+above.exported_function = _exported

@@ -21,7 +21,7 @@ from ..autograd.grad_mode import no_grad
 from ..nn import Module
 from ._custom import FUNCTION, called, functions_noted, registered
 from ._graph import Graph, Shown, Val, identifier, type_of
-from ._sizes import Dim, Sizes, agree, other_sizes, resized
+from ._sizes import Dim, Sizes, agree, other_sizes, resized, text_of
 from ._table import RANDOM, ROWS, SILENT
 from ._trace import SCATTER, Recorder, Step, Traced, Value, replaced, values_in
 from .errors import OnnxExporterError, OnnxExporterWarning, UnsupportedOperatorError
@@ -320,7 +320,7 @@ def translated(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords,
         taken.add(made.name)
         if name or numbered:
             renamed[made.name] = name or g.name(str(len(g.nodes) + i))
-        sizes = [n if isinstance(n, int) else symbols.get(n.seen, f"dim_{n.seen[0]}") for n in g.sizes.shape(value)]
+        sizes = [n if isinstance(n, int) else text_of(n.seen, symbols, runs) for n in g.sizes.shape(value)]
         for axis, axis_name in output_axes.get(name, {}).items():
             sizes[axis] = axis_name
         outputs.append(helper.make_tensor_value_info(renamed.get(made.name, made.name), type_of(made.dtype), sizes))

@@ -161,6 +161,26 @@ class Sizes:
                                           c.tobytes() == first.tobytes() for c in found[1:]])
 
 
+def text_of(seen: Numbers, symbols: dict[Numbers, str], runs: Sequence[Traced]) -> str:
+    """What a size is in the names of the inputs' sizes: `2*batch`; a name of its own where it is not to be said so.
+
+    >>> text_of((4, 6, 10), {(2, 3, 5): "batch"}, [])
+    '2*batch'
+    """
+    sizes = Sizes(runs)
+    sizes.known = {of: Dim(("", name), of) for of, name in symbols.items()}
+    found = sizes.known.get(seen) or sizes.int(seen)
+
+    def shown(x: Any) -> str:
+        if not isinstance(x, Dim):
+            return str(x)
+        op, *of = x.of
+        a, b = (shown(of[0]), shown(of[1])) if len(of) == 2 else (str(of[0]), "")
+        return {"": a, "Mul": f"{b}*{a}", "Add": f"{a} + {b}", "Sub": f"{a} - {b}", "Div": f"(({a})//{b})"}[op]
+
+    return f"dim_{seen[0]}" if found is None else shown(found)
+
+
 def agree(runs: Sequence[Traced]) -> bool:
     """Whether runs did the same operations."""
     def shown(run: Traced) -> list[tuple[str, int]]:

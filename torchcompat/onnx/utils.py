@@ -16,7 +16,7 @@ __all__ = ["is_in_onnx_export", "register_custom_op_symbolic", "select_model_mod
 @contextlib.contextmanager
 def select_model_mode_for_export(model: Any, mode: Any) -> Iterator[None]:
     """Inside, the model is in the mode of a `TrainingMode`; afterwards each of its modules is in its own again."""
-    if not isinstance(model, Module) or getattr(mode, "name", mode) == "PRESERVE" or mode is None:
+    if getattr(mode, "name", mode) == "PRESERVE" or mode is None:
         yield
         return
     before = [(module, module.training) for module in model.modules()]
