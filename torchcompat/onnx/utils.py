@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._calls.absent import absences
-from ..nn import Module
 from ._state import is_in_onnx_export
 
 __all__ = ["is_in_onnx_export", "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic"]
