@@ -83,7 +83,7 @@ GROUPS = (
     Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
         utils.checkpoint"""),
     Reason("the profiler notes operations in Python", "`torch.profiler.profile`, its tables and traces", """
-        profiler autograd.profiler autograd.profiler_util autograd.profiler_legacy monitor"""),
+        profiler autograd.profiler autograd.profiler_util autograd.profiler_legacy"""),
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
