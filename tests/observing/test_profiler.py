@@ -118,3 +118,13 @@ def test_stacks_are_written_for_flame_graphs(tmp_path: Path) -> None:
     assert lines and all(["test_stacks_are_written_for_flame_graphs" in line and int(line.rpartition(" ")[2]) > 0 for line in lines])
     backward = next(e for e in p.events() if e.name == "MmBackward0")
     assert backward.stack == next(e for e in p.events() if e.name == "aten::matmul").stack
+
+
+def test_optimizers_name_their_steps() -> None:
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with torch.profiler.profile() as p:
+        w.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert [e.name for e in p.events() if e.is_user_annotation] == ["Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad"]
