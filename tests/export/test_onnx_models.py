@@ -92,7 +92,7 @@ class Indexed(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         i = torch.tensor([0, 2])
         return (x[:, i], x[i], x[i, :, i], x[..., None, 1], x[:, ::2], x[x > 0], x[-1], x[:, i, i], x[None, 0, :, i],
-                torch.linspace(0, 1, x.shape[0]), torch.eye(3) + x[0, :3, :3], torch.full((x.shape[0], 2), 3))
+                *torch.where(x > 0), torch.linspace(0, 1, x.shape[0]), torch.eye(3) + x[0, :3, :3], torch.full((x.shape[0], 2), 3))
 
 
 class Attended(nn.Module):

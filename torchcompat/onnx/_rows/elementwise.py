@@ -10,7 +10,7 @@ from autograd_tape.dtypes import DType, bool_, float32, float64, int64
 
 from ..._making.conversion import result_type
 from ..._making.creation import scalar_tensor
-from .._graph import Graph, Operand, Val, refuse
+from .._graph import Graph, Made, Operand, Val, refuse
 from .._table import ROWS, row
 
 NODES = {
@@ -211,7 +211,10 @@ def shift(g: Graph, input: Operand, other: Operand) -> Val:
 
 
 @row("where")
-def where(g: Graph, condition: Val, input: Operand, other: Operand) -> Val:
+def where(g: Graph, condition: Val, input: Operand | None = None, other: Operand | None = None) -> Made:
+    if input is None or other is None:  # the places of what is not zero
+        found = g.op("NonZero", condition, dtype=int64)
+        return [g.op("Gather", found, g.const(i, int64), axis=0) for i in range(condition.rank)]
     dtype = g.out[0].dtype
     made: Val = g.op("Where", condition.to(bool_), g.scalar(input, dtype), g.scalar(other, dtype), dtype=dtype)
     return made
