@@ -37,7 +37,6 @@ from .random import Generator
 
 if TYPE_CHECKING:
     from torchcompat.dispatch import Trace, _Keys
-    from torchcompat._library.schema import FunctionSchema
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
            "is_inference_mode_enabled"]
@@ -113,15 +112,13 @@ _nn.__dict__["__getattr__"] = _of_networks
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
 
 
-def parse_schema(schema: str) -> FunctionSchema:
+def parse_schema(schema: str) -> object:
     """What an operation takes and returns, read from a text such as "f(Tensor x, *, int n=1) -> Tensor".
 
     Raises:
         RuntimeError: it is no schema.
     """
-    from ._library.schema import parse_schema as read
-
-    return read(schema)
+    return above.parse_schema(schema)
 
 
 def _infer_size(a: Size, b: Size) -> Size:

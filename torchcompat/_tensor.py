@@ -53,14 +53,18 @@ _ndarray = np.ndarray
 _set_requires_grad: Any = TensorRef.requires_grad.fset  # type: ignore[attr-defined]  # of a property
 
 
+_FUNCTION = "__torch_function__"
+
+
 class _TensorMeta(type):
     """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], names: Keywords, **kwargs: object) -> None:
         super().__init__(name, bases, names, **kwargs)
-        if "__torch_dispatch__" in names and bases != (Metadata,) and carries_out(cls) and (
-                getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__):
-            cls.__torch_function__ = disabled_torch_function  # what a class carries out is not made one of the class again
+        if "__torch_dispatch__" in names and bases != (Metadata,) and carries_out(cls):
+            own, usual = [getattr(getattr(c, _FUNCTION), "__func__", None) for c in (cls, Tensor)]
+            if own is usual:  # what a class carries out is not made one of the class again
+                setattr(cls, _FUNCTION, disabled_torch_function)
 
 
 _PLACE = "int storage_offset, tuple of ints size, tuple of ints stride = None"
@@ -772,7 +776,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def _copied_with_slots(self, memo: dict[int, Any]) -> "Tensor":
         """A copy of an instance of a subclass, which a wrapper without memory makes itself, with what its slots hold."""
-        if self._k.device.type == "meta":
+        if self._k.device.type == "meta" or carries_out(type(self)) and not self._data.flags.writeable:  # which no memory of its own is
             with no_grad():
                 twin = self.clone()
             if type(twin) is not type(self):
@@ -786,6 +790,14 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             twin.__dict__.update(deepcopy(self.__dict__, memo))
             memo[id(self)] = twin
         else:
+            with no_grad(), DisableTorchFunctionSubclass():
+                made = self.new_empty([])
+            if type(made) is not type(self):
+                raise RuntimeError(
+                    "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
+                    "new_empty() and for which that function returns another instance of the same subclass. You should either properly "
+                    "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
+                    "return an instance of a different type.")
             twin = super().__deepcopy__(memo)
         slot_names: Callable[[type], list[str]] = vars(copyreg)["_slotnames"]
         for name in slot_names(type(self)):
@@ -1029,7 +1041,7 @@ for _name in ("_coalesced_", "_dimI", "_dimV", "_indices", "_nnz", "_values", "c
     setattr(Tensor, _name, _of_sparse(_name))
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
-Tensor.__nonzero__, Tensor.__long__ = Tensor.__bool__, Tensor.__int__  # of Python 2, which torch has still
-Tensor.__div__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__itruediv__
+for _name, _present in (("nonzero", "bool"), ("long", "int"), ("div", "truediv"), ("idiv", "itruediv")):
+    setattr(Tensor, f"__{_name}__", getattr(Tensor, f"__{_present}__"))  # of Python 2, which torch has still
 for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__dlpack__", "__dlpack_device__"):
     frontend.passing(getattr(Tensor, _name))

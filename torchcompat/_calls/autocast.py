@@ -212,9 +212,8 @@ def _target(rec: Record, kinds: Iterable[Kind], args: Arguments) -> DType | str 
             break
     else:
         return None
-    policy: str | dict[str, DType] | Fn | None = rec.field("amp")
-    if callable(policy):
-        policy = policy(*args)
+    field: str | dict[str, DType] | Fn = rec.field("amp")
+    policy: str | dict[str, DType] | None = field(*args) if callable(field) else field
     if policy == "lower":
         return state.dtype(device)
     if policy == "widest":
@@ -327,4 +326,5 @@ def in_float32(value: Tensor) -> Tensor:
     own = state.__dict__
     if own.get("loud") is None or own.get("busy") or not state.enabled.get(value._k.device.type):
         return value
-    return _cast(value, float32, False)  # type: ignore[no-any-return]  # a tensor, of a tensor
+    found: Tensor = _cast(value, float32, False)
+    return found

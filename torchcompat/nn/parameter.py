@@ -11,6 +11,7 @@ from autograd_tape.dtypes import Kind, kind
 import torchcompat as torch
 from torchcompat._calls.above import above
 from torchcompat._tensor import Tensor, _TensorMeta, frontend
+from torchcompat.overrides import disabled_torch_function
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
@@ -39,6 +40,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 1.], requires_grad=True)
     """
 
+    __torch_function__ = disabled_torch_function  # results are no parameters
     _is_param = True
     _plain = True  # overrides no torch function, so operations on it are as quick as on a Tensor
 
