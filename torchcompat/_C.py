@@ -278,3 +278,28 @@ def _select_conv_backend(input: Tensor, weight: Tensor, bias: Tensor | None, str
         return _ConvBackend.MkldnnTranspose if transposed else _ConvBackend.Mkldnn
     kind = "Transpose" if transposed else "Dilated" if any([d != 1 for d in dilation]) else ""
     return _ConvBackend[f"Slow{kind}{max(input.ndim - 2, 2)}d"]
+
+
+_SETTINGS: dict[str, int] = {"profiling_executor": True, "profiling_mode": True, "num_profiled_runs": 1, "fuse_on_cpu": False,
+                             "fuse_on_gpu": False, "texpr_fuser": True}
+"""Of torch's compiler of TorchScript: what programs set is remembered, and told."""
+
+
+def _setting(name: str, tells: bool) -> tuple[Fn, Fn]:
+    """(a function that gives a setting, one that sets it, and gives what it was where it `tells`)."""
+    def get() -> int:
+        return _SETTINGS[name]
+
+    def change(value: int) -> int | None:
+        before, _SETTINGS[name] = _SETTINGS[name], value
+        return before if tells else None
+
+    return get, change
+
+
+_, _jit_set_profiling_executor = _setting("profiling_executor", True)
+_, _jit_set_profiling_mode = _setting("profiling_mode", True)
+_, _jit_set_num_profiled_runs = _setting("num_profiled_runs", True)
+_jit_can_fuse_on_cpu, _jit_override_can_fuse_on_cpu = _setting("fuse_on_cpu", False)
+_jit_can_fuse_on_gpu, _jit_override_can_fuse_on_gpu = _setting("fuse_on_gpu", False)
+_jit_texpr_fuser_enabled, _jit_set_texpr_fuser_enabled = _setting("texpr_fuser", False)

@@ -79,7 +79,7 @@ GROUPS = (
     Reason("a tool for torch's own sources and builds", "", """
         utils.benchmark
         utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
-        utils.backcompat utils.file_baton utils.debug_log utils.set_module nn.cpp contrib classes get_file_path
+        utils.backcompat utils.file_baton utils.debug_log utils.set_module nn.cpp contrib get_file_path
         nn.backends linalg.common_notes"""),
     Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
         utils.checkpoint"""),

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator
 from typing import IO, Any
 
+from autograd_tape.locks import cached_property
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from torchcompat._jit_internal import FunctionModifiers, _qualified_name, export, get_torchscript_modifier, is_ignored_fn, should_drop
@@ -69,7 +70,7 @@ class Method:
     def __init__(self, function: object, name: str, owner: object = None) -> None:
         self.function, self.name, self._owner = function, name, owner
 
-    @functools.cached_property
+    @cached_property
     def schema(self) -> Schema:
         """What it takes and gives."""
         if isinstance(self.function, _code.Function):

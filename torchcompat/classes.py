@@ -1,0 +1,42 @@
+"""torch.classes: classes that libraries of C++ register with torch, by namespace; no library can register any here.
+
+>>> import torchcompat as torch
+>>> torch.classes.sets.Stack
+Traceback (most recent call last):
+RuntimeError: Tried to instantiate class 'sets.Stack', but it does not exist! Ensure that it is registered via torch::class_
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+loaded_libraries: set[str] = set()
+
+
+class _ClassNamespace:
+    """The classes of a namespace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise RuntimeError(f"Tried to instantiate class '{self.name}.{name}', but it does not exist! Ensure that it is registered via "
+                           "torch::class_")
+
+
+def load_library(path: str) -> None:
+    """Loads a library of the system. OSError: there is none, or what it wants of torch is not here."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(path)
+    except OSError as error:
+        raise OSError(f"Could not load this library: {path}") from error
+    loaded_libraries.add(path)
+
+
+def __getattr__(name: str) -> _ClassNamespace:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.classes' has no attribute '{name}'")
+    found = globals()[name] = _ClassNamespace(name)
+    return found
