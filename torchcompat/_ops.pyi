@@ -40,23 +40,23 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors',
         'broadcast_to', 'bucketize', 'cartesian_prod', 'cat', 'cdist', 'ceil', 'ceil_', 'celu', 'celu_', 'chain_matmul', 'channel_shuffle',
         'channels_last', 'channels_last_3d', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max',
-        'clamp_max_', 'clamp_min', 'clamp_min_', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack', 'combinations',
-        'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32', 'complex64', 'concat', 'concatenate', 'conj',
-        'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc',
-        'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_',
-        'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumprod_',
-        'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'deg2rad_', 'det', 'device', 'diag', 'diag_embed',
-        'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dispatch', 'dist', 'distributed',
-        'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin', 'dropout', 'dropout_', 'dsmm', 'dsplit', 'dstack', 'dtype',
-        'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq',
-        'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as',
-        'expand_copy', 'expm1', 'expm1_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout',
-        'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float16', 'float32',
-        'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu',
-        'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_',
-        'frexp', 'from_dlpack', 'from_mindspore', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'functional', 'futures', 'fx',
-        'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype', 'get_autocast_gpu_dtype',
-        'get_autocast_ipu_dtype', 'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module',
+        'clamp_max_', 'clamp_min', 'clamp_min_', 'classes', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack',
+        'combinations', 'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32', 'complex64', 'concat',
+        'concatenate', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d',
+        'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign', 'copysign_',
+        'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cuda', 'cummax', 'cummin',
+        'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'deg2rad_', 'det', 'device',
+        'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dispatch',
+        'dist', 'distributed', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin', 'dropout', 'dropout_', 'dsmm',
+        'dsplit', 'dstack', 'dtype', 'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted',
+        'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_',
+        'exp_', 'expand', 'expand_as', 'expand_copy', 'expm1', 'expm1_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_',
+        'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud',
+        'float16', 'float32', 'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz',
+        'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod',
+        'fmod_', 'frac', 'frac_', 'frexp', 'from_dlpack', 'from_mindspore', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func',
+        'functional', 'futures', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype',
+        'get_autocast_gpu_dtype', 'get_autocast_ipu_dtype', 'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module',
         'get_float32_matmul_precision', 'get_num_interop_threads', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal',
         'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru', 'gru_cell', 'gt', 'gt_',
         'hamming_window', 'hann_window', 'hardshrink', 'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd',
@@ -183,6 +183,7 @@ bool: _dtype
 from torchcompat.functional import broadcast_shapes as broadcast_shapes
 from torchcompat._memory.layout import channels_last as channels_last
 from torchcompat._memory.layout import channels_last_3d as channels_last_3d
+from torchcompat import classes as classes
 from torchcompat._calls.autocast import clear_autocast_cache as clear_autocast_cache
 from torchcompat._dynamo.eval_frame import compile as compile
 from autograd_tape.executors import compiled_kernels as compiled_kernels
