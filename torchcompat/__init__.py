@@ -339,7 +339,6 @@ _above.later("sparse", "sparse_methods")
 _above.later("_calls.aten", "operator")
 _above.later("_dynamo.eval_frame", "compile")
 _above.later("_library.schema", "parse_schema")
-_above.later("nn.functional", "fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper", "without_dispatch")
 
 from ._making import legacy as _legacy

@@ -45,9 +45,6 @@ class Above:
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     parse_schema: Callable[[str], object]
     """`_library.schema`."""
-    fractional_max_pool2d_with_indices: Fn
-    fractional_max_pool3d_with_indices: Fn
-    """`nn.functional`."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""
     jvp: Fn

@@ -28,7 +28,6 @@ from autograd_tape.tensor import TensorRef
 
 from .._tensor import Tensor, frontend
 from ..dispatch import DispatchKey, exclude_keys
-from .above import above
 from .keys import AUTOGRAD, DispatchKeySet
 from ..autograd.engine import grad
 from ..autograd.grad_mode import enable_grad
@@ -373,15 +372,6 @@ def _padded(mode: str, n: int) -> Fn:
     return pad
 
 
-def _fractional_pool(n: int) -> Fn:
-    def pool(input: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Tensor) -> tuple[Tensor, Tensor]:
-        function = above.fractional_max_pool2d_with_indices if n == 2 else above.fractional_max_pool3d_with_indices
-        found: tuple[Tensor, Tensor] = function(input, kernel_size, output_size, _random_samples=random_samples)
-        return found
-
-    return pool
-
-
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100) -> Tensor:
     found: Tensor = F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction])
     return found
@@ -389,7 +379,6 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduc
 
 FUNCTIONS: dict[str, Fn] = {
     "nll_loss2d": _nll_loss, "nll_loss_nd": _nll_loss, "log_sigmoid": lambda input: F.logsigmoid(input),
-    **{f"fractional_max_pool{n}d": _fractional_pool(n) for n in (2, 3)},
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
     "threshold_backward": lambda grad, input, threshold: F.where(F.gt(input, threshold), grad, 0.0),
