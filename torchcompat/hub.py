@@ -330,7 +330,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
             os.remove(part)
 
 
-def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: object = None, progress: bool = True,
+def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
                              check_hash: bool = False, file_name: str | None = None, weights_only: bool = False) -> dict[str, Any]:
     """What `torch.load` reads from a file of the network, which is kept.
 
@@ -364,7 +364,7 @@ def _is_legacy_zip_format(filename: str) -> bool:
     return len(members) == 1 and not members[0].is_dir()
 
 
-def _legacy_zip_load(filename: str, model_dir: str, map_location: object, weights_only: bool) -> dict[str, Any]:
+def _legacy_zip_load(filename: str, model_dir: str, map_location: Any, weights_only: bool) -> dict[str, Any]:
     """What the only file of an archive holds."""
     warnings.warn("Falling back to the old format < 1.6. This support will be deprecated in favor of default zipfile format introduced in "
                   "1.6. Please redo torch.save() to save it in the new zipfile format.", FutureWarning, stacklevel=3)

@@ -235,7 +235,7 @@ def _look_backward(entry: TapeEntry, grad: np.ndarray, compute: Callable[[], Any
         return found
     finally:
         ended = _clock()
-        more = {"fwd_thread": thread, "sequence_nr": entry.id, "cpu_memory_usage": _state.allocated - allocated}
+        more: dict[str, Any] = {"fwd_thread": thread, "sequence_nr": entry.id, "cpu_memory_usage": _state.allocated - allocated}
         _note(f"autograd::engine::evaluate_function: {entry.name()}", outer, ended + 1, **more)
         _note(entry.name(), outer + 1, ended, shapes=[list(grad.shape)] if hasattr(grad, "shape") else [], scope=1, **more)
 
@@ -447,7 +447,7 @@ class profile:
         import json
         import socket
 
-        pid, events = os.getpid(), []
+        pid, events = os.getpid(), list[dict[str, object]]()
         for e in self._events():
             told: dict[str, object] = {"External id": e.id, "Record function id": 0, "Ev Idx": len(events)}
             if e.sequence_nr >= 0:

@@ -17,7 +17,7 @@ from autograd_tape.ops import RECORDS
 from autograd_tape.sharding.planned import products
 
 from .._calls.absent import absences as _absences
-from .._calls.aten import OpOverload, OpOverloadPacket, aten
+from .._calls.aten import OpOverloadPacket, aten
 from .._tensor import Tensor
 from ._python_dispatch import TorchDispatchMode, _state
 from ._pytree import tree_map, tree_map_
@@ -221,7 +221,8 @@ class FlopCounterMode:
         if mods is not None:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
-        self.depth, self.display, self.mode = depth, display, None
+        self.depth, self.display = depth, display
+        self.mode: _FlopCounterMode | None = None
         self.flop_registry = {**flop_registry, **{k: v if getattr(v, "_get_raw", False) else shape_wrapper(v)
                                                   for k, v in (custom_mapping or {}).items()}}
         self.mod_tracker = ModuleTracker()
@@ -293,8 +294,7 @@ class _FlopCounterMode(TorchDispatchMode):
     def __init__(self, counter: FlopCounterMode) -> None:
         self.counter = counter
 
-    def __torch_dispatch__(self, func: OpOverload, types: object, args: tuple[object, ...] = (),
-                           kwargs: dict[str, object] | None = None) -> object:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         out, rec = func(*args, **kwargs or {}), RECORDS.get(func.name_)
         if rec is None or rec.namespace != "_internal" or func.namespace != "aten":
             return self.counter._count_flops(getattr(aten, func.name_) if func.namespace == "aten" else func.overloadpacket, out, args,

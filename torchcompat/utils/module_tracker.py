@@ -14,7 +14,7 @@ from ..nn.modules.module import Module, register_module_forward_hook, register_m
 from ._pytree import tree_leaves
 
 if TYPE_CHECKING:
-    from torchcompat.utils.hooks import RemovableHandle
+    from autograd_tape.node import RemovableHandle
 
 __all__ = ["ModuleTracker"]
 

@@ -34,7 +34,7 @@ def _prepare_video(V: np.ndarray) -> np.ndarray:
     """
     count, frames, channels, height, width = V.shape
     if V.dtype == np.uint8:
-        V = np.float32(V) / 255.0
+        V = V.astype(np.float32) / 255.0
     if count & (count - 1) or not count:
         black = np.zeros((2 ** count.bit_length() - count, frames, channels, height, width))
         V = np.concatenate((V, black), axis=0)

@@ -255,7 +255,7 @@ def _draw_single_box(image: Image, xmin: float, ymin: float, xmax: float, ymax: 
 def draw_boxes(disp_image: Image, boxes: np.ndarray, labels: Sequence[str] | None = None) -> Image:
     """Draws red boxes [N, 4], with their labels, on an image of PIL's."""
     for i, box in enumerate(boxes):
-        disp_image = _draw_single_box(disp_image, *[box[k] for k in range(4)], display_str=None if labels is None else labels[i],
+        disp_image = _draw_single_box(disp_image, box[0], box[1], box[2], box[3], display_str=None if labels is None else labels[i],
                                       color="Red")
     return disp_image
 

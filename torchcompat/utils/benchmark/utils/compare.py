@@ -79,12 +79,12 @@ class Table:
         for threads, env, name in self.row_keys:
             new = len(envs) > 1 and (threads, env) != before
             names.append("  " + (f"({env})" if new else "").ljust(width + 4) + name)
-            before = threads, env  # type: ignore[assignment]  # the first is none
+            before = threads, env
         return names
 
     def render(self) -> str:
         """The table as text."""
-        titles: list[str] = ["", *[key for key in self.column_keys]]  # type: ignore[list-item]  # torch fails for None, too
+        titles: list[str] = ["", *[key for key in self.column_keys]]
         texts: list[Sequence[str]] = [self._names(), *[self._columns(key) for key in self.column_keys]]
         widths = [max([len(title), *map(len, column)]) for title, column in zip(titles, texts)]
         lines = ["  |  ".join([title.center(width) for title, width in zip(titles, widths)])]
