@@ -55,7 +55,7 @@ def unused(fn: F) -> F:
     if isinstance(fn, property):
         for part in (fn.fget, fn.fset):
             if part is not None:
-                part._torchscript_modifier = FunctionModifiers.UNUSED  # type: ignore[attr-defined]
+                part._torchscript_modifier = FunctionModifiers.UNUSED  # type: ignore[union-attr]
         return fn
     fn._torchscript_modifier = FunctionModifiers.UNUSED  # type: ignore[attr-defined]
     return fn
@@ -69,7 +69,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         RuntimeError: `drop` is no bool, and no function.
     """
     if callable(drop):
-        drop._torchscript_modifier = FunctionModifiers.IGNORE  # type: ignore[attr-defined]
+        drop._torchscript_modifier = FunctionModifiers.IGNORE
         return drop
     if not isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")

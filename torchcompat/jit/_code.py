@@ -801,7 +801,7 @@ def _set_field(owner: object, name: str, value: object) -> None:
 
 def _callable(value: Any) -> Fn:
     if isinstance(value, Function) or MODULES.is_function(value):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, torch.nn.Module):
         return MODULES.method(value, "forward")
     raise RuntimeError(f"cannot call a value of type {_operators.type_name(value)}")

@@ -349,7 +349,7 @@ def _public(name: str) -> Fn | None:
         return function if callable(function) else None
     for space in _SPACES:
         if name.startswith(space) and name.removeprefix(space) in getattr(torch, space[:-1]).__all__:
-            return getattr(getattr(torch, space[:-1]), name.removeprefix(space))  # type: ignore[no-any-return]
+            return getattr(getattr(torch, space[:-1]), name.removeprefix(space))
     return None
 
 
@@ -384,7 +384,7 @@ def spread_method(name: str) -> Fn | None:
     method = None if _public(name) is None or name in ADAPTED else getattr(torch.Tensor, name, None)
     if method is None or not any([p.kind is p.VAR_POSITIONAL for p in inspect.signature(method).parameters.values()]):
         return None
-    return method  # type: ignore[no-any-return]
+    return method
 
 
 def of_namespace(name: str, inner: str) -> Fn:

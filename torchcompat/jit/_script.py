@@ -67,7 +67,7 @@ class Method:
         owner: the module that it is a method of.
     """
 
-    def __init__(self, function: object, name: str, owner: object = None) -> None:
+    def __init__(self, function: Any, name: str, owner: Any = None) -> None:
         self.function, self.name, self._owner = function, name, owner
 
     @cached_property
@@ -240,7 +240,7 @@ class Face(ScriptModule):
         original_name: the name of the module's class.
     """
 
-    forward = _Forward()  # type: ignore[assignment]
+    forward = _Forward()
     original_name: str
     _actual: Any
     _methods: dict[str, Method]
@@ -389,7 +389,7 @@ class Face(ScriptModule):
     def __deepcopy__(self, memo: Any) -> Face:
         known = {} if memo is None else memo
         if id(self) in known:
-            return known[id(self)]  # type: ignore[no-any-return]
+            return known[id(self)]
         if self._actual is not None:
             inner = self._actual if memo is None else copy.deepcopy(self._actual, memo)
             made = wrapped(inner, {}, type(self)) if memo is not None else wrapped(_own_copy(inner, {}), {}, type(self))
@@ -481,11 +481,11 @@ def method_of(module: object, name: str) -> Fn:
         found = field(module, name)
         if not callable(found):
             raise RuntimeError(f"'{name}' object is not callable")
-        return found  # type: ignore[no-any-return]
+        return found
     found = methods[name]
     if isinstance(found.function, _code.Function):
         return functools.partial(found.function, module)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 # -- scripting --------------------------------------------------------------------------------------------------------------------------
@@ -674,7 +674,7 @@ class CompilationUnit:
         found = self.__dict__.get("_functions", {}).get(attr)
         if found is None:
             raise AttributeError(f"'CompilationUnit' has no attribute '{attr}'")
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 __all__ = ["Attribute", "CompilationUnit", "ConstMap", "RecursiveScriptModule", "ScriptFunction", "ScriptMethod", "ScriptModule",

@@ -192,18 +192,18 @@ class Recorder(Interceptor):
         if isinstance(result, TensorRef):
             self.name(result, self.line(text, kept))
         elif isinstance(result, (tuple, list)) and any([isinstance(x, (TensorRef, tuple, list)) for x in result]):
-            self.parts(result, self.line(text, kept))
+            self.structure(result, self.line(text, kept))
         elif kept:
             self.line(text, True)
 
-    def parts(self, result: Any, name: str) -> None:
+    def structure(self, result: Any, name: str) -> None:
         """The tensors in a structure that is called `name`."""
         for i, x in enumerate(result.values() if isinstance(result, dict) else result):
             key = repr(list(result)[i]) if isinstance(result, dict) else str(i)
             if isinstance(x, TensorRef) and not (self.quiet and id(x) in self.names):
                 self.name(x, f"({name})[{key}]")
             elif isinstance(x, (tuple, list, dict)):
-                self.parts(x, f"({name})[{key}]")
+                self.structure(x, f"({name})[{key}]")
 
     # what is met
 
@@ -573,7 +573,7 @@ def _traced(function: Fn, name: str, names: list[str], args: Arguments, kwargs: 
             recorder.name(value, n)
         elif not isinstance(value, TensorRef):
             with recorder.pausing():  # a tensor that is there twice is called by its first name
-                recorder.parts(value, n)
+                recorder.structure(value, n)
     with recording(recorder), scripting(False):
         result = function(*args, **kwargs)
         if result is None:

@@ -31,7 +31,7 @@ def write(module: Any, f: str | os.PathLike[str] | IO[bytes], extra: dict[str, A
         records[f"extra/{name}"] = content.encode() if isinstance(content, str) else content
     for name, text in sources.items():
         records[f"code/{name.replace('.', '/')}.py"] = text.encode()
-    writer = PyTorchFileWriter(f)  # type: ignore[arg-type]  # os.PathLike, too
+    writer = PyTorchFileWriter(f)
     writer.set_min_version(10)  # operations as they are now: readers take those of older files in another way
     try:
         for name, content in records.items():
@@ -44,7 +44,7 @@ def _pickler() -> type:
     """A pickler that names the classes of a program."""
     base: Any = pickler_class(pickle)
 
-    class Pickler(base):  # type: ignore[misc]
+    class Pickler(base):
         def save_global(self, obj: object, name: str | None = None) -> None:
             path = getattr(obj, "__torchscript__", None)
             if path is None:
