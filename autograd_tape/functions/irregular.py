@@ -183,7 +183,8 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     front = body if leads else [passes, *body]
-    native = spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
+    native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
+              and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
         spelled_head, first, more = spelled_too(head, [""], words) if words else told_where_missing(head, [""])
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
