@@ -328,4 +328,4 @@ __all__ = ["Any", "BroadcastingList1", "Dict", "Final", "Future", "Generic", "Li
            "export",
            "functools", "ignore", "is_scripting", "unused"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -182,4 +182,4 @@ class TensorboardEventHandler:
                 self._writer.add_scalar(k, v, walltime=event.timestamp.timestamp())
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -64,7 +64,7 @@ def absences(module: str) -> Callable[[str], NoReturn]:
     def __getattr__(name: str) -> NoReturn:
         raise absent(module, name)
 
-    sys.modules[module].__dict__["__getattr__"] = __getattr__
+    sys.modules[module].__dict__.setdefault("__getattr__", __getattr__)
     return __getattr__
 
 

@@ -208,4 +208,4 @@ def ways(symbols: list[Symbol]) -> Iterator[list[Symbol]]:
         yield [s for s in symbols if not s.auto]
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -92,4 +92,4 @@ def last_executed_optimized_graph() -> Any:
 
 TracerWarning.ignore_lib_warnings()
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -231,4 +231,4 @@ def read_source(text: str, unit: _code.Unit, home: str) -> list[_code.Function]:
     return found
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

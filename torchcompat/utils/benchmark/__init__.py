@@ -11,4 +11,4 @@ from .utils.timer import Language, Timer, timer
 __all__ = ["Colorize", "Compare", "FuzzedParameter", "FuzzedTensor", "Fuzzer", "Language", "Measurement", "ParameterAlias", "TaskSpec",
            "Timer", "ordered_unique", "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -208,4 +208,4 @@ def set_torch_threads(n: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -149,4 +149,4 @@ class Compare:
         print(str(self))
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

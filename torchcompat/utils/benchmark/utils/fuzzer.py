@@ -208,4 +208,4 @@ class Fuzzer:
         return found
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)

@@ -137,4 +137,4 @@ class Timer:
         raise OSError("Valgrind is not supported on this platform.")
 
 
-__getattr__ = _absences(__name__)
+_absences(__name__)
