@@ -78,7 +78,7 @@ Storage = TypedStorage
 _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
-    "compile": "_dynamo.eval_frame",
+    "compile": "_dynamo.eval_frame", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "save": "serialization", "load": "serialization", "autocast": "amp", "GradScaler": "amp", **dict.fromkeys(
         ["autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",

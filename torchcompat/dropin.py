@@ -34,6 +34,12 @@ class _Loader(importlib.abc.Loader):
         alias = module.__spec__ and module.__spec__.name
         module.__spec__, module.__loader__, module.__package__ = self.own
         module.__name__ = alias or module.__name__  # what programs see: torch.__name__
+        # What came with it is known by torch's name, too: were it imported by that, it would be put where a package has a function of its
+        # name (`torch.nn.parallel.data_parallel`).
+        for name, part in list(sys.modules.items()):
+            if alias and name.startswith(self.target + ".") and (other := alias + name[len(self.target):]) not in sys.modules:
+                sys.modules[other] = part
+                part.__name__ = other
 
 
 class _Finder(importlib.abc.MetaPathFinder):
