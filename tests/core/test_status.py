@@ -89,8 +89,8 @@ def test_names_that_torch_does_not_have_are_refused_in_its_words(read: object, t
 
 
 def test_the_error_is_an_attribute_error_like_any() -> None:
-    error, told = absent("torchcompat", "foo"), absent("torchcompat", "cond")
-    assert repr(error) == """AttributeError("module 'torch' has no attribute 'foo'")""" and "no compiler" in repr(told)
+    error, told = absent("torchcompat", "foo"), absent("torchcompat", "dequantize")
+    assert repr(error) == """AttributeError("module 'torch' has no attribute 'foo'")""" and "no quantized tensors" in repr(told)
     for one in (error, told):
         for other in (copy.copy(one), pickle.loads(pickle.dumps(one))):
             assert type(other) is AttributeError and str(other) == str(one)
@@ -103,10 +103,10 @@ def run(code: str) -> str:
 
 def test_nothing_is_read_before_somebody_reads_the_words() -> None:
     code = ("import sys, torchcompat as torch\n"
-            "print(any([hasattr(torch, 'cond'), hasattr(torch.nn, 'Foo'), hasattr(torch.ones(1), 'q_scale')]),\n"
+            "print(any([hasattr(torch, 'dequantize'), hasattr(torch.nn, 'Foo'), hasattr(torch.ones(1), 'q_scale')]),\n"
             "      'torchcompat._status' in sys.modules)\n"
-            "try: torch.cond\n"
-            "except AttributeError as error: print('no compiler' in str(error), 'torchcompat._status.names' in sys.modules)")
+            "try: torch.dequantize\n"
+            "except AttributeError as error: print('no quantized tensors' in str(error), 'torchcompat._status.names' in sys.modules)")
     assert run(code).split() == ["False", "False", "True", "True"]
 
 
@@ -118,7 +118,7 @@ def test_imports_of_absent_modules_tell_why() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchcompat.jot'$"):
         __import__("torchcompat.jot")
     assert find_spec("torchcompat.ao") is find_spec("torchcompat.jot") is None
-    for name in ("ao", "cond", "func.rearrange"):
+    for name in ("ao", "dequantize", "func.rearrange"):
         home, _, last = f"torchcompat.{name}".rpartition(".")
         with pytest.raises(ImportError, match=f"^cannot import name '{last}' from '{home}': torch 2.13 has torch.{name}, ") as error:
             exec(f"from {home} import {last}")

@@ -33,7 +33,7 @@ GROUPS = (
         utils.jit"""),
     Reason("there is no compiler, operations run when they are called",
            "leave it out, or see `autograd_tape.trace`, which replays a function as one", """
-        compiler.* export.* fx.* cond while_loop nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS
+        compiler.* export.* fx.* nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS
         autograd.graph.region_activation_memory_budget"""),
     Reason("models are exported to ONNX from their runs", "`torch.onnx.export`, and `torch.onnx.register_custom_op_symbolic`", """
         onnx.InputObserver onnx.operators onnx.ops onnx.symbolic_opset*"""),
