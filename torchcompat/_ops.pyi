@@ -42,8 +42,8 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'channels_last', 'channels_last_3d', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max',
         'clamp_max_', 'clamp_min', 'clamp_min_', 'classes', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack',
         'combinations', 'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32', 'complex64', 'concat',
-        'concatenate', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d',
-        'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign', 'copysign_',
+        'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d',
+        'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign', 'copysign_',
         'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cuda', 'cummax', 'cummin',
         'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'deg2rad_', 'det', 'device',
         'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dispatch',
@@ -105,7 +105,7 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'unfold_copy', 'unique', 'unique_consecutive', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes',
         'unsqueeze', 'unsqueeze_copy', 'use_deterministic_algorithms', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'version', 'view',
         'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack',
-        'where', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
+        'where', 'while_loop', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
 
 from torchcompat._calls.streams import AcceleratorError as AcceleratorError
 BFloat16Storage: type[TypedStorage]
@@ -191,6 +191,7 @@ from torchcompat import compiler as compiler
 from autograd_tape.dtypes import complex128 as complex128
 from autograd_tape.dtypes import complex32 as complex32
 from autograd_tape.dtypes import complex64 as complex64
+def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ...) -> Any: ...
 from torchcompat._memory.layout import contiguous_format as contiguous_format
 from torchcompat import cpu as cpu
 from torchcompat import cuda as cuda
@@ -378,6 +379,7 @@ from torchcompat._calls.determinism import use_deterministic_algorithms as use_d
 from torchcompat import utils as utils
 from torchcompat import version as version
 def vmap(func: Any, in_dims: Any = ..., out_dims: Any = ..., randomness: Any = ..., *, chunk_size: Any = ...) -> Any: ...
+def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any: ...
 from torchcompat import xpu as xpu
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., use_gelu: _bool = ...,
         out: Any = ...) -> Tensor: ...
