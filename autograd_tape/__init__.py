@@ -7,13 +7,8 @@
 array([[2.718, 7.389]])
 """
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
-
-# log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say; NumPy's warnings about them are not for users of this package.
-# (A filter costs nothing where nothing is warned of; np.errstate around each kernel would cost more than the kernel.)
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograd_tape(\.|$)")
 
 from .dtypes import DType, Device
 from .errors import ArgumentError, AutogradError, GradCheckFailedError
@@ -45,6 +40,10 @@ from .samples import check_operation
 from .check import assert_gradients, check_grad
 from .tree import register_tree
 from .backward import BackwardContext, BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, topological_order
+
+from . import warned as _warned
+
+_warned.silence(__name__ + ".")
 
 if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_tape.callable`
     from .backward import backward

@@ -8,13 +8,13 @@ end; what a front end knows of its own tensors (that the memory of some holds co
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
 
+from . import warned
 from .annotations import Functions
 from .dtypes import Kind
 from .errors import AutogradError
@@ -335,8 +335,8 @@ def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) ->
         check_single(target)
     elif rec.field("warns_expanded") and not is_single(target._data):
         name, written = rec.field("warns_expanded")
-        warnings.warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
-                      f"also applies to advanced indexing e.g. {written}", UserWarning, stacklevel=5)
+        warned.warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+                    f"also applies to advanced indexing e.g. {written}", UserWarning)
     if "others" in may:
         return
     check_apart(target, others, "nothing" in may)

@@ -1,15 +1,53 @@
-"""Warnings that come once in a process."""
+"""Warnings, at the line of the program that they are about; some come once in a process. NumPy's own about arithmetic come never."""
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
+from types import ModuleType
+
+roots = [str(Path(__file__).parent)]
+"""The folders of packages whose lines are not a program's."""
 
 always = False
 """Whether they come each time (`torch.set_warn_always`)."""
 _given: set[str] = set()
 
 
-def warn_once(text: str, about: str = "", stacklevel: int = 2) -> None:
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warns at the line of the program that called, however far up that is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and (frame.f_globals.get("__name__") is None or frame.f_code.co_filename.startswith(tuple(roots))):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+class _Unwarned(ModuleType):
+    """A module whose globals have no name, and which has one nevertheless."""
+
+    @property
+    def __name__(self) -> str:  # type: ignore[override]
+        return str(self.__dict__["_name"])
+
+    @__name__.setter
+    def __name__(self, name: str) -> None:  # where it stands in for another
+        self.__dict__["_name"] = name
+
+
+def silence(prefix: str) -> None:
+    """Keeps NumPy's warnings from the modules loaded so far that compute: log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say.
+
+    Python drops, before any filter, warnings of lines whose globals have no `__name__`. This holds under "error" filters and in all
+    threads, and what makes infinities is quicker by what filters cost; np.errstate around each kernel would cost more than the kernel.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(prefix) and module.__class__ is ModuleType and "np" in vars(module):
+            module.__class__ = _Unwarned
+            vars(module).update(_name=name, __name__=None)
+
+
+def warn_once(text: str, about: str = "") -> None:
     """Warns with a text that was not given before, or, with `about`, of what was not warned about before.
 
     >>> import warnings
@@ -23,13 +61,13 @@ def warn_once(text: str, about: str = "", stacklevel: int = 2) -> None:
     about = about or text
     if always or about not in _given:
         _given.add(about)
-        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+        warn(text)
 
 
 def made(group: str) -> None:
     """Warns of new tensors of a group of dtypes that torch warns of."""
     if group == "chalf":
-        warn_once("ComplexHalf support is experimental and many operators don't support it yet.", stacklevel=5)
+        warn_once("ComplexHalf support is experimental and many operators don't support it yet.")
 
 
 def forget() -> None:

@@ -14,7 +14,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from autograd_tape import dtypes as _dtypes, errors as _errors
+from autograd_tape import dtypes as _dtypes, errors as _errors, warned as _warned
 from autograd_tape.tensor import above as _of_the_tape
 
 from ._calls.above import above as _above
@@ -346,5 +346,7 @@ from ._memory.bits import RESOLVE as _RESOLVE
 from .overrides import FUNCTIONS as _FUNCTIONS
 
 _FUNCTIONS.frontend = _RESOLVE.frontend = _frontend
+_warned.roots.append(__path__[0])
+_warned.silence(__name__ + ".")
 if _AbsentModules not in _sys.meta_path:
     _sys.meta_path.append(_AbsentModules)

@@ -166,7 +166,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """The tensor, which has no dimensions to exchange, with torch's warning; RuntimeError where it has one."""
         if self._data.ndim:
             raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
-        warn_once(_OF_NUMBERS.format(f"Tensor.{name}", instead), stacklevel=3)
+        warn_once(_OF_NUMBERS.format(f"Tensor.{name}", instead))
         return self
 
     @property

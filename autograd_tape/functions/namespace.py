@@ -49,7 +49,7 @@ def narrowed(result: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def base_namespace() -> Keywords:
     """What every compiled function can see."""
     return {
-        "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
+        "__name__": None,  # see `warned.silence`
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
         "ENABLED": GradMode.ENABLED,
         "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id,

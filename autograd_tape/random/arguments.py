@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import warned
 from ..dtypes import DType
 from .polynomials import F32, F64
 
@@ -163,12 +163,10 @@ def _check_in_range(low: int, last: int, dtype: np.dtype) -> None:
         return
     for value, argument in bounds:
         if abs(value) > 1 << digits:
-            warnings.warn(
-                f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                f"{C_NAMES[dtype.name]} can support discrete uniform distribution only within this range. "
-                "This warning will become an error in version 1.7 release, please fix the code in advance",
-                stacklevel=5,
-            )
+            warned.warn(
+              f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+              f"{C_NAMES[dtype.name]} can support discrete uniform distribution only within this range. "
+              "This warning will become an error in version 1.7 release, please fix the code in advance")
 
 
 def _cast(value: int, dtype: np.dtype) -> int:

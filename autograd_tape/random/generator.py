@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 import secrets
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import warned
 from ..dtypes import DType
 from ..encodings import COMPLEX32
 from ..locks import fork_safe_lock
@@ -291,11 +291,9 @@ class Generator:
         under the density elsewhere (where a float32 logarithm decides, which may differ from torch's in the last place).
         """
         if mean < a - 2 * std or mean > b + 2 * std:
-            warnings.warn(
-                "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-                "The distribution of values may be incorrect.",
-                stacklevel=2,
-            )
+            warned.warn(
+              "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+              "The distribution of values may be incorrect.")
         dtype = np.dtype(dtype)
 
         def below(x: float) -> float:

@@ -6,13 +6,13 @@ array again. An operation without a rule is computed whole by every device; that
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import warned
 from ..annotations import Fn, Keywords
 from ..errors import AutogradError
 from ..executors import Executor, get_executor, register_executor
@@ -71,8 +71,7 @@ class MeshExecutor(Executor):
                 told = not replications[rec.name]
                 replications[rec.name] += 1
                 if told:
-                    warnings.warn(f"{rec.name}() has no rule for sharded tensors: each device computes all of it", ReplicationWarning,
-                                  stacklevel=2)
+                    warned.warn(f"{rec.name}() has no rule for sharded tensors: each device computes all of it", ReplicationWarning)
             plan = call.whole()
         if plan.run is not None:
             return plan.run(values)

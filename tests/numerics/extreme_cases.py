@@ -141,8 +141,7 @@ def outcome(torch: Any, name: str, variant: tuple[str, tuple[int, ...]]) -> list
         return None
     args, kwargs = bind(RECORDS[name], samples(RECORDS[name])[0])
     try:
-        with np.errstate(all="ignore"):
-            return run(torch, function, args, kwargs, *variant)
+        return run(torch, function, args, kwargs, *variant)
     except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError):
         return None
 

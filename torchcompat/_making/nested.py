@@ -81,7 +81,7 @@ def read(data: object, dtype: DType | None, foreign: Sequence[object]) -> np.nda
     shape = _sizes(data)
     if any([isinstance(x, np.ndarray) for x in foreign]):
         warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-                  "numpy.ndarray with numpy.array() before converting to a tensor.", stacklevel=4)
+                  "numpy.ndarray with numpy.array() before converting to a tensor.")
     dtype = _inferred(data) if dtype is None else dtype
     if dtype.category == OPAQUE:
         raise RuntimeError("store_scalar: invalid type")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
+from autograd_tape.warned import silence as _silence
+
 from .._calls.absent import absences as _absences
 from . import _arithmetic, _methods
 from ._checks import check_sparse_tensor_invariants
@@ -31,4 +33,5 @@ def sparse_methods() -> _Any:
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum"]
 
+_silence(__name__ + "._")
 _absences(__name__)

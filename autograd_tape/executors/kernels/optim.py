@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...warned import silence
 from ._on_demand import LazyModule, contiguous, state
 from .sharing import share_elements
 
@@ -225,3 +226,6 @@ def adamw_steps(
     shrink = 1.0 - lr * weight_decay
     for param, grad, avg, sq, top, step in zip(params, grads, exp_avgs, exp_avg_sqs, tops, steps, strict=True):
         _adam(param, grad, avg, sq, top, step, lr, beta1, beta2, eps, 0.0, shrink, maximize)
+
+
+silence(__name__)

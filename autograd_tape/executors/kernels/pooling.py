@@ -256,9 +256,10 @@ def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:
     c = compute_array(x)
     y = np.empty((*x.shape[:-2], *size), c.dtype)
     columns = _cells(width, size[1])
-    for i, rows in enumerate(_cells(height, size[0])):
-        for j, cols in enumerate(columns):
-            c[..., rows, cols].mean((-2, -1), out=y[..., i, j])
+    with np.errstate(all="ignore"):  # for lines in NumPy
+        for i, rows in enumerate(_cells(height, size[0])):
+            for j, cols in enumerate(columns):
+                c[..., rows, cols].mean((-2, -1), out=y[..., i, j])
     return y.astype(x.dtype, copy=False)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -571,9 +570,8 @@ class range_:
     """
 
     def function(F, start, end, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
-        warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-                      "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", UserWarning,
-                      stacklevel=3)
+        warned.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                    "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", UserWarning)
         start, end, step = _number(start), _number(end), _number(step)
         wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
         if wanted.category == BOOL or wanted.is_complex or wanted.group:
@@ -652,9 +650,9 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
 def emptied(out: TensorRef, n: int) -> None:
     """Warns where the target of `n` numbers in a row has others, as torch does for `arange` and what it makes of it."""
     if out._data.size not in (0, n):
-        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out._data.size} which does not match the "
-                      f"computed number of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be "
-                      f"resized to a tensor of shape ({n},).", UserWarning, stacklevel=5)
+        warned.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out._data.size} which does not match the "
+                    f"computed number of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be "
+                    f"resized to a tensor of shape ({n},).", UserWarning)
         out.resize_(0)  # type: ignore[attr-defined]  # a method by its record
 
 

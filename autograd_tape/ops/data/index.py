@@ -8,13 +8,13 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, check_rank, of_rank
 from ...executors.kernels.embedding import index_add
@@ -718,8 +718,7 @@ def _get(F: Functions, self: TensorRef, index: object) -> TensorRef:
 def _warn_of_bytes(indices: Indices) -> None:
     for t, _ in indices.sources:
         if t._k.dtype.name == "uint8":
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
-                          stacklevel=6)
+            warned.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning)
 
 
 def _to_put(F: Functions, input: TensorRef, indices: Indices, values: TensorRef, accumulate: bool = False) -> TensorRef:

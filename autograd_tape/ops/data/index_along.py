@@ -449,7 +449,7 @@ class index_reduce:
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
-        warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=3)
+        warn_once("index_reduce() is in beta and the API may change at any time.")
         refuse_complex_gradient("index_reduce", input, source)
         category = input.dtype.category
         if category in (BOOL, COMPLEX) and input.ndim < 2 or category == BOOL and reduce == "mean":

@@ -232,7 +232,7 @@ class triangular_solve:
     out_dtype = EXPECTED
 
     def function(F, input, A, upper=True, transpose=False, unitriangular=False):
-        warn_once(_FORMER, stacklevel=3)
+        warn_once(_FORMER)
         for name, t in (("b", input), ("A", A)):
             if t.ndim < 2:
                 raise ShapeMismatchError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {t.ndim} "

@@ -554,7 +554,8 @@ class linalg_qr:
 def singular(A: np.ndarray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """The singular value decompositions of matrices, as NumPy has them; torch's error where one does not converge."""
     try:
-        return linalg.svd(A, full_matrices) if compute_uv else linalg.svd(A, compute_uv=False)
+        with np.errstate(over="ignore"):  # for lines in NumPy
+            return linalg.svd(A, full_matrices) if compute_uv else linalg.svd(A, compute_uv=False)
     except linalg.LinAlgError:
         finite = np.isfinite(A).all((-2, -1)).ravel()
         raise LinAlgError(f"linalg.svd: {_element(finite, A.shape)}The algorithm failed to converge because the input matrix contained "

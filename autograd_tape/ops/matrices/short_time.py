@@ -101,7 +101,7 @@ class stft:
 
 def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window):
     if window is None:
-        warn_once(_RECTANGULAR.format(consequence=_LEAKAGE), stacklevel=4)
+        warn_once(_RECTANGULAR.format(consequence=_LEAKAGE))
     hop = n_fft >> 2 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     dtype = input._k.dtype
@@ -112,7 +112,7 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
                                 "return_complex=True in a future PyTorch release.")
         warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
                   "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
-                  "output to recover the old return format.", stacklevel=4)
+                  "output to recover the old return format.")
 
     def refused(why: str) -> AutogradError:
         return AutogradError(_shown("stft", input, n_fft=n_fft, hop_length=hop, win_length=width, window=window, normalized=normalized,
@@ -177,8 +177,7 @@ class istft:
     def function(F, input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
                  return_complex=False):
         if window is None:
-            warn_once(_RECTANGULAR.format(consequence=".Please provide the same window used by stft to make the inversion lossless."),
-                      stacklevel=4)
+            warn_once(_RECTANGULAR.format(consequence=".Please provide the same window used by stft to make the inversion lossless."))
         _check_device("istft", input, window)
         hop = n_fft >> 2 if hop_length is None else hop_length
         width = n_fft if win_length is None else win_length
@@ -235,7 +234,7 @@ class istft:
             result = F.squeeze(result, 0)
         if end > total:
             warn_once("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
-                      "check your center and hop_length settings.", stacklevel=4)
+                      "check your center and hop_length settings.")
             result = F.constant_pad_nd(result, (0, end - total))
         return result
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import dtype_of, kind
 from ...tensor import TensorRef, foreign
 from ...annotations import Functions, Values
@@ -50,7 +50,7 @@ def reduction_name(reduction: str, size_average: bool | None = None, reduce: boo
     if size_average is not None or reduce is not None:
         averaged = size_average is None or size_average
         reduction = ("mean" if averaged else "sum") if reduce is None or reduce else "none"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=5)
+        warned.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -66,6 +66,6 @@ def reduced(F: Functions, loss: TensorRef, reduction: str) -> TensorRef:
 def warn_sizes(input: TensorRef, target: TensorRef) -> None:
     """torch's warning about losses whose arguments would be broadcast."""
     if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will "
-                      "likely "
-                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=5)
+        warned.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will "
+                    "likely "
+                    "lead to incorrect results due to broadcasting. Please ensure they have the same size.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import dropout as fused
@@ -271,30 +271,30 @@ def _check_dropout1d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
 
 def _check_dropout2d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
     if input.ndim not in (3, 4):
-        warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
-                      "future "
-                      "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
-                      "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-                      "dimension "
-                      "(i.e. 3D or 4D inputs).", stacklevel=4)
+        warned.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
+                    "future "
+                    "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
+                    "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
+                    "dimension "
+                    "(i.e. 3D or 4D inputs).")
     elif input.ndim == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
-                      "is "
-                      "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
-                      "interpret "
-                      "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
-                      "please switch to using dropout1d instead.", stacklevel=4)
+        warned.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
+                    "is "
+                    "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
+                    "interpret "
+                    "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
+                    "please switch to using dropout1d instead.")
     return input, _as_given
 
 
 def _check_dropout3d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
     if input.ndim not in (4, 5):
-        warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
-                      "future "
-                      "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
-                      "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-                      "dimension "
-                      "(i.e. 4D or 5D inputs).", stacklevel=4)
+        warned.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
+                    "future "
+                    "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
+                    "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
+                    "dimension "
+                    "(i.e. 4D or 5D inputs).")
     return (input, _as_given) if input.ndim != 4 else (F.unsqueeze(input, 0), lambda y: F.squeeze(y, 0))
 
 

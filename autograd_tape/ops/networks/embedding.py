@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, check_rank
 from ...executors.kernels import embedding as fused
@@ -265,8 +265,8 @@ class embedding_bag:
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
         if weight._k.dtype.name == "int64" and input._k.dtype.category >= FLOATING:
-            warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-                          "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=3)
+            warned.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+                        "deprecated, and should now be `embedding_bag(input, weight, ...)`.")
             weight, input = input, weight
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
             raise ValueError(f"embedding_bag: If per_sample_weights (torch.Size({list(per_sample_weights.shape)})) is not None, then it "

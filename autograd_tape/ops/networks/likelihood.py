@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
 
+from ... import warned
 from ...dims import within
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
@@ -636,9 +636,9 @@ class kl_div:
             kept = "sum"
         else:
             if reduction == "mean" and size_average is None and reduce is None:
-                warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                              "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=4)
+                warned.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                            "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
             kept = reduction_name(reduction, size_average, reduce)
         if log_target:
             loss = F.exp(target) * (target - input)

@@ -375,7 +375,8 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     y = input
     for i, m in enumerate(size):
         y = np.moveaxis(y, i - n, -1)
-        means = [y[..., cell].mean(-1) for cell in _cells(y.shape[-1], m)]
+        with np.errstate(all="ignore"):  # for lines in NumPy
+            means = [y[..., cell].mean(-1) for cell in _cells(y.shape[-1], m)]
         y = np.moveaxis(np.stack(means, -1) if means else np.empty((*y.shape[:-1], 0), y.dtype), -1, i - n)
     return np.ascontiguousarray(y)
 

@@ -6,7 +6,6 @@ indices and weights is all that tells the kinds apart.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
@@ -14,6 +13,7 @@ from math import floor, prod
 
 import numpy as np
 
+from ... import warned
 from ...errors import AutogradError, MissingKernelError, SizeError
 from ...functions.refusals import no_kernel
 from ...record import Sample, get_record, op
@@ -333,7 +333,7 @@ class upsample:
 
     lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-        warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        warned.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
         return F.interpolate(input, size, scale_factor, mode, align_corners)
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"scale_factor": 2, "mode": "bilinear"})
@@ -349,7 +349,7 @@ class upsample_nearest:
 
     lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None):
-        warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        warned.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
         return F.interpolate(input, size, scale_factor, "nearest")
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3)),), {"scale_factor": 2})
@@ -365,7 +365,7 @@ class upsample_bilinear:
 
     lacks = {"float8": _kernel_of}
     def function(F, input, size=None, scale_factor=None):
-        warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        warned.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
         return F.interpolate(input, size, scale_factor, "bilinear", True)
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"size": (4, 6)})
@@ -542,9 +542,8 @@ class grid_sample:
             raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
                              f"'{padding_mode}'")
         if align_corners is None:
-            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-                          stacklevel=3)
+            warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
         return _grid_sampled(F, input, grid, mode, padding_mode, bool(align_corners))
 
     batch = _batched_grid
@@ -619,9 +618,8 @@ class affine_grid:
         if min(size) <= 0:
             raise SizeError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})", remedy="pass sizes above 0")
         if align_corners is None:
-            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-                          stacklevel=3)
+            warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
         dtype = buffer(theta).dtype
         axes = []
         for m in size[2:]:

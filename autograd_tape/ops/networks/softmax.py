@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import warned
 from ...dims import wrap_dim
 from ...dtypes import FLOATING, float64
 from ...errors import AutogradError, ShapeMismatchError
@@ -448,10 +448,9 @@ class _masked_softmax:
         yield x[0, 0], np.eye(3, dtype=bool), 0
 
 
-def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+def _implicit_dim(name: str, ndim: int) -> int:
     """The dimension that torch's deprecated default picks."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  stacklevel=stacklevel + 2)
+    warned.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -467,7 +466,7 @@ class nn_functional_softmax:
     lacks = {"float8": "softmax_lastdim_kernel_impl"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
-            dim = _implicit_dim("softmax", input.ndim, _stacklevel)
+            dim = _implicit_dim("softmax", input.ndim)
         return F.softmax(input, dim) if dtype is None else F.softmax(input, dim, dtype)
 
     samples = _samples
@@ -485,7 +484,7 @@ class nn_functional_log_softmax:
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
-            dim = _implicit_dim("log_softmax", input.ndim, _stacklevel)
+            dim = _implicit_dim("log_softmax", input.ndim)
         return F.log_softmax(input, dim) if dtype is None else F.log_softmax(input, dim, dtype)
 
     samples = _samples
@@ -503,7 +502,7 @@ class softmin:
     lacks = {"uint float8": "neg_cpu"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
-            dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+            dim = _implicit_dim("softmin", input.ndim)
         return F.softmax(-input, dim) if dtype is None else F.softmax(-input, dim, dtype)
 
     samples = _samples

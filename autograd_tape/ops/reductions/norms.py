@@ -313,7 +313,7 @@ class nuclear_norm:
         _check_precision(input)
         if dim is None:
             warn_once("at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch "
-                      "release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead", stacklevel=4)
+                      "release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead")
         return F.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else (dim, dim) if isinstance(dim, int) else dim, keepdim)
 
     def samples(rng):

@@ -490,7 +490,7 @@ class adjoint:
         if input.ndim == 1:
             raise AutogradError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
         if input.ndim == 0:
-            warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=4)
+            warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
             return F.conj(input) if input.dtype.is_complex else input
         swapped = F.transpose(input, -2, -1)
         return F.conj(swapped) if input.dtype.is_complex else swapped
