@@ -144,4 +144,4 @@ def warn_deprecated(rec: Record, name: str, signature: Sequence[str], method: bo
     """torch's warning, which comes once in a process, whatever the operation."""
     present = "".join([f"\n\t{name}({s})" for s in _present(rec, method)])
     warn_once(f"This overload of {name} is deprecated:\n\t{name}({_signature(rec, signature, method)})\n"
-              f"Consider using one of the following signatures instead:{present}", "deprecated overloads", 4)
+              f"Consider using one of the following signatures instead:{present}", "deprecated overloads")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
+from ... import warned
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
@@ -233,7 +233,7 @@ def _choose(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Tenso
     if not math and (query.dtype.category < FLOATING or not _fused(query, key, value, attn_mask, dropout_p)):
         for text in ("Flash attention kernel not used because:", _why_not_fused(query, key, value, attn_mask, dropout_p)):
             if text:
-                warnings.warn(text, UserWarning, stacklevel=4)
+                warned.warn(text)
         raise AutogradError("No available kernel.  Aborting execution.")
 
 
