@@ -346,7 +346,7 @@ from ._memory.bits import RESOLVE as _RESOLVE
 from .overrides import FUNCTIONS as _FUNCTIONS
 
 _FUNCTIONS.frontend = _RESOLVE.frontend = _frontend
-_warned.roots.append(__path__[0])
+_warned.roots.append(__file__[:-len("__init__.py")])
 _warned.silence(__name__ + ".")
 if _AbsentModules not in _sys.meta_path:
     _sys.meta_path.append(_AbsentModules)

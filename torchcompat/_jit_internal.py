@@ -6,12 +6,12 @@ import contextlib
 import functools
 import inspect
 import typing
-import warnings
 from collections.abc import Callable
 from typing import Any, Dict, Final, Generic, List, Optional, Tuple, TypeVar, Union  # noqa: UP035  # names that programs import from here
 
 import torchcompat as torch
 
+from autograd_tape import warned
 from ._calls.absent import absences as _absences
 from .futures import Future
 
@@ -75,12 +75,12 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
     old = kwargs.pop("drop_on_export", None)
     if old:
-        warnings.warn("ignore(drop_on_export=True) has been deprecated. TorchScript will now drop the function call on compilation. Use "
-                      "torch.jit.unused now. {}", category=FutureWarning, stacklevel=2)
+        warned.warn("ignore(drop_on_export=True) has been deprecated. TorchScript will now drop the function call on compilation. Use "
+                    "torch.jit.unused now. {}", category=FutureWarning)
         drop = old
     elif drop:
-        warnings.warn("ignore(True) has been deprecated. TorchScript will now drop the function call on compilation. Use torch.jit.unused "
-                      "now. {}", category=FutureWarning, stacklevel=2)
+        warned.warn("ignore(True) has been deprecated. TorchScript will now drop the function call on compilation. Use torch.jit.unused "
+                    "now. {}", category=FutureWarning)
 
     def decorator(fn: Any) -> Any:
         fn._torchscript_modifier = FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE
@@ -273,8 +273,8 @@ def _isinstance(obj: object, target_type: object) -> bool:
         RuntimeError: a container of nobody knows what.
     """
     if isinstance(obj, (list, dict, tuple)) and not obj and typing.get_origin(target_type) in (list, dict, tuple):
-        warnings.warn("The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] would "
-                      "become list and therefore falsely return True for List[float] or List[str].", stacklevel=2)
+        warned.warn("The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] would "
+                    "become list and therefore falsely return True for List[float] or List[str].")
     return _is_of(obj, target_type)
 
 

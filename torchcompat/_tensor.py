@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.strided import contiguous_strides, strided, suggests_channels_last
 from autograd_tape.calls import HERE, TO_ALL, passed
@@ -231,13 +232,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         grad = getattr(self, "_grad", None)
         if grad is None and self._node is not None and self._node is not LEAF and self._node.__class__ is not NoGradView \
                 and not self.retains_grad:
-            import warnings
 
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                          "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-                          "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-                          "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning,
-                          stacklevel=2)
+            warned.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+                        "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+                        "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", UserWarning)
         return grad
 
     @grad.setter

@@ -4,9 +4,9 @@ tensors, dimensions are counted from the front, arguments have no keywords."""
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from .func._vmap import dimensions_of, mapped, name_of
 from ._tensor import Tensor
@@ -16,7 +16,7 @@ __all__ = ["vmap"]
 
 def vmap(func: Fn, in_dims: Any = 0, out_dims: Any = 0) -> Fn:
     """`torch.vmap`, with a warning that it has moved."""
-    warnings.warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning, stacklevel=2)
+    warned.warn("Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning)
     return _vmap(func, in_dims, out_dims)
 
 

@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 import uuid
-import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
+from autograd_tape import warned
 from ._calls.absent import absences as _absences
 from .serialization import load as _load_file
 
@@ -71,7 +71,7 @@ except ImportError:
 def get_dir() -> str:
     """The folder: what `set_dir` said, or `hub` in $TORCH_HOME, in $XDG_CACHE_HOME/torch, or in ~/.cache/torch."""
     if os.getenv("TORCH_HUB"):
-        warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warned.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
     return os.path.join(_get_torch_home(), "hub") if _hub_dir is None else _hub_dir
 
 
@@ -202,9 +202,9 @@ def _get_cache_or_reload(github: str, force_reload: bool, trust_repo: bool | str
     except HTTPError as error:
         if error.code != 300:
             raise
-        warnings.warn(f"The ref {ref} is ambiguous. Perhaps it is both a tag and a branch in the repo? Torchhub will now assume that "
-                      f"it's a branch. You can disambiguate tags and branches by explicitly passing refs/heads/branch_name or "
-                      f"refs/tags/tag_name as the ref. That might require using skip_validation=True.", stacklevel=2)
+        warned.warn(f"The ref {ref} is ambiguous. Perhaps it is both a tag and a branch in the repo? Torchhub will now assume that "
+                    f"it's a branch. You can disambiguate tags and branches by explicitly passing refs/heads/branch_name or "
+                    f"refs/tags/tag_name as the ref. That might require using skip_validation=True.")
         download_url_to_file(_git_archive_link(owner, name, f"refs/heads/{ref}"), archive, progress=False)
     with zipfile.ZipFile(archive) as packed:
         unpacked = os.path.join(hub_dir, packed.infolist()[0].filename)
@@ -341,7 +341,7 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
         file_name: under which name it is kept; that in the URL where None.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
-        warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warned.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead")
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
     name = os.path.basename(urlparse(url).path) if file_name is None else file_name
@@ -366,8 +366,8 @@ def _is_legacy_zip_format(filename: str) -> bool:
 
 def _legacy_zip_load(filename: str, model_dir: str, map_location: Any, weights_only: bool) -> dict[str, Any]:
     """What the only file of an archive holds."""
-    warnings.warn("Falling back to the old format < 1.6. This support will be deprecated in favor of default zipfile format introduced in "
-                  "1.6. Please redo torch.save() to save it in the new zipfile format.", FutureWarning, stacklevel=3)
+    warned.warn("Falling back to the old format < 1.6. This support will be deprecated in favor of default zipfile format introduced in "
+                "1.6. Please redo torch.save() to save it in the new zipfile format.", FutureWarning)
     with zipfile.ZipFile(filename) as packed:
         _safe_extract_zip(packed, model_dir)
         member = packed.infolist()[0].filename

@@ -18,10 +18,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 from collections.abc import Callable, Iterator, Sequence
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType
 
@@ -151,8 +151,8 @@ def register_fake(op: str, func: Callable | None = None, /, *, lib: Library | No
 
 def impl_abstract(qualname: str, func: Fn | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Fn:
     """The old name of `register_fake`."""
-    warnings.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
-                  "`torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning, stacklevel=2)
+    warned.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
+                "`torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning)
     return register_fake(qualname, func, lib=lib, _stacklevel=_stacklevel + 1)
 
 

@@ -19,12 +19,12 @@ import sys
 import tempfile
 import threading
 import types
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, IO
 
+from autograd_tape import warned
 from autograd_tape.dtypes import Device
 
 from ._calls.above import above
@@ -173,7 +173,7 @@ def check_module_version_greater_or_equal(module: types.ModuleType, req_version_
                 f"{req_version_tuple}")
         if error_if_malformed:
             raise RuntimeError(text) from error
-        warnings.warn(text + ", but continuing assuming that requirement is met", stacklevel=2)
+        warned.warn(text + ", but continuing assuming that requirement is met")
         return True
 
 
@@ -308,13 +308,13 @@ def load(
     if always:
         weights_only = True
     elif never and unset:
-        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
-                      "passed to `torch.load`, forcing weights_only=False.", UserWarning, stacklevel=2)
+        warned.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
+                    "passed to `torch.load`, forcing weights_only=False.", UserWarning)
         weights_only = False
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warned.warn("pickle_load_args only works if `weights_only=False`.")
     _check_dill_version(pickle_module)
     pickle_load_args.setdefault("encoding", "utf-8")
     in_place = config.load.mmap if mmap is None else mmap
@@ -360,8 +360,8 @@ def _load_archive(f: FileLike, file: IO[bytes], in_place: bool, map_location: Ma
     access = None if not in_place else _mmap.ACCESS_WRITE if config.load.mmap_flags == MAP_SHARED else _mmap.ACCESS_COPY
     archive = Archive(whole, access)
     if "constants.pkl" in archive:
-        warnings.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
-                      "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3)
+        warned.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+                    "'torch.jit.load' directly to silence this warning)", UserWarning)
         if module is None:
             raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
         return above.load_program(whole, map_location)

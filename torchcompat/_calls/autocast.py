@@ -6,11 +6,11 @@ What is done to which operation says the field `amp` of its record. Operations a
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Door, Interceptor, ask, listen, unlisten
 from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32, float64
@@ -182,8 +182,7 @@ def _old_name(name: str, device_type: str) -> Fn:
         wanted = DType if parameter == "dtype" else bool
         if parameter and not isinstance(args[0], wanted):
             raise TypeError(f"{parameter} must be a {'torch.dtype' if wanted is DType else 'bool'} (got {type_name(args[0])})")
-        warnings.warn(f"torch.{name}({parameter}) is deprecated. Please use torch.{present}({of}) instead.", DeprecationWarning,
-                      stacklevel=2)
+        warned.warn(f"torch.{name}({parameter}) is deprecated. Please use torch.{present}({of}) instead.", DeprecationWarning)
         return globals()[present](device_type, *args)
 
     setting.__name__ = setting.__qualname__ = name

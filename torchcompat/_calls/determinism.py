@@ -6,11 +6,11 @@ refuses on the CPU is refused: the records say so (`undetermined`).
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 
 from .._tensor import Tensor
@@ -56,7 +56,7 @@ def alert(name: str) -> None:
     help_them = ("file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
                  "operation.")
     if _WATCHING.warn_only:
-        warnings.warn(f"{told}, warn_only=True)'. You can {help_them}", UserWarning, stacklevel=4)
+        warned.warn(f"{told}, warn_only=True)'. You can {help_them}", UserWarning)
         return
     raise RuntimeError(f"{told})'. You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if "
                        f"that's acceptable for your application. You can also {help_them}")

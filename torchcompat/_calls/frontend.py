@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
@@ -193,10 +193,10 @@ class TorchFrontend(Frontend):
     def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
         """torch gives it that shape, with a warning where it had elements."""
         if out._data.size:
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does "
-                          f"not match the required output shape {list(result._data.shape)}. This behavior is deprecated, and in a "
-                          "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
-                          "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=5)
+            warned.warn(f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does "
+                        f"not match the required output shape {list(result._data.shape)}. This behavior is deprecated, and in a "
+                        "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                        "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning)
 
     def resize_out(self, out: Any, result: TensorRef) -> None:
         """Gives `out` the shape of the result, and its layout."""

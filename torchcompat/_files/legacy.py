@@ -10,11 +10,11 @@ import struct
 import sys
 import tarfile
 import types
-import warnings
 from typing import Any, IO
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 import torchcompat as torch
 
@@ -144,7 +144,7 @@ def _compare(cls: Any, file: Any, source: str) -> None:
         except OSError:
             advice = (f"Tried to save a patch, but couldn't create a writable file {name}. Make sure it doesn't exist and your working "
                       "directory is writable.")
-    warnings.warn(f"source code of class '{torch.typename(cls)}' has changed. {advice}", SourceChangeWarning, stacklevel=2)
+    warned.warn(f"source code of class '{torch.typename(cls)}' has changed. {advice}", SourceChangeWarning)
 
 
 def _load_tar(members: tarfile.TarFile, map_location: Any, unpickler: Fn | None, arguments: dict[str, Any]) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import pickle
 import types
-import warnings
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, IO
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.strided import address as address_of
@@ -181,8 +181,8 @@ def source_of(cls: type) -> tuple[str, str] | None:
     try:
         return inspect.getsourcefile(cls) or "", inspect.getsource(cls)
     except (OSError, TypeError):
-        warnings.warn(f"Couldn't retrieve source code for container of type {cls.__name__}. It won't be checked for correctness upon "
-                      "loading.", stacklevel=2)
+        warned.warn(f"Couldn't retrieve source code for container of type {cls.__name__}. It won't be checked for correctness upon "
+                    "loading.")
         return None
 
 

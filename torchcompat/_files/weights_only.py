@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import pickle
 import struct
-import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 
@@ -261,13 +261,11 @@ class WeightsUnpickler:
     def load_proto(self) -> None:
         protocol = self.read(1)[0]
         if protocol != 2:
-            warnings.warn(
-                f"Detected pickle protocol {protocol} in the checkpoint, which was "
-                "not the default pickle protocol used by `torch.load` (2). The weights_only "
-                "Unpickler might not support all instructions implemented by this protocol, "
-                "please file an issue for adding support if you encounter this.",
-                stacklevel=2,
-            )
+            warned.warn(
+              f"Detected pickle protocol {protocol} in the checkpoint, which was "
+              "not the default pickle protocol used by `torch.load` (2). The weights_only "
+              "Unpickler might not support all instructions implemented by this protocol, "
+              "please file an issue for adding support if you encounter this.")
 
     def load_global(self) -> None:
         self.stack.append(self.find_class(self.read_line(), self.read_line()))

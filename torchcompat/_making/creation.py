@@ -135,11 +135,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
             array = to_array(data, None)
     else:
         if isinstance(data, Tensor):
-            import warnings
 
-            warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                          "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
-                          stacklevel=2)
+            warned.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                        "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning)
         if isinstance(data, (TypedStorage, UntypedStorage)):
             data = of_storage(data, dtype)
         array = to_array(data, dtype)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 from autograd_tape.errors import type_name
@@ -108,7 +108,7 @@ def _refuse_deletion(message: str) -> Fn:
 
 def _volatile(self: Tensor) -> bool:
     """False; `torch.no_grad` took its place."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    warned.warn("volatile was removed (Variable.volatile is always False)", UserWarning)
     return False
 
 

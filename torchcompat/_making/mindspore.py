@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.dtypes import bfloat16
 
 from .._calls.above import above
@@ -23,7 +23,7 @@ def set_interop_warning(enabled: bool) -> None:
 
 def _notice(what: str, stacklevel: int) -> None:
     if _warn:
-        warnings.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning, stacklevel=stacklevel)
+        warned.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning)
 
 
 def to_mindspore(tensor: Tensor) -> Any:

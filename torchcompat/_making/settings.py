@@ -65,10 +65,9 @@ def set_default_tensor_type(t: Any) -> None:
         TypeError: it is no class of tensors, not of floating-point ones, or of a device that this build has not.
     """
     import importlib
-    import warnings
 
-    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-                  "torch.set_default_device() as alternatives.", UserWarning, stacklevel=2)
+    warned.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+                "torch.set_default_device() as alternatives.", UserWarning)
     if isinstance(t, str):
         module, _, name = t.rpartition(".")
         module = f"torchcompat{module[5:]}" if module.split(".")[0] == "torch" else module

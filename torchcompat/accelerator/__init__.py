@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 
 from .._calls.absent import absent as _absent, submodules as _submodules
@@ -55,7 +55,7 @@ def _old(name: str, function: Any) -> Any:
 
     @functools.wraps(function)
     def old(*args: object, **kwargs: object) -> object:
-        warnings.warn(f"Use `{function.__name__}` instead.", FutureWarning, stacklevel=2)
+        warned.warn(f"Use `{function.__name__}` instead.", FutureWarning)
         return function(*args, **kwargs)
 
     old.__name__ = name

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
@@ -64,12 +64,12 @@ class autocast:
         if device_type == "privateuseone":
             raise AssertionError(_NO_MODULE)
         if enabled and device_type == "cuda":
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2)
+            warned.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning)
             enabled = False
         if enabled and fast not in (bfloat16, float16):
             name = device_type.upper()
-            warnings.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only supports "
-                          "dtypes of torch.bfloat16, torch.float16 currently.", UserWarning, stacklevel=2)
+            warned.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only supports "
+                        "dtypes of torch.bfloat16, torch.float16 currently.", UserWarning)
             enabled = False
         self.device, self.fast_dtype, self._enabled = device_type, fast, enabled
         self._cache_enabled = state.cache if cache_enabled is None else cache_enabled

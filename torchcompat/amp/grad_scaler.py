@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 from autograd_tape.dtypes import Device, float16, float32, float64, int32
 
@@ -54,7 +54,7 @@ class GradScaler:
                  growth_interval: int = 2000, enabled: bool = True) -> None:
         self._device, self._enabled = device, enabled
         if enabled and device == "cuda":
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            warned.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if self._enabled:
             if not growth_factor > 1.0:
@@ -165,9 +165,9 @@ class GradScaler:
     def _own_step(self, optimizer: Any, state: Keywords, scale: Tensor, args: Any, kwargs: Keywords) -> Any:
         """The step of an optimizer that divides gradients itself, which is told the number and whether they are finite."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future "
-                          "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer "
-                          "use them directly.", FutureWarning, stacklevel=3)
+            warned.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future "
+                        "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer "
+                        "use them directly.", FutureWarning)
             return optimizer.step(*args, **{**kwargs, "grad_scaler": self})
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)

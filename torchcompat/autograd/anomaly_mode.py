@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-import warnings
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
 import autograd_tape
+from autograd_tape import warned
 from autograd_tape.engine import observers
 from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.node import TapeEntry
@@ -78,7 +78,7 @@ def _report(entry: TapeEntry) -> None:
 
 def _warn(text: str) -> None:
     try:
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warned.warn(text, UserWarning)
     except Warning:  # where warnings are errors, it is the failure that must come through
         print(text, file=sys.stderr)
 
@@ -107,8 +107,7 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-                      stacklevel=2)
+        warned.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
 
     def __enter__(self) -> None:
         self.before = (_State.enabled, _State.check_nan)

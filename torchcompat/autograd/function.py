@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from typing import Any
 from collections.abc import Callable, Sequence
 from weakref import finalize, ref
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape import views
 from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
@@ -60,8 +60,8 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: object) -> None:
         """Does nothing: shared memory is found out."""
-        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
-                      "`set_()` are not tracked", FutureWarning, stacklevel=2)
+        warned.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+                    "`set_()` are not tracked", FutureWarning)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (the default) or as None."""
@@ -95,7 +95,7 @@ class Context(FunctionCtx):
     @property
     def saved_variables(self) -> Arguments:
         """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warned.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -256,9 +256,9 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
-                      "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
-                      DeprecationWarning, stacklevel=2)
+        warned.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
+                    "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+                    DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -397,8 +397,8 @@ def _finish(node: FunctionNode, args: Arguments, outputs: list[Any], recording: 
             if original._node is LEAF:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
             if not is_input:
-                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should "
-                              "be passed to ctx.mark_dirty().", UserWarning, stacklevel=3)
+                warned.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should "
+                            "be passed to ctx.mark_dirty().", UserWarning)
             if original._base is not None and node.n_outputs > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
@@ -527,16 +527,16 @@ _Unknown.__name__ = "torch::autograd::WarnNotImplemented"
 
 def warn_of_unknown(operation: str) -> None:
     """torch's warning of a backward pass through an operation that nobody gave a gradient."""
-    warnings.warn(f"{operation}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. "
-                  "This "
-                  "may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of "
-                  "PyTorch. "
-                  "If your operator is differentiable, please ensure you have registered an autograd kernel to the correct Autograd key "
-                  "(e.g. "
-                  "DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash "
-                  "this "
-                  "warning and use the previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
-                  UserWarning, stacklevel=2)
+    warned.warn(f"{operation}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. "
+                "This "
+                "may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of "
+                "PyTorch. "
+                "If your operator is differentiable, please ensure you have registered an autograd kernel to the correct Autograd key "
+                "(e.g. "
+                "DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash "
+                "this "
+                "warning and use the previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
+                UserWarning)
 
 
 def of_unknown_gradient(operation: str, inputs: Sequence[Any], results: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, _mode, enter_inference, exit_inference, grad_mode
 
@@ -38,11 +39,10 @@ class _Mode:
 
     def __call__(self, function: Fn) -> Fn:
         if inspect.isclass(function):
-            import warnings
 
-            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                          "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
-                          "and nothing else.", FutureWarning, stacklevel=2)
+            warned.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                        "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+                        "and nothing else.", FutureWarning)
         clone = self.clone
         if inspect.isgeneratorfunction(function):
             @functools.wraps(function)

@@ -7,10 +7,10 @@ numbers are compared by their conjugate Wirtinger derivatives, and complex outpu
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.dtypes import float64, promote
 
@@ -384,8 +384,8 @@ def _check_inputs(inputs: tuple[Tensor, ...]) -> None:
         if not _checked(x):
             continue
         if x.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
-                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)
+            warned.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
+                        "fail if all the inputs are not of double precision floating point or complex. ")
         if not all(s > 0 or n <= 1 for s, n in zip(x.stride(), x.size())):
             raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
                                "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
@@ -513,10 +513,10 @@ def _check_undefined_forward(func: Fn, inputs: Arguments) -> None:
 
 
 def _warn_undefined() -> None:
-    warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
-                  "existing callers of this function. If this is true for you, you can call this function with "
-                  "\"check_undefined_grad=False\" to disable "
-                  "the feature", stacklevel=4)
+    warned.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+                "existing callers of this function. If this is true for you, you can call this function with "
+                "\"check_undefined_grad=False\" to disable "
+                "the feature")
 
 
 # -- the interface --------------------------------------------------------------------------------------------------
@@ -614,9 +614,9 @@ def _random_cotangent(output: Any, non_contiguous: bool) -> Any:
 
 def _check_part(name: str, grad_out: float) -> None:
     """Warns of a part by its name, and refuses a gradient other than 1."""
-    warnings.warn(f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
-                  "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
-                  "please file us an issue at https://github.com/pytorch/pytorch/issues/new", FutureWarning, stacklevel=3)
+    warned.warn(f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
+                "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
+                "please file us an issue at https://github.com/pytorch/pytorch/issues/new", FutureWarning)
     if grad_out != 1.0:
         raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable
 
+from autograd_tape import warned
 from autograd_tape.modes import current_engine
 
 from .._tensor import Tensor
@@ -49,9 +50,8 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: object = None, requires_grad: bool = False, volatile: object = None) -> Any:
         if volatile is not None:
-            import warnings
 
-            warnings.warn("volatile was removed (Variable.volatile is always False); use `with torch.no_grad():` instead.", stacklevel=2)
+            warned.warn("volatile was removed (Variable.volatile is always False); use `with torch.no_grad():` instead.")
         if data is None:
             data = Tensor()
         if not isinstance(data, Tensor):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 
 frozen = False
@@ -190,10 +191,9 @@ def set_matmul_precision(precision: str) -> None:
     """What `set_float32_matmul_precision` does; a word that is none is warned about and left."""
     words = {"highest": ("ieee", "ieee"), "high": ("tf32", "tf32"), "medium": ("tf32", "bf16")}
     if precision not in words:
-        import warnings
 
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
-                      "effect.", stacklevel=3)
+        warned.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
+                    "effect.")
         return
     legacy["matmul"] = precision
     for backend, word in zip(("cuda", "mkldnn"), words[precision]):

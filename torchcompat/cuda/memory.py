@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ __all__ += list(functions("torch.cuda.memory", _NONE))
 
 
 def _renamed(old: str, new: str) -> None:
-    warnings.warn(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning, stacklevel=4)
+    warned.warn(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning)
 
 
 def memory_cached(device: DeviceLike | None = None) -> int:
@@ -58,15 +58,15 @@ def max_memory_cached(device: DeviceLike | None = None) -> int:
 
 def reset_max_memory_allocated(device: DeviceLike | None = None) -> None:
     """Refuses, as `reset_peak_memory_stats`, which it calls."""
-    warnings.warn("torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats, which resets /all/ "
-                  "peak memory stats.", FutureWarning, stacklevel=2)
+    warned.warn("torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats, which resets /all/ "
+                "peak memory stats.", FutureWarning)
     globals()["reset_peak_memory_stats"](device=device)
 
 
 def reset_max_memory_cached(device: DeviceLike | None = None) -> None:
     """Refuses, as `reset_peak_memory_stats`, which it calls."""
-    warnings.warn("torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ "
-                  "peak memory stats.", FutureWarning, stacklevel=2)
+    warned.warn("torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ "
+                "peak memory stats.", FutureWarning)
     globals()["reset_peak_memory_stats"](device=device)
 
 

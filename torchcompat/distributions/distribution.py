@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import torchcompat as torch
 from torchcompat import Size, Tensor
 from torchcompat.types import _size
 
+from autograd_tape import warned
 from .._calls.absent import absences as _absences
 from . import constraints
 from .utils import lazy_property
@@ -59,8 +59,8 @@ class Distribution:
             wanted = self.arg_constraints
         except NotImplementedError:
             wanted = {}
-            warnings.warn(f"{_shown(self.__class__)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
-                          "the distribution with `validate_args=False` to turn off validation.", stacklevel=3)
+            warned.warn(f"{_shown(self.__class__)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
+                        "the distribution with `validate_args=False` to turn off validation.")
         for name, constraint in wanted.items():
             computed = name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property)
             if constraints.is_dependent(constraint) or computed:
@@ -143,7 +143,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """Draws n times; an old name."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warned.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -191,8 +191,8 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{_shown(self.__class__)} does not define `support` to enable sample validation. Please initialize the "
-                          "distribution with `validate_args=False` to turn off validation.", stacklevel=2)
+            warned.warn(f"{_shown(self.__class__)} does not define `support` to enable sample validation. Please initialize the "
+                        "distribution with `validate_args=False` to turn off validation.")
             return
         if support is None:
             raise AssertionError("support is unexpectedly None")

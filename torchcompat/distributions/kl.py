@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
@@ -12,6 +11,7 @@ import torchcompat as torch
 from torchcompat import Tensor
 from torchcompat.nn.functional import softplus
 
+from autograd_tape import warned
 from .._calls.absent import absences as _absences
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -83,8 +83,8 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     right_q, right_p = _closest([(q, p) for p, q in matches])
     found = _KL_REGISTRY[left_p, left_q]
     if found is not _KL_REGISTRY[right_p, right_q]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
-                      f"Please register_kl({left_p.__name__}, {right_q.__name__})", RuntimeWarning, stacklevel=2)
+        warned.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
+                    f"Please register_kl({left_p.__name__}, {right_q.__name__})", RuntimeWarning)
     return found
 
 

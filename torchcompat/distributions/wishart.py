@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Self
 
 import torchcompat as torch
 from torchcompat import Size, Tensor
 from torchcompat.types import Number, _Number, _size
 
+from autograd_tape import warned
 from .._calls.absent import absences as _absences
 from . import constraints
 from .chi2 import Chi2
@@ -79,7 +79,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, matrix.expand(batch_shape + (-1, -1)))
         if self.df.lt(event_shape[-1]).any():
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
+            warned.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._batch_dims = [-(x + 1) for x in range(len(self._batch_shape))]
         self._unbroadcasted_scale_tril = _factor(name, matrix)
@@ -157,7 +157,7 @@ class Wishart(ExponentialFamily):
         sample = self._bartlett_sampling(sample_shape)
         singular = self._over_batch(self.support.check(sample))
         if singular.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warned.warn("Singular sample detected.")
             for _ in range(10 if max_try_correction is None else max_try_correction):
                 again = self._bartlett_sampling(singular[singular].shape)
                 sample[singular] = again

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from collections.abc import Callable, Iterator
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
@@ -351,10 +352,9 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert_is_none, (proxy, f"{name} has been specialized to have value None but got another "
                                                                         "value"), {})
         else:
-            import warnings
 
-            warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
-                          "to make sure that your inputs match the inputs you specialized the function with.", stacklevel=2)
+            warned.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
+                        "to make sure that your inputs match the inputs you specialized the function with.")
 
     def trace(self, root: Module | Fn, concrete_args: object = None) -> Graph:
         """The graph of a module or function.

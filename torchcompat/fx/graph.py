@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from collections.abc import Callable, Iterator
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Keywords
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
@@ -552,9 +553,8 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            import warnings
 
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warned.warn(f"erase_node({to_erase}) on an already erased node")
             return
         to_erase._remove_from_list()
         to_erase._erased = True
@@ -585,21 +585,19 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: object = None) -> Node:
         """The value of an attribute of the module; UserWarning where the module has none of that name."""
         if self.owning_module is not None and not _has_attribute(self.owning_module, qualified_name):
-            import warnings
 
-            warnings.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
-                          "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary "
-                          "Parameter, or nn.Module.register_buffer to add the necessary buffer", stacklevel=2)
+            warned.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                        "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary "
+                        "Parameter, or nn.Module.register_buffer to add the necessary buffer")
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name: str, args: Arguments | None = None, kwargs: Keywords | None = None,
                     type_expr: object = None) -> Node:
         """A call of a submodule; UserWarning where the module has none of that name."""
         if self.owning_module is not None and not _has_attribute(self.owning_module, module_name):
-            import warnings
 
-            warnings.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
-                          "GraphModule.add_submodule to add the necessary submodule", stacklevel=2)
+            warned.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
+                        "GraphModule.add_submodule to add the necessary submodule")
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(self, method_name: str, args: Arguments | None = None, kwargs: Keywords | None = None,

@@ -10,12 +10,12 @@ import os
 import re
 import sys
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.codegen import execute
 import torchcompat as torch
@@ -261,8 +261,7 @@ class GraphModule(Module):
         (folder / "module.py").write_text("\n".join(lines) + "\n".join(["    " + line for line in self.code.split("\n")]) + "\n")
         (folder / "__init__.py").write_text("from .module import *\n")
         if blobs:
-            warnings.warn(f"Was not able to save the following children modules as reprs -saved as pickled files instead: {blobs}",
-                          stacklevel=2)
+            warned.warn(f"Was not able to save the following children modules as reprs -saved as pickled files instead: {blobs}")
 
     def add_submodule(self, target: str, m: Module) -> bool:
         """Puts a module at a path, with modules on the way there; whether nothing was in the way."""

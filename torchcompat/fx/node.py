@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterator, Sequence
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
@@ -196,9 +197,8 @@ class Node:
         if self.graph is not x.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
         if self is x:
-            import warnings
 
-            warnings.warn("Trying to prepend a node to itself. This behavior has no effect on the graph.", stacklevel=2)
+            warned.warn("Trying to prepend a node to itself. This behavior has no effect on the graph.")
             return
         x._remove_from_list()
         x._prev, x._next = self._prev, self

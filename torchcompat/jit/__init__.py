@@ -11,7 +11,6 @@ tensor([1., 2., 3.])
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -23,6 +22,7 @@ from torchcompat._jit_internal import (
 from torchcompat.futures import Future
 
 
+from autograd_tape import warned
 from ._state import Error
 from ._async import _fork, fork, wait
 from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations
@@ -70,7 +70,7 @@ class strict_fusion:
 
     def __init__(self) -> None:
         if not is_scripting():
-            warnings.warn("Only works in script mode", stacklevel=2)
+            warned.warn("Only works in script mode")
 
     def __enter__(self) -> None:
         pass

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator
 from typing import IO, Any
 
+from autograd_tape import warned
 from autograd_tape.locks import cached_property
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
@@ -593,8 +594,7 @@ def script(obj: object, optimize: None = None, _frames_up: int = 0, _rcb: Fn | N
     """
     warnings.warn("`torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning, stacklevel=1)
     if optimize is not None:
-        warnings.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning,
-                      stacklevel=3)
+        warned.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning)
     if isinstance(obj, (Face, ScriptFunction)):
         return obj
     if isinstance(obj, Module):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
@@ -71,7 +72,7 @@ def warn(text: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and (frame.f_code.co_filename.startswith((_HERE, _TAPE)) or frame.f_code.co_filename.startswith("<")):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, TracerWarning, stacklevel=level)
+    warned.warn(text, TracerWarning)
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------------------------
@@ -614,11 +615,10 @@ def trace(func: Any, example_inputs: Any = None, optimize: None = None, check_tr
     """
     warnings.warn("`torch.jit.trace` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning, stacklevel=1)
     if optimize is not None:
-        warnings.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning,
-                      stacklevel=2)
+        warned.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning)
     if isinstance(func, (Face, ScriptFunction)):
         if isinstance(func, Face):
-            warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.", stacklevel=2)
+            warned.warn("The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.")
         return func
     module = func if isinstance(func, Module) else getattr(func, "__self__", None)
     if isinstance(module, Module) and (module is func or getattr(func, "__name__", "") == "forward"):
@@ -723,10 +723,10 @@ def _compare(reference: object, found: object, what: str, tolerance: float, doub
                                        rtol=tolerance, atol=atol, equal_nan=True)
         except AssertionError as error:
             if doubtful is not None:
-                warnings.warn(doubtful, category=TracerWarning, stacklevel=5)
-            warnings.warn(f"Output nr {i + 1}. of the traced function does not match the corresponding output of the {what}. Detailed "
-                          f"error:\n"
-                          f"{error}", TracerWarning, stacklevel=5)
+                warned.warn(doubtful, category=TracerWarning)
+            warned.warn(f"Output nr {i + 1}. of the traced function does not match the corresponding output of the {what}. Detailed "
+                        f"error:\n"
+                        f"{error}", TracerWarning)
             return False
     return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cache
 from multiprocessing import resource_sharer as _  # noqa: F401  # before a fork: a queue's thread would import it in the midst of one
 from multiprocessing.reduction import DupFd, ForkingPickler
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.dtypes import CPU, DType, kind
 from autograd_tape.strided import address, owner_of
@@ -83,7 +83,7 @@ def reduce_tensor(t: Tensor) -> Any:
                            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
                            "(e.g., putting it on the queue).")
     if getattr(t, "_info", NOTHING).hooks:
-        warnings.warn("Tensor has hooks, which are not sent to another process", stacklevel=2)
+        warned.warn("Tensor has hooks, which are not sent to another process")
     bits = bits_of(t)
     if bits is not None:
         memory = t.detach()

@@ -10,11 +10,11 @@ import sys
 import tempfile
 import time
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 from collections.abc import Callable
 
+from autograd_tape import warned
 from ._prctl import _prctl_pr_set_pdeathsig
 
 
@@ -134,7 +134,7 @@ class SpawnContext(ProcessContext):
     """The old name of ProcessContext."""
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
-        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        warned.warn("SpawnContext is renamed to ProcessContext since 1.4 release.")
         super().__init__(processes, error_files)
 
 
@@ -169,6 +169,6 @@ def spawn(fn: Callable[..., None], args: tuple[object, ...] = (), nprocs: int = 
         ProcessRaisedException, ProcessExitedException: one of them failed; the others were ended.
     """
     if start_method != "spawn":
-        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:\n\t\t"
-                      " torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
+        warned.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:\n\t\t"
+                    " torch.multiprocessing.start_processes(...)", FutureWarning)
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
+from autograd_tape import warned
 from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: DType | Non
     if mask.dtype != torch.bool and not is_float:
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+        warned.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
     if is_float:
         return mask
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))

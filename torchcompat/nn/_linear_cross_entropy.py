@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
 from torchcompat.autograd.function import Function, once_differentiable
+from autograd_tape import warned
 from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
@@ -162,10 +162,10 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     if options is not None:
         if reduction in ("mean", "sum", "none") and label_smoothing == 0 and target.dtype == torch.int64 and not places:
             return _in_rows(input, linear_weight, target, linear_bias, weight, reduction, ignored, options)
-        warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing "
-                      f"== 0, target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={label_smoothing}, "
-                      f"target.dtype={target.dtype}, out_features={tuple(places)}, tracing=False, linear_bias.shape="
-                      f"{None if linear_bias is None else tuple(linear_bias.shape)}.", stacklevel=2)
+        warned.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing "
+                    f"== 0, target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={label_smoothing}, "
+                    f"target.dtype={target.dtype}, out_features={tuple(places)}, tracing=False, linear_bias.shape="
+                    f"{None if linear_bias is None else tuple(linear_bias.shape)}.")
     flat = math.prod(places, start=classes)
     logits = F.linear(input, linear_weight.reshape(flat, features), None if linear_bias is None else linear_bias.reshape(flat))
     found: Tensor = F.cross_entropy(logits.reshape(*rows, classes, *places), target, weight=weight, reduction=reduction,

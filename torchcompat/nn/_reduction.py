@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
+
+from autograd_tape import warned
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 
@@ -10,7 +11,7 @@ __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 def get_enum(reduction: str) -> int:
     """The number of a reduction; ValueError for a name that is none."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        warned.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         reduction = "mean"
     try:
         return ("none", "mean", "sum").index(reduction)
@@ -25,7 +26,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     else:
         reduction = "sum" if size_average is False else "mean"
     if emit_warning:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
+        warned.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     return reduction
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import _VF
@@ -80,7 +80,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         dim: along which the softmax is taken.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warned.warn("`eps` parameter is deprecated and has no effect.")
     noise = -_frontend.empty_like(logits, memory_format="torch.contiguous_format").exponential_().log()
     soft = _frontend.softmax((logits + noise) / tau, dim)
     if not hard:
@@ -181,7 +181,7 @@ fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 def _renamed(name: str, mode: str | None) -> Fn:
     def function(input: Tensor, size: object = None, scale_factor: object = None, mode: str = mode or "nearest",
                  align_corners: object = None) -> object:
-        warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+        warned.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
         return sys.modules[__name__].interpolate(input, size, scale_factor, mode,
                                                   True if name == "upsample_bilinear" else align_corners)
 

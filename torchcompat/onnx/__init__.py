@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 
+from autograd_tape import warned
 from .._calls.absent import absent as _absent, submodules as _submodules
 from ..nn import Module as _Module
 from . import errors
@@ -86,11 +87,11 @@ def export(model: Any, args: Any = (), f: str | os.PathLike[str] | None = None, 
         model = exported.module()
     names = list(input_names or []), list(output_names or [])
     if not dynamo and exported is None:
-        warnings.warn(
-            "You are using the legacy TorchScript-based ONNX export. Starting in PyTorch 2.9, the new torch.export-based ONNX exporter has "
-            "become the default. Learn more about the new export logic: https://docs.pytorch.org/docs/stable/onnx_export.html. "
-            "For exporting control flow: https://pytorch.org/tutorials/beginner/onnx/export_control_flow_model_to_onnx_tutorial.html",
-            category=DeprecationWarning, stacklevel=2)
+        warned.warn(
+          "You are using the legacy TorchScript-based ONNX export. Starting in PyTorch 2.9, the new torch.export-based ONNX exporter has "
+          "become the default. Learn more about the new export logic: https://docs.pytorch.org/docs/stable/onnx_export.html. "
+          "For exporting control flow: https://pytorch.org/tutorials/beginner/onnx/export_control_flow_model_to_onnx_tutorial.html",
+          category=DeprecationWarning)
         if dynamic_shapes:
             raise ValueError("The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False.")
         with utils.select_model_mode_for_export(model, training):
@@ -179,8 +180,8 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
     axes: Mapping[str, Any] = {}
     by_axes = dynamic_axes is not None and dynamic_shapes is None
     if dynamic_axes is not None and by_axes:
-        warnings.warn("# 'dynamic_axes' is not recommended when dynamo=True, and may lead to 'torch._dynamo.exc.UserError: Constraints "
-                      "violated.' Supply the 'dynamic_shapes' argument instead if export is unsuccessful.", stacklevel=3)
+        warned.warn("# 'dynamic_axes' is not recommended when dynamo=True, and may lead to 'torch._dynamo.exc.UserError: Constraints "
+                    "violated.' Supply the 'dynamic_shapes' argument instead if export is unsuccessful.")
         axes = {name: dims if isinstance(dims, Mapping) else {d: f"{name}_dim_{d}" for d in dims} for name, dims in dynamic_axes.items()}
         own = [x.name for x in inputs]
         _named(inputs, input_names)

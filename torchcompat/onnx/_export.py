@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 from autograd_tape.dtypes import DType
 import torchcompat as torch
@@ -292,8 +292,8 @@ def translated(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords,
         if strict:
             raise OnnxExporterError(f"Python reads the numbers of a tensor that the inputs decide ({runs[0].read[0]}): the graph would "
                                     "hold for these inputs alone")
-        warnings.warn(f"Numbers of a tensor that the inputs decide are read in Python ({runs[0].read[0]}); they are constants in the graph "
-                      "now, so it might not hold for other inputs", OnnxExporterWarning, stacklevel=5)
+        warned.warn(f"Numbers of a tensor that the inputs decide are read in Python ({runs[0].read[0]}); they are constants in the graph "
+                    "now, so it might not hold for other inputs", OnnxExporterWarning)
     parameters = dict([*model.named_parameters(), *model.named_buffers()]) if isinstance(model, Module) else {}
     g = Translation(opset, runs, parameters)
     g.taken |= {x.name for x in inputs} | set(output_names) | set(parameters)

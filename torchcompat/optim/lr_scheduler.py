@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import types
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from functools import wraps
@@ -12,6 +11,7 @@ from typing import Any
 from collections.abc import Callable, Iterable, Sequence
 from weakref import ref
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 from torchcompat._tensor import Tensor
 
@@ -130,26 +130,26 @@ class LRScheduler:
 
     def _check_called_by_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
+            warned.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning)
 
     def step(self, epoch: int | None = None) -> None:
         """Goes on to the next learning rates; to be called after the optimizer's `step`."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                              "make "
-                              "sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
-                              "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2)
+                warned.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
+                            "make "
+                            "sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+                            "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                              "call "
-                              "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                              "result "
-                              "in PyTorch skipping the first value of the learning rate schedule. See more details at "
-                              "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2)
+                warned.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                            "call "
+                            "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                            "result "
+                            "in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                            "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warned.warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -563,7 +563,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Looks at the metric of one epoch."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warned.warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from autograd_tape import warned
 from autograd_tape.dtypes import DType
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
@@ -311,8 +311,8 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+            warned.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                        "github.com/pytorch/pytorch/issues/40967 for more information")
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 which = "with names" if "param_names" in param_group else "without names"

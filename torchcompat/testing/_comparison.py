@@ -7,13 +7,14 @@ bear torch's names, since test suites derive pairs of their own.
 from __future__ import annotations
 
 import cmath
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 import torchcompat as torch
+
+from autograd_tape import warned
 
 Number = int | float | complex
 Message = str | Callable[[str], str] | None
@@ -533,9 +534,9 @@ def assert_close(actual: object, expected: object, *, allow_subclasses: bool = T
 def assert_allclose(actual: object, expected: object, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:
     """The deprecated form of `assert_close`, whose tolerances are larger and which compares any two dtypes."""
-    warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
-                  "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
-                  "https://github.com/pytorch/pytorch/issues/61844.", FutureWarning, stacklevel=2)
+    warned.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+                "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+                "https://github.com/pytorch/pytorch/issues/61844.", FutureWarning)
     actual = actual if isinstance(actual, torch.Tensor) else torch.tensor(actual)
     expected = expected if isinstance(expected, torch.Tensor) else torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:

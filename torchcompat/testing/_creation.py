@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import torchcompat as torch
+
+from autograd_tape import warned
 
 _INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
 _COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
@@ -35,8 +36,8 @@ def _bounds(dtype: torch.dtype, low: Any, high: Any) -> tuple[Any, Any]:
     if any(isinstance(x, float) and math.isnan(x) for x in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and dtype in _FLOATS:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and "
-                      "will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
+        warned.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and "
+                    "will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < least or low >= most:

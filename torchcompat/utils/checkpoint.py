@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.modes import GradMode, current_engine, grad_mode
 
@@ -82,7 +82,7 @@ def detach_variable(inputs: tuple[object, ...]) -> Arguments:
 def check_backward_validity(inputs: Sequence[Tensor]) -> None:
     """Warns where no input requires grad."""
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warned.warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class _Surroundings:
@@ -329,10 +329,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     tensor([41.1936, 41.1936])
     """
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-                      "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-                      "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-                      "differences between the two variants.", stacklevel=2)
+        warned.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+                    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+                    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+                    "differences between the two variants.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -375,10 +375,10 @@ def checkpoint_sequential(functions: Sequence[Fn] | Module, segments: int, input
                           **kwargs: object) -> Tensor:
     """Functions one after the other, in `segments` parts of which all but the last are checkpoints."""
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
-                      "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need "
-                      "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-                      "differences between the two variants.", stacklevel=2)
+        warned.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
+                    "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need "
+                    "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+                    "differences between the two variants.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode
 from autograd_tape.ops import RECORDS
@@ -219,7 +219,7 @@ class FlopCounterMode:
     def __init__(self, mods: Module | list[Module] | None = None, depth: int | None = 2, display: bool = True,
                  custom_mapping: Mapping[Any, Fn] | None = None) -> None:
         if mods is not None:
-            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+            warned.warn("mods argument is not needed anymore, you can stop passing it")
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth, self.display = depth, display
         self.mode: _FlopCounterMode | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 import torchcompat as torch
 
@@ -78,9 +78,9 @@ def warn_if_has_hooks(tensor: Any) -> None:
     """Warns of the hooks of `tensor` that saving it will lose."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the function "
-                "with @torch.utils.hooks.unserializable_hook to suppress this warning", stacklevel=2)
+            warned.warn(
+              f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the function "
+              "with @torch.utils.hooks.unserializable_hook to suppress this warning")
 
 
 def _identity_function() -> Any:
@@ -188,10 +188,10 @@ class BackwardHook:
 
     def _without_inputs(self) -> None:
         """No gradient will reach the inputs, so the hooks are called now."""
-        warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-            "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
-            "for more details.", stacklevel=6)
+        warned.warn(
+          "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+          "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+          "for more details.")
         for hook in self.user_hooks:
             result = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if result is not None and not (isinstance(result, tuple) and all(g is None for g in result)):

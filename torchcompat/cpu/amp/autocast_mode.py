@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from autograd_tape import warned
 from autograd_tape.dtypes import DType, bfloat16
 
 from ... import amp
@@ -16,8 +16,8 @@ class autocast(amp.autocast):
     """`torch.amp.autocast("cpu")`, with torch's warning of the old name."""
 
     def __init__(self, enabled: bool = True, dtype: DType = bfloat16, cache_enabled: bool = True) -> None:
-        warnings.warn("`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
-                      FutureWarning, stacklevel=2)
+        warned.warn("`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
+                    FutureWarning)
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 

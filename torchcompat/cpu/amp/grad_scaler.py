@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from autograd_tape import warned
 from ... import amp
 from ..._calls.absent import absences as _absences
 
@@ -15,8 +15,8 @@ class GradScaler(amp.GradScaler):
 
     def __init__(self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5, growth_interval: int = 2000,
                  enabled: bool = True) -> None:
-        warnings.warn("`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` instead.",
-                      FutureWarning, stacklevel=2)
+        warned.warn("`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` instead.",
+                    FutureWarning)
         super().__init__("cpu", init_scale=init_scale, growth_factor=growth_factor, backoff_factor=backoff_factor,
                          growth_interval=growth_interval, enabled=enabled)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import warnings
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, float16
 
@@ -18,10 +18,10 @@ class autocast(amp.autocast):
     """`torch.amp.autocast("cuda")`, with torch's warning of the old name."""
 
     def __init__(self, enabled: bool = True, dtype: DType = float16, cache_enabled: bool = True) -> None:
-        warnings.warn("`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
-                      FutureWarning, stacklevel=2)
+        warned.warn("`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
+                    FutureWarning)
         if enabled:
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+            warned.warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
         super().__init__("cuda", dtype=dtype, enabled=False, cache_enabled=cache_enabled)
 
 
@@ -38,7 +38,7 @@ def custom_bwd(bwd: Fn) -> Fn:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3)
+    warned.warn(f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning)
 
 
 _absences(__name__)

@@ -6,11 +6,11 @@ Operations are recorded as those on any tensor; what carries them out, forward a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, cast
 
 import torchcompat as torch
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords, Number
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
@@ -136,12 +136,12 @@ class MaskedTensor(Tensor):
         for name, x in (("data", data), ("mask", mask)):
             if is_masked_tensor(x) or not isinstance(x, Tensor):
                 raise TypeError(f"{name} must be a Tensor")
-        warnings.warn("The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open a Github "
-                      "issue for features requests and see our documentation on the torch.masked module for further information about "
-                      "the project.", stacklevel=2)
+        warned.warn("The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open a Github "
+                    "issue for features requests and see our documentation on the torch.masked module for further information about "
+                    "the project.")
         if data.requires_grad:
-            warnings.warn("It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use "
-                          "data.detach().clone()", stacklevel=2)
+            warned.warn("It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use "
+                        "data.detach().clone()")
         made = Tensor._make_wrapper_subclass(cls, data.size(), device=data.device, dtype=data.dtype, layout=data.layout,
                                              requires_grad=requires_grad, dispatch_sizes_strides_policy="strides", dispatch_layout=True)
         return cast(MaskedTensor, made)
@@ -204,8 +204,7 @@ class MaskedTensor(Tensor):
     def __torch_dispatch__(cls, func: OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None) -> object:
         found = cls.operations.get(func.overloadpacket)
         if found is None:
-            warnings.warn(f"{func.overloadpacket.__name__} is not implemented in __torch_dispatch__ for MaskedTensor.\n{_REPORT}",
-                          stacklevel=2)
+            warned.warn(f"{func.overloadpacket.__name__} is not implemented in __torch_dispatch__ for MaskedTensor.\n{_REPORT}")
             return NotImplemented
         return found(*args, **(kwargs or {}))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import torchcompat as torch
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Dims, Fn
 from autograd_tape.dtypes import DType
 from torchcompat._calls.absent import absences as _absences
@@ -55,7 +55,7 @@ def _reduce_all(name: str, x: MaskedTensor) -> MaskedTensor:
 def _reduce_along(name: str, x: object, dim: int | Sequence[int], keepdim: bool = False, dtype: DType | None = None) -> object:
     """The reduction along dimensions; NotImplemented of sparse tensors."""
     if getattr(x, "is_sparse", False):
-        warnings.warn(f"The sparse version of {name} is not implemented in reductions.\n{_REPORT}", stacklevel=2)
+        warned.warn(f"The sparse version of {name} is not implemented in reductions.\n{_REPORT}")
         return NotImplemented
     if not is_masked_tensor(x):
         raise TypeError("Input to reduce_dim must be a MaskedTensor")

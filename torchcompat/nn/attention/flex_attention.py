@@ -25,13 +25,13 @@ BlockMask(
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
+from autograd_tape import warned
 from ..._calls.above import above
 from ..._calls.absent import absences as _absences
 from ._block_mask import (
@@ -97,7 +97,7 @@ class AuxOutput(NamedTuple):
 def _warn_once(warning_id: str, message: str, category: type[Warning] = UserWarning) -> None:
     if warning_id not in _WARNINGS_SHOWN:
         _WARNINGS_SHOWN.add(warning_id)
-        warnings.warn(message, category, stacklevel=3)
+        warned.warn(message, category)
 
 
 # -- functions of scores and positions ----------------------------------------------------------------------------------------
@@ -234,11 +234,11 @@ def create_block_mask(mask_mod: _mask_mod_signature, B: int | None, H: int | Non
     if _positional(mask_mod) != 4:
         raise AssertionError(f"create-block_mask requires a mask_mod function! Got {mask_mod}")
     if _compile:
-        warnings.warn("_compile flag on create_block_mask was originally added to work around a torch.compile limitation. That "
-                      "limitation has "
-                      "since been addressed. So, to compile create_block_mask, we suggest doing torch.compile(create_block_mask). This "
-                      "still "
-                      "works for now, but will be removed in the future.", DeprecationWarning, stacklevel=2)
+        warned.warn("_compile flag on create_block_mask was originally added to work around a torch.compile limitation. That "
+                    "limitation has "
+                    "since been addressed. So, to compile create_block_mask, we suggest doing torch.compile(create_block_mask). This "
+                    "still "
+                    "works for now, but will be removed in the future.", DeprecationWarning)
     if not isinstance(dq_kv_order, bool):
         raise ValueError("dq_kv_order must be a bool when using create_block_mask")
     rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from autograd_tape.modes import active_tapes
@@ -175,8 +175,8 @@ class _HookedCall:
             self._after_forward(key, hook)
         if backward is not None:
             if not isinstance(self.result, (torch.Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                              f"{type(self.result)}", stacklevel=5)
+                warned.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                            f"{type(self.result)}")
             self.result = backward.setup_output_hook(self.result)
         if regular:
             self._regular_backward_hooks(regular)
@@ -217,8 +217,8 @@ class _HookedCall:
         """Warns where a hook on the last operation will not see all of the module's gradients."""
 
         def warn(what: str, advice: str) -> None:
-            warnings.warn(f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some {advice}",
-                          FutureWarning, stacklevel=7)
+            warned.warn(f"Using {what} is deprecated and will be removed in future versions. This hook will be missing some {advice}",
+                        FutureWarning)
 
         documented = "Please use register_full_backward_hook to get the documented behavior."
         results = self.result if isinstance(self.result, tuple) else (self.result,)
@@ -247,8 +247,8 @@ class _HookedCall:
                     try:
                         self._after_forward(key, hook)
                     except Exception as error:
-                        warnings.warn(f"{which} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                      f"another error was raised in forward: {error}", stacklevel=5)
+                        warned.warn(f"{which} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                    f"another error was raised in forward: {error}")
 
 
 # -- modules on tapes -----------------------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn, Keywords
 import torchcompat as torch
 from torchcompat._tensor import Tensor
@@ -110,8 +110,8 @@ class StateDict:
         ['weight', 'bias']
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/generated/"
-                          "torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=2)
+            warned.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/generated/"
+                        "torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning)
             given = [destination, prefix, keep_vars]
             given[:len(args)] = args
             destination, prefix, keep_vars = given
@@ -181,10 +181,10 @@ class StateDict:
                 return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
                         f"model is {tensor.shape}.")
             if tensor.is_meta and not value.is_meta and not assign:
-                warnings.warn(
-                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is "
-                    "a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key "
-                    "in the module instead of copying them in place?)", stacklevel=2)
+                warned.warn(
+                  f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is "
+                  "a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key "
+                  "in the module instead of copying them in place?)")
         try:
             with torch.no_grad():
                 if assign:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike, Keywords
 import torchcompat as torch
 
@@ -98,7 +98,7 @@ class Hardtanh(_Inplace):
         super().__init__(inplace)
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=2)
+                warned.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:

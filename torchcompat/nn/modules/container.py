@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NoReturn, Self, overload
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 import torchcompat as torch
 from torchcompat._tensor import Tensor
@@ -23,8 +23,8 @@ class Container(Module):
     """Modules by keyword; deprecated in torch long ago."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
-                      FutureWarning, stacklevel=2)
+        warned.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+                    FutureWarning)
         super().__init__()
         for key, value in kwargs.items():
             self.add_module(key, value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
@@ -63,8 +63,8 @@ class _InstanceNorm(_NormBase):
             if self.affine:
                 raise ValueError(f"expected input's size at dim={channels} to match num_features ({self.num_features}), but got: "
                                  f"{input.size(channels)}.")
-            warnings.warn(f"input's size at dim={channels} does not match num_features. You can silence this warning by not passing in "
-                          "num_features, which is not used because affine=False", stacklevel=2)
+            warned.warn(f"input's size at dim={channels} does not match num_features. You can silence this warning by not passing in "
+                        "num_features, which is not used because affine=False")
         return self._normalize(input.unsqueeze(0)).squeeze(0) if single else self._normalize(input)
 
 

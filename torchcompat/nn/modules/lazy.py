@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import TYPE_CHECKING, Any, Self
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 from ..parameter import is_lazy
 from .module import Module
@@ -27,8 +27,8 @@ class LazyModuleMixin:
         module: Any = self
         self._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = module.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
-        warnings.warn("Lazy modules are a new feature under heavy development so changes to the API or functionality can happen at any "
-                      "moment.", stacklevel=2)
+        warned.warn("Lazy modules are a new feature under heavy development so changes to the API or functionality can happen at any "
+                    "moment.")
 
     def _own(self) -> Any:
         return itertools.chain(self._parameters.items(), self._buffers.items())  # type: ignore[attr-defined]

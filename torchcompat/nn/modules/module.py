@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Self, overload
 from collections.abc import Callable, Iterable, Iterator
 
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike, Fn, Keywords
 import torchcompat as torch
 from torchcompat import __future__
@@ -474,11 +474,10 @@ class Module(StateDict):
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn(
-                    "Complex modules are a new feature under active development whose design may change, and some modules might not work "
-                    "as expected when using complex tensors as parameters or buffers. Please file an issue at "
-                    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as expected.",
-                    stacklevel=2)
+                warned.warn(
+                  "Complex modules are a new feature under active development whose design may change, and some modules might not work "
+                  "as expected when using complex tensors as parameters or buffers. Please file an issue at "
+                  "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as expected.")
 
         def convert(t: Tensor) -> Tensor:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
@@ -570,10 +569,10 @@ class Module(StateDict):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters, to None or else to zero."""
         if getattr(self, "_is_replica", False):
-            warnings.warn(
-                "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are copied (in a "
-                "differentiable manner) from the original module. This means they are not leaf nodes in autograd and so don't accumulate "
-                "gradients. If you need gradients in your forward method, consider using autograd.grad instead.", stacklevel=2)
+            warned.warn(
+              "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are copied (in a "
+              "differentiable manner) from the original module. This means they are not leaf nodes in autograd and so don't accumulate "
+              "gradients. If you need gradients in your forward method, consider using autograd.grad instead.")
         for param in self.parameters():
             if param.grad is not None:
                 if set_to_none:

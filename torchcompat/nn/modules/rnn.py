@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Keywords
 import torchcompat as torch
 
@@ -68,8 +68,8 @@ class RNNBase(Module):
         if isinstance(dropout, bool) or not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if dropout > 0 and self.num_layers == 1:  # type: ignore[operator]  # a number, checked first
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
-                          f"than 1, but got dropout={dropout} and num_layers={self.num_layers}", stacklevel=4)
+            warned.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+                        f"than 1, but got dropout={dropout} and num_layers={self.num_layers}")
         for name, wanted in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, wanted):

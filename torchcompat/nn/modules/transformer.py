@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import TYPE_CHECKING
 from collections.abc import Callable
 
 import torchcompat as torch
+from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike, Keywords
 
 from .. import functional as F
@@ -161,7 +161,7 @@ class TransformerEncoder(Module):
         self.num_layers, self.norm = num_layers, norm
         why_not = _why_not_nested(encoder_layer) if enable_nested_tensor else ""
         if why_not:
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}", stacklevel=2)
+            warned.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}")
         self.enable_nested_tensor, self.use_nested_tensor = enable_nested_tensor, enable_nested_tensor and not why_not
         self.mask_check = mask_check
 

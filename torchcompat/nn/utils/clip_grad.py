@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 from collections.abc import Iterable
 
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 from torchcompat._tensor import frontend as _frontend
+
+from autograd_tape import warned
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -18,7 +19,7 @@ def _listed(parameters: Any) -> list[Tensor]:
         return [parameters]
     listed = list(parameters)
     if not listed and hasattr(parameters, "gi_frame"):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=4)
+        warned.warn("`parameters` is an empty generator, no gradient clipping will occur.")
     return listed
 
 
@@ -82,8 +83,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 def clip_grad_norm(parameters: object, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
     """The old name of `clip_grad_norm_`."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning,
-                  stacklevel=2)
+    warned.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

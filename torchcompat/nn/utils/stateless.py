@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
     from torchcompat.nn.modules.module import Module
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 
 __all__ = ["functional_call"]
@@ -89,6 +89,6 @@ def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], a
     >>> torch.nn.utils.stateless._functional_call(layer, {"weight": torch.ones(1, 1), "bias": torch.zeros(1)}, torch.tensor([[3.0]]))
     tensor([[3.]])
     """
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of "
-                  "PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.", FutureWarning, stacklevel=2)
+    warned.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of "
+                "PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.", FutureWarning)
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

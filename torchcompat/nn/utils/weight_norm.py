@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from autograd_tape import warned
 from ..parameter import Parameter, is_lazy
 from ._hooks import undone
 
@@ -73,8 +73,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         name: its weight.
         dim: one length for each index of this dimension; one in all where None.
     """
-    warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.", FutureWarning,
-                  stacklevel=2)
+    warned.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
     WeightNorm.apply(module, name, dim)
     return module
 

@@ -10,7 +10,6 @@ import multiprocessing as _multiprocessing
 import os
 import queue
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pickle import PicklingError
@@ -20,6 +19,7 @@ import torchcompat as torch
 from torchcompat._memory.shared import forget_names
 from torchcompat._utils import ExceptionWrapper, cpu_count
 
+from autograd_tape import warned
 from ..._calls.absent import absences as _absences
 from . import _utils
 from ._utils.collate import default_collate, default_convert
@@ -217,9 +217,9 @@ class DataLoader(Generic[T]):
                  f"Our suggested max number of worker in current system is {most}"
                  f"{'' if hasattr(os, 'sched_getaffinity') else ' (`cpuset` is not taken into account)'}, which is smaller than what this "
                  "DataLoader is going to create.")
-        warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. {known} Please be aware that excessive "
-                      "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
-                      "slowness/freeze if necessary.", stacklevel=2)
+        warned.warn(f"This DataLoader will create {self.num_workers} worker processes in total. {known} Please be aware that excessive "
+                    "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
+                    "slowness/freeze if necessary.")
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
@@ -249,11 +249,10 @@ class _BaseDataLoaderIter:
         self._auto_collation, self._drop_last, self._index_sampler = loader._auto_collation, loader.drop_last, loader._index_sampler
         self._num_workers, self._world_size, self._rank = loader.num_workers, 1, 0
         if loader.pin_memory and loader.pin_memory_device:
-            warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
-                          f"pin_memory_device='{loader.pin_memory_device}'.", stacklevel=2)
+            warned.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
+                        f"pin_memory_device='{loader.pin_memory_device}'.")
         if loader.pin_memory:
-            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-                          stacklevel=2)
+            warned.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
         self._pin_memory, self._pin_memory_device = False, None
         self._timeout, self._collate_fn = loader.timeout, loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
@@ -293,7 +292,7 @@ class _BaseDataLoaderIter:
                 text += ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica "
                          "at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
                          "examples.")
-            warnings.warn(text, stacklevel=2)
+            warned.warn(text)
         return batch
 
     def __len__(self) -> int:
@@ -368,11 +367,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         try:
             process.start()
         except (TypeError, AttributeError, PicklingError):
-            warnings.warn(
-                "Got pickle error when attempting to start a worker Process. This might be because the worker Process arguments are not "
-                "picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX platforms to 'forkserver', which "
-                "requires the worker Process arguments to be picklable. You can also try multiprocessing.set_start_method('fork').",
-                stacklevel=2)
+            warned.warn(
+              "Got pickle error when attempting to start a worker Process. This might be because the worker Process arguments are not "
+              "picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX platforms to 'forkserver', which "
+              "requires the worker Process arguments to be picklable. You can also try multiprocessing.set_start_method('fork').")
             raise
         self._index_queues.append(tasks)
         self._workers.append(process)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
+
+from autograd_tape import warned
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -189,7 +190,7 @@ def random_split(dataset: Dataset[T], lengths: Sequence[float], generator: Gener
         lengths = counts
         for i, length in enumerate(lengths):
             if length == 0:
-                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+                warned.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = torch.randperm(total, generator=generator or torch.default_generator).tolist()

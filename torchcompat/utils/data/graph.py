@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from autograd_tape import warned
 from .datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
@@ -50,5 +50,5 @@ def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, tupl
     text = "`traverse` function is deprecated and will be removed after 1.13. Please use `traverse_dps` instead."
     if not only_datapipe:
         text += " And, the behavior will be changed to the equivalent of `only_datapipe=True`."
-    warnings.warn(text, FutureWarning, stacklevel=2)
+    warned.warn(text, FutureWarning)
     return _graph(datapipe, bool(only_datapipe), frozenset())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 
+from autograd_tape import warned
 from .datapipes.iter.sharding import SHARDING_PRIORITIES, _ShardingIterDataPipe
 from .graph import traverse_dps
 
@@ -59,8 +59,8 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
         return datapipe
     shufflers = [pipe for pipe in get_all_graph_pipes(traverse_dps(datapipe)) if _has_methods(pipe, "set_shuffle", "set_seed")]
     if not shufflers and shuffle:
-        warnings.warn("`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
-                      "default buffer size might not be sufficient for your task.", stacklevel=2)
+        warned.warn("`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
+                    "default buffer size might not be sufficient for your task.")
         datapipe = datapipe.shuffle()
         shufflers = [datapipe]
     for pipe in shufflers:
@@ -70,8 +70,8 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
 
 def apply_shuffle_seed(datapipe: Any, rng: Generator) -> Any:
     """The old name of `apply_random_seed`."""
-    warnings.warn("`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use "
-                  "`apply_random_seed` instead.", FutureWarning, stacklevel=2)
+    warned.warn("`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use "
+                "`apply_random_seed` instead.", FutureWarning)
     return apply_random_seed(datapipe, rng)
 
 

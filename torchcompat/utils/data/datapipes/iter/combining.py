@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy as copies
-import warnings
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 
 from .._decorator import functional_datapipe
@@ -79,8 +79,7 @@ class _Container(IterDataPipe[Any]):
 
     def __init__(self, datapipe: IterDataPipe[Any], num_instances: int, buffer_size: int) -> None:
         if buffer_size < 0:
-            warnings.warn(f"Unlimited buffer size is set for `{self.name}`, please be aware of OOM at random places", UserWarning,
-                          stacklevel=3)
+            warned.warn(f"Unlimited buffer size is set for `{self.name}`, please be aware of OOM at random places", UserWarning)
         self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
         self._clear()
 
@@ -221,8 +220,8 @@ class _ChildDataPipe(IterDataPipe[Any]):
         elif main._valid_iterator_id == self._valid_iterator_id:
             main._valid_iterator_id += 1
             if not main.is_every_instance_exhausted():
-                warnings.warn("Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
-                              "DataPipe will read from the start again.", UserWarning, stacklevel=2)
+                warned.warn("Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
+                            "DataPipe will read from the start again.", UserWarning)
             main.reset()
         self._valid_iterator_id = main._valid_iterator_id
         return main._valid_iterator_id

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from autograd_tape import warned
 from ..datapipe import IterDataPipe, _length
 
 __all__ = ["IterableWrapperIterDataPipe"]
@@ -24,8 +24,8 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
             try:
                 elements = copy.deepcopy(elements)
             except TypeError:
-                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect "
-                              "source data.", stacklevel=2)
+                warned.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect "
+                            "source data.")
         yield from elements
 
     def __len__(self) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograd_tape import warned
 from ..datapipe import MapDataPipe
 
 __all__ = ["SequenceWrapperMapDataPipe"]
@@ -21,8 +21,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
             try:
                 self.sequence = copy.deepcopy(sequence)
             except TypeError:
-                warnings.warn("The input sequence can not be deepcopied, please be aware of in-place modification would affect source data",
-                              stacklevel=2)
+                warned.warn("The input sequence can not be deepcopied, please be aware of in-place modification would affect source data")
 
     def __getitem__(self, index: Any) -> Any:
         return self.sequence[index]

@@ -6,11 +6,11 @@ import fnmatch
 import functools
 import inspect
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from autograd_tape import warned
 from autograd_tape.annotations import Fn
 from torchcompat._calls.absent import absences as _absences
 
@@ -55,8 +55,7 @@ def _check_unpickable_fn(fn: Any) -> None:
     fn = fn.func if isinstance(fn, functools.partial) else fn
     what = "Local" if _is_local_fn(fn) else "Lambda" if getattr(fn, "__name__", "") == "<lambda>" else None
     if what is not None:
-        warnings.warn(f"{what} function is not supported by pickle, please use regular python function or functools.partial instead.",
-                      stacklevel=2)
+        warned.warn(f"{what} function is not supported by pickle, please use regular python function or functools.partial instead.")
 
 
 def match_masks(name: str, masks: str | list[str]) -> bool:
@@ -68,7 +67,7 @@ def get_file_pathnames_from_root(root: str, masks: str | list[str], recursive: b
                                  non_deterministic: bool = False) -> Iterator[str]:
     """The paths of the files in a folder, or the file itself, that fit the masks; in order, unless they may come in any."""
     def refuse(error: OSError) -> NoReturn:
-        warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
+        warned.warn(f"{error.filename} : {error.strerror}")
         raise error
 
     if os.path.isfile(root):
