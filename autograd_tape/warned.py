@@ -28,11 +28,11 @@ class _Unwarned(ModuleType):
 
     @property
     def __name__(self) -> str:  # type: ignore[override]
-        return str(self.__dict__["_name"])
+        return str(self.__dict__["__is__"])
 
     @__name__.setter
     def __name__(self, name: str) -> None:  # where it stands in for another
-        self.__dict__["_name"] = name
+        self.__dict__["__is__"] = name
 
 
 def silence(prefix: str) -> None:
@@ -44,7 +44,7 @@ def silence(prefix: str) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(prefix) and module.__class__ is ModuleType and "np" in vars(module):
             module.__class__ = _Unwarned
-            vars(module).update(_name=name, __name__=None)
+            vars(module).update(__is__=name, __name__=None)  # dunders, which no module names anything of its own
 
 
 def warn_once(text: str, about: str = "") -> None:

@@ -145,7 +145,10 @@ class Table:
         """Writes down what we give instead of what torch gave, to be looked through before it is kept."""
         found = {case: self.found(torch, case) for case in self.recorded}
         different = {case: found[case] for case, expected in self.recorded.items() if self.difference(expected, found[case], case)}
-        self.differ_path.write_text(lines(different))
+        if different:
+            self.differ_path.write_text(lines(different))
+        else:
+            self.differ_path.unlink(missing_ok=True)
 
 
 def rounded(value: Any, digits: int) -> Any:

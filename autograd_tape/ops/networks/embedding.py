@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import warned
 from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES
-from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, check_rank
+from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, SizeError, check_rank
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
 from ...modes import no_grad
@@ -269,9 +269,8 @@ class embedding_bag:
                         "deprecated, and should now be `embedding_bag(input, weight, ...)`.")
             weight, input = input, weight
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-            raise ValueError(f"embedding_bag: If per_sample_weights (torch.Size({list(per_sample_weights.shape)})) is not None, then it "
-                             f"must "
-                             f"have the same shape as the input (torch.Size({list(input.shape)}))")
+            raise SizeError(f"embedding_bag: If per_sample_weights (torch.Size({list(per_sample_weights.shape)})) is not None, then it "
+                            f"must have the same shape as the input (torch.Size({list(input.shape)}))")
         if weight.ndim != 2:
             raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
         if input.ndim == 2:
