@@ -111,7 +111,8 @@ def _ids(*size: int) -> torch.Tensor:
 
 
 def _pad(*size: int) -> torch.Tensor:
-    return _ids(*size) % 7 == 5
+    """Never the first, which under a causal mask sees itself alone: layers at inference give nan there, and graphs 0, as in torch."""
+    return _ids(*size) % 7 == 6
 
 
 R = torch.randn

@@ -70,6 +70,11 @@ CASES = [
         "s, src_key_padding_mask=behind[:2]", "s, src_key_padding_mask=behind[0]", "s[0], src_key_padding_mask=behind[0]")],
     f"{_BUILT.format('batch_first=True', '')}\nm.layers[0].norm1.register_forward_hook(lambda *a: None)\n"
     "with torch.no_grad(): result = m(s, torch.arange(25.).view(5, 5).sin())",
+    *[f"m = {layer}.eval()\nwith torch.no_grad(): g = {made}.graph\n"
+      "result = [any([name in str(n.target) for n in g.nodes]) for name in ('_attention', 'softmax', 'encoder_layer', 'multi_head')]"
+      for layer in ("nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)", "nn.TransformerEncoder(nn.TransformerEncoderLayer("
+                    "4, 2, 8, batch_first=True), 1)")
+      for made in ("torch.export.export(m, (s,), strict=False)", "torch.fx.experimental.proxy_tensor.make_fx(m)(s)")],
     "torch.backends.mha.set_fastpath_enabled(False)\n" + _BUILT.format('batch_first=True', '') +
     "\nwith torch.no_grad(): result = m(s, src_key_padding_mask=behind)\ntorch.backends.mha.set_fastpath_enabled(True)",
     *[f"with sdpa_kernel(SDPBackend.{kernel}): result = F.scaled_dot_product_attention({call})" for kernel in _KERNELS for call in _QKV],

@@ -35,14 +35,15 @@ from autograd_tape.straight import straight_back
 from autograd_tape.tensor import TensorRef
 from torchcompat._calls.frontend import TorchFrontend
 from torchcompat._calls import aten as _aten, devices
+from torchcompat.fx.experimental import proxy_tensor as _proxies
 from torchcompat.sparse import _compressed
 from torchcompat.utils import _python_dispatch as _shown
 
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
              ("record.py", "defaults"), ("_calls/aten.py", "_read")}
 """Where expressions of records are evaluated; each has a test below."""
-ANNOTATIONS = {("_library/infer_schema.py", "annotation")}
-"""Where annotations are evaluated that somebody wrote as text in a function of his own."""
+ANNOTATIONS = {("_library/infer_schema.py", "annotation"), ("jit/_compiler.py", "named")}
+"""Where types are evaluated that somebody wrote in a function of his own: as text, or in the source of what is scripted."""
 EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
 """Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
 REBUILT = {("fx/_symbolic_trace.py", "_patch_function")}
@@ -50,19 +51,20 @@ REBUILT = {("fx/_symbolic_trace.py", "_patch_function")}
 
 
 def callers(*names: str) -> set[tuple[str, str]]:
-    """(file, innermost function) of all calls of plain `names` in both packages."""
+    """(file, innermost function) of all calls of plain `names` in both packages; of Python's own, where the file has no such function."""
     found = set()
 
-    def visit(node: ast.AST, path: str, owner: str) -> None:
+    def visit(node: ast.AST, path: str, owner: str, names: set[str]) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             owner = node.name
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
             found.add((path, owner))
         for child in ast.iter_child_nodes(node):
-            visit(child, path, owner)
+            visit(child, path, owner, names)
 
     for folder, path, tree in sources.trees(having="|".join(names)):
-        visit(tree, str(path.relative_to(folder)), "<module>")
+        own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and hasattr(builtins, node.name)}
+        visit(tree, str(path.relative_to(folder)), "<module>", {*names} - own)
     return found
 
 
@@ -151,6 +153,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     _compressed._factory("made", None, "compressed_indices", "plain_indices")
     devices.function("torch.cuda", "made(device=None)", devices.nothing)
     torchcompat.fx.symbolic_trace(torchcompat.nn.Linear(2, 2))
+    _proxies.fake_signature(torchcompat.add, 2)
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))
     traced.refresh_graph_values()
     assert straight_back([edge_of(o) for o in traced.outputs], traced.inputs) is not None

@@ -25,7 +25,7 @@ class Words(str):
     """A text that goes on, where torch has the name, with why it is not here; which is found out when somebody reads it.
 
     >>> str(Words.of("no attribute 'cond'", "cond")).split(": ")[1]
-    'torch 2.13 has torch.cond, torchcompat has not'
+    'torch 2.13 has torch.cond, torchcompat has not. See `python -m torchcompat status torch.cond`'
     """
 
     dotted: str

@@ -20,6 +20,7 @@ from typing import NoReturn, Any
 
 import attrs
 
+from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 from autograd_tape.ops import ALIASES, RECORDS
@@ -36,7 +37,6 @@ from ._schema import annotation
 _NONE: Any = object()
 """What stands for: this is known only when the program runs."""
 _TABLES = frozenset(Module().__dict__)
-_SPREAD = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "block_diag", "cartesian_prod")
 _CHOSEN = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
 
 
@@ -496,7 +496,7 @@ class Compiler:
         if node.value is None:
             return []
         try:
-            hint = annotation(eval(compile(ast.Expression(node.annotation), "<annotation>", "eval"), self.globals))  # noqa: S307
+            hint = annotation(self.named(node.annotation))
         except LookupError as error:
             self.refuse(node, str(error))
         return [ast.Assign([self.target(node.target)], call("annotate", expression(hint), self.visit(node.value)))]
@@ -941,7 +941,7 @@ class Compiler:
             return call(name, *args, **kwargs)
         if getattr(math, name, None) is function:
             return call(f"torch.{name}", *args)
-        if function is warnings.warn:
+        if any([function is one for one in (warnings.warn, warned.warn, warned.warn_once)]):
             return call("torch.warn", args[0])
         if function in (torch.device, torch.Size):
             return call("torch.device", *args) if function is torch.device else args[0]
@@ -979,11 +979,15 @@ class Compiler:
         self.refuse(node, f"Python builtin {function} is currently not supported in Torchscript")
 
     def evaluated(self, node: ast.expr) -> str:
-        """A type that a program names."""
-        found = eval(compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "<type>", "eval"), self.globals)  # noqa: S307
+        """A type that a program names, as the language writes it."""
+        found = self.named(node)
         if found in (list, dict, tuple):
             return str(found.__name__)
         return self.kind(found, node)
+
+    def named(self, node: ast.expr) -> Any:
+        """A type that a program's own source names, which has been run when it was loaded."""
+        return eval(compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "<type>", "eval"), self.globals)  # noqa: S307
 
     def program_class(self, cls: Any) -> str:
         """The name of a named tuple's class in the program."""
@@ -1025,13 +1029,11 @@ class Compiler:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
             return call(f"torch.{name}", *args, **kwargs)
-        spread = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        if spread is not None:
-            if len(args) > 1 or args and name in _SPREAD and not isinstance(args[0], (ast.List, ast.Tuple)):
-                at = 1 if name == "einsum" else 0
-                rest = args[at:]
-                if not (len(rest) == 1 and isinstance(rest[0], (ast.List, ast.Tuple))):
-                    args = [*args[:at], ast.List(rest, ast.Load())]
+        at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
+        if at is not None:  # ATen takes a list: of tensors, or of sizes, of which a single one may be such a list
+            rest = args[at:]
+            if len(rest) > 1 or rest and not isinstance(rest[0], (ast.List, ast.Tuple)) and _operators.takes_tensors(name, at):
+                args = [*args[:at], ast.List(rest, ast.Load())]
             return call(f"torch.{name}", *args, **kwargs)
         order = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         given = {n: ast.unparse(ast.fix_missing_locations(a)) for n, a in zip(order, args)} | {

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS
@@ -154,7 +155,7 @@ PLAIN: dict[str, Fn] = {
     "slice": _sliced, "format": _format, "percentFormat": lambda pattern, *values: pattern % values,
     "str": text, "ord": ord, "chr": chr, "hex": hex, "oct": oct, "bin": bin, "hash": hash, "Bool": bool, "Int": _truncated, "Float": float,
     "device": lambda *args: torch.device(*args), "is_scripting": lambda: True, "is_grad_enabled": torch.is_grad_enabled,
-    "warn": lambda message, stacklevel=2: __import__("warnings").warn(str(message), stacklevel=2), "wait": lambda future: future.wait(),
+    "warn": lambda message, stacklevel=2: warned.warn(str(message)), "wait": lambda future: future.wait(),
     **{name: getattr(str, name) for name in (
         "capitalize center endswith expandtabs find isalnum isalpha isdecimal isdigit isidentifier islower isnumeric isprintable isspace "
         "istitle isupper join ljust lower lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith "
@@ -235,6 +236,17 @@ def _spread(function: Fn) -> Fn:
     return lambda tensors, **kwargs: function(*tensors, **kwargs) if isinstance(tensors, (list, tuple)) else function(tensors, **kwargs)
 
 
+def _variadic(function: Fn | None) -> bool:
+    """Whether a function takes any number of arguments."""
+    return function is not None and any([p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values()])
+
+
+def takes_tensors(name: str, at: int = 0) -> bool:
+    """Whether the operation of a name takes a list of tensors as its parameter number `at`."""
+    rec = RECORDS.get(ALIASES.get(name, name))
+    return rec is not None and len(rec.params) > at and rec.params[at].type == "Tensor[]"
+
+
 def _size(value: Any, *args: Any) -> Any:
     return value.size(*args) if args else list(value.shape)
 
@@ -280,8 +292,7 @@ ADAPTED: dict[str, Fn] = {
     "wait": PLAIN["wait"], "ScalarImplicit": lambda value: value.item(), "IntImplicit": _truncated, "FloatImplicit": float,
     "upsample_nearest2d": lambda input, size=None, scales=None, *rest: F.interpolate(input, size, scales if size is None else None),
     **{f"reflection_pad{n}d": _padded("reflect") for n in (1, 2, 3)}, **{f"replication_pad{n}d": _padded("replicate") for n in (1, 2, 3)},
-    **{name: _spread(getattr(torch, name)) for name in ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors",
-                                                        "cartesian_prod", "meshgrid")},
+    **{name: _spread(getattr(torch, name)) for name in RECORDS if takes_tensors(name) and _variadic(getattr(torch, name, None))},
     "cross_entropy_loss": _loss("cross_entropy", "weight", "reduction", "ignore_index", "label_smoothing"),
     **{name: _loss("nll_loss", "weight", "reduction", "ignore_index") for name in ("nll_loss", "nll_loss_nd", "nll_loss2d")},
     "mse_loss": _loss("mse_loss", "reduction"), "l1_loss": _loss("l1_loss", "reduction"), "kl_div": _loss("kl_div", "reduction"),
@@ -292,7 +303,6 @@ ADAPTED: dict[str, Fn] = {
     "binary_cross_entropy_with_logits": _loss("binary_cross_entropy_with_logits", "weight", "pos_weight", "reduction"),
 }
 """Operations that files write with arguments other than those of `torch.ops.aten` here."""
-_LISTS = frozenset("split split_with_sizes chunk unbind tensor_split hsplit vsplit dsplit meshgrid broadcast_tensors".split())
 _SPACES = ("linalg_", "special_", "fft_")
 FOREIGN = frozenset(
     "softsign tanhshrink softmin gaussian_nll_loss triplet_margin_with_distance_loss multilabel_soft_margin_loss local_response_norm fold "
@@ -319,7 +329,8 @@ def found(name: str) -> Fn:
     Raises:
         RuntimeError (when called): there is no such operation.
     """
-    plain, carried = PLAIN.get(name), ADAPTED.get(name) or _of_aten(name)
+    plain, carried, rec = PLAIN.get(name), ADAPTED.get(name) or _of_aten(name), RECORDS.get(ALIASES.get(name, name))
+    listed = rec is not None and rec.returns_list  # torchcompat returns these as tuples
 
     def call(*args: object, **kwargs: object) -> Any:
         if plain is not None and not any([_holds_tensor(a) for a in args]):
@@ -327,7 +338,7 @@ def found(name: str) -> Fn:
         if carried is None:
             raise RuntimeError(f"Unknown builtin op: aten::{name}")
         result = carried(*args, **kwargs)
-        return list(result) if name in _LISTS and type(result) is tuple else result
+        return list(result) if listed and type(result) is tuple else result
 
     return call
 
@@ -382,9 +393,7 @@ def _of_aten(name: str) -> Fn | None:
 def spread_method(name: str) -> Fn | None:
     """The method of tensors of this name, where it takes sizes one by one: `x.view(2, -1)`. None where there is none, or it does not."""
     method = None if _public(name) is None or name in ADAPTED else getattr(torch.Tensor, name, None)
-    if method is None or not any([p.kind is p.VAR_POSITIONAL for p in inspect.signature(method).parameters.values()]):
-        return None
-    return method
+    return method if _variadic(method) else None
 
 
 def of_namespace(name: str, inner: str) -> Fn:

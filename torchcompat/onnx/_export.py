@@ -17,6 +17,7 @@ import torchcompat as torch
 from .. import random
 from . import _rows as _rows  # which fill the table
 from .._tensor import Tensor
+from .._dynamo.external_utils import exporting
 from ..autograd.grad_mode import no_grad
 from ..nn import Module
 from ._custom import FUNCTION, called, functions_noted, registered
@@ -121,7 +122,7 @@ def captured(model: Callable[..., Any], args: Sequence[Any], kwargs: Keywords, i
         now = dict(zip(symbols, sizes))
         tensors = {x.path: resized(x.tensor, {axis: now[name] for axis, name in x.axes.items()}) for x in inputs}
         named = [*model.named_parameters(), *model.named_buffers()] if isinstance(model, Module) else []
-        with _unchanged(model), no_grad():
+        with _unchanged(model), no_grad(), exporting():
             recorder = Recorder(lambda name, known_as: name in ROWS or registered(known_as) is not None, RANDOM, iter(named))
             with contextlib.nullcontext() if strict else functions_noted(recorder):
                 return recorder.run(model, _rebuilt(tuple(args), (0,), tensors), _rebuilt(kwargs, (1,), tensors), list(tensors.values()))

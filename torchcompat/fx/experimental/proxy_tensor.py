@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.codegen import execute
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._calls.aten import before_dispatch
@@ -269,7 +270,7 @@ def dispatch_trace(root: Module | Fn, tracer: Tracer, concrete_args: Any = None)
 def fake_signature(fn: Fn, nargs: int) -> Fn:
     """`fn` as a function of so many parameters: `arg0`, `arg1` ..."""
     names = ", ".join([f"arg{i}" for i in range(nargs)])
-    made: Fn = eval(f"lambda {names}: fn({names})", {"fn": fn})
+    made: Fn = execute(f"def called({names}):\n    return fn({names})\n", "called", f"<a function of {nargs} parameters>", {"fn": fn})
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from autograd_tape import warned
@@ -410,8 +411,16 @@ def _canonical_masks(query: Tensor, key_padding_mask: Tensor | None, attn_mask: 
 
 def _only_infers(tensors: tuple[Any, ...]) -> bool:
     """Whether a call of these tensors, all plain ones of the CPU, records nothing: torch then computes whole layers at once."""
-    return not torch.overrides.has_torch_function(tensors) and all([t is None or t.device.type == "cpu" for t in tensors]) and not (
-        torch.is_grad_enabled() and any([t is not None and t.requires_grad for t in tensors]))
+    if torch.is_grad_enabled() and any([t is not None and t.requires_grad for t in tensors]) or torch.overrides.has_torch_function(tensors):
+        return False
+    return all([t is None or t.device.type == "cpu" for t in tensors]) and not _becomes_graph()
+
+
+def _becomes_graph() -> bool:
+    """Whether a graph is made of what is called: it is to hold operations that whoever reads it knows, not whole layers."""
+    state, proxies = [sys.modules.get(f"torchcompat.{name}") for name in ("_dynamo.external_utils", "fx.experimental.proxy_tensor")]
+    # Where these were not loaded, nobody makes one.
+    return state is not None and state.is_exporting() or proxies is not None and proxies.get_innermost_proxy_mode() is not None
 
 
 class MultiheadAttention(Module):
