@@ -18,13 +18,14 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'DoubleStorage', 'DoubleTensor', 'Event', 'FloatStorage', 'FloatTensor', 'Future', 'Generator', 'GradScaler', 'HalfStorage',
         'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'QInt32Storage', 'QInt8Storage',
         'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ShortStorage', 'ShortTensor', 'Size', 'Stream', 'Tag', 'Tensor',
-        'TypedStorage', 'UntypedStorage', '_addmm_activation', '_assert', '_chunk_cat', '_compute_linear_combination', '_dirichlet_grad',
-        '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_is_all_true', '_is_any_true', '_log_softmax', '_log_softmax_backward_data',
-        '_masked_softmax', '_native_batch_norm_legit', '_native_batch_norm_legit_no_training', '_native_multi_head_attention',
-        '_safe_softmax', '_scaled_mm', '_scaled_mm_v2', '_segment_reduce', '_sobol_engine_draw', '_sobol_engine_ff_',
-        '_sobol_engine_initialize_state_', '_sobol_engine_scramble_', '_softmax', '_softmax_backward_data', '_sparse_broadcast_to',
-        '_standard_gamma_grad', '_transform_bias_rescale_qkv', '_transformer_encoder_layer_fwd', '_unique', '_unique2',
-        '_unsafe_masked_index', '_unsafe_masked_index_put_accumulate', '_validate_sparse_bsc_tensor_args',
+        'TypedStorage', 'UntypedStorage', '_addmm_activation', '_assert', '_check', '_check_index', '_check_not_implemented',
+        '_check_tensor_all', '_check_tensor_all_with', '_check_type', '_check_value', '_check_with', '_chunk_cat',
+        '_compute_linear_combination', '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_is_all_true', '_is_any_true',
+        '_log_softmax', '_log_softmax_backward_data', '_masked_softmax', '_native_batch_norm_legit', '_native_batch_norm_legit_no_training',
+        '_native_multi_head_attention', '_safe_softmax', '_scaled_mm', '_scaled_mm_v2', '_segment_reduce', '_sobol_engine_draw',
+        '_sobol_engine_ff_', '_sobol_engine_initialize_state_', '_sobol_engine_scramble_', '_softmax', '_softmax_backward_data',
+        '_sparse_broadcast_to', '_standard_gamma_grad', '_transform_bias_rescale_qkv', '_transformer_encoder_layer_fwd', '_unique',
+        '_unique2', '_unsafe_masked_index', '_unsafe_masked_index_put_accumulate', '_validate_sparse_bsc_tensor_args',
         '_validate_sparse_bsr_tensor_args', '_validate_sparse_compressed_tensor_args', '_validate_sparse_coo_tensor_args',
         '_validate_sparse_csc_tensor_args', '_validate_sparse_csr_tensor_args', '_view_dtype_copy', 'abs', 'abs_', 'absolute', 'absolute_',
         'accelerator', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_',
@@ -151,6 +152,14 @@ from torchcompat._tensor import Tensor as Tensor
 from torchcompat.storage import TypedStorage as TypedStorage
 from torchcompat.storage import UntypedStorage as UntypedStorage
 from torchcompat.functional import _assert as _assert
+from torchcompat._calls.conditions import _check as _check
+from torchcompat._calls.conditions import _check_index as _check_index
+from torchcompat._calls.conditions import _check_not_implemented as _check_not_implemented
+from torchcompat._calls.conditions import _check_tensor_all as _check_tensor_all
+from torchcompat._calls.conditions import _check_tensor_all_with as _check_tensor_all_with
+from torchcompat._calls.conditions import _check_type as _check_type
+from torchcompat._calls.conditions import _check_value as _check_value
+from torchcompat._calls.conditions import _check_with as _check_with
 from torchcompat._VF import _compute_linear_combination as _compute_linear_combination
 from torchcompat.sparse._shapes import _sparse_broadcast_to as _sparse_broadcast_to
 from torchcompat._VF import _unique as _unique
