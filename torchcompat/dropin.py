@@ -31,15 +31,35 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        alias = module.__spec__ and module.__spec__.name
         module.__spec__, module.__loader__, module.__package__ = self.own
-        module.__name__ = alias or module.__name__  # what programs see: torch.__name__
         # What came with it is known by torch's name, too: were it imported by that, it would be put where a package has a function of its
         # name (`torch.nn.parallel.data_parallel`).
-        for name, part in list(sys.modules.items()):
-            if alias and name.startswith(self.target + ".") and (other := alias + name[len(self.target):]) not in sys.modules:
-                sys.modules[other] = part
-                part.__name__ = other
+        for name in [n for n in sys.modules if n == self.target or n.startswith(self.target + ".")]:
+            _call(name, "torch" + name[11:])
+
+
+def _call(name: str, other: str) -> None:
+    """Makes the module of torchcompat known by another name, and its classes say that they are of that."""
+    module = sys.modules[name]
+    before, module.__name__ = module.__name__, other
+    sys.modules[other] = module
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__ == before != other:
+            type.__setattr__(value, "__module__", other)
+
+
+def _called_when_loaded(name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
+    """The module of torchcompat, known by torch's name as soon as it is loaded."""
+    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    if spec is not None and spec.loader is not None and "torch" in sys.modules:
+        load = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            load(module)
+            _call(name, "torch" + name[11:])
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+    return spec
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -47,7 +67,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname != "torch" and not fullname.startswith("torch."):
             if fullname.startswith("multiprocessing.popen_"):  # what starts processes, imported for the first of them
                 _tell_new_processes()
-            return None
+            return _called_when_loaded(fullname, path) if fullname.startswith("torchcompat.") else None
         name = "torchcompat" + fullname[5:]
         try:
             found = importlib.util.find_spec(name)
@@ -110,5 +130,5 @@ def uninstall() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         module = sys.modules[name]
         if (spec := getattr(module, "__spec__", None)) is not None and spec.name.startswith("torchcompat"):
-            module.__name__ = spec.name
+            _call(name, spec.name)
             del sys.modules[name]

@@ -98,7 +98,7 @@ def pickler_class(module: types.ModuleType) -> type:
         def reducer_override(self, obj: object) -> Any:
             if isinstance(obj, torch.Tensor):
                 return _reduce_tensor(obj) if type(obj).__reduce_ex__ in _OWN_REDUCTIONS else NotImplemented
-            if isinstance(obj, tuple) and type(obj).__module__ == "torchcompat.return_types":
+            if isinstance(obj, tuple) and type(obj).__module__ in ("torchcompat.return_types", "torch.return_types"):
                 return type(obj), (tuple(obj), {})
             if isinstance(obj, (memory_format, torch.finfo, torch.iinfo)):
                 raise TypeError(f"cannot pickle 'torch.{type(obj).__name__}' object")
@@ -136,8 +136,8 @@ def torch_path(obj: type | StorageType | Fn) -> tuple[str, str] | None:
     if found := _paths().get(id(obj)):
         return found
     module = getattr(obj, "__module__", None) or ""
-    if isinstance(obj, (type, types.FunctionType)) and (module == "torchcompat" or module.startswith("torchcompat.")):
-        return "torch" + module.removeprefix("torchcompat"), obj.__qualname__
+    if isinstance(obj, (type, types.FunctionType)) and is_own(obj):
+        return "torch" + module.removeprefix("torchcompat").removeprefix("torch"), obj.__qualname__
     return None
 
 
@@ -193,4 +193,4 @@ def _source(cls: type) -> tuple[str | None, str | None]:
 
 def is_own(obj: object) -> bool:
     """Whether a class or function is of this package."""
-    return (getattr(obj, "__module__", None) or "").partition(".")[0] == "torchcompat"
+    return (getattr(obj, "__module__", None) or "").partition(".")[0] in ("torchcompat", "torch")

@@ -290,7 +290,7 @@ class Tracer(TracerBase):
             next(names)
             args.append(self.root)
         signature = inspect.signature(unwrapped)
-        annotations = {} if str(unwrapped.__module__).startswith("torchcompat.") else unwrapped.__annotations__
+        annotations = {} if str(unwrapped.__module__).startswith(("torchcompat.", "torch.")) else unwrapped.__annotations__
         if isinstance(concrete_args, tuple):
             if len(concrete_args) != total - skipped:
                 raise RuntimeError(f"Tracing expected {total - skipped} arguments but got {len(concrete_args)} concrete arguments")

@@ -45,7 +45,7 @@ class TracerWarning(Warning):
     @staticmethod
     def ignore_lib_warnings() -> None:
         """Warnings from within this package are nobody's."""
-        warnings.filterwarnings("ignore", category=TracerWarning, module="torchcompat.(?!jit)")
+        warnings.filterwarnings("ignore", category=TracerWarning, module=r"torch(compat)?\.(?!jit)")
 
 
 class TracingCheckError(Exception):
