@@ -38,14 +38,18 @@ class _Loader(importlib.abc.Loader):
             _call(name, "torch" + name[11:])
 
 
+_renamed: dict[type, str] = {}
+"""The classes that say that they are torch's, and what they say else."""
+
+
 def _call(name: str, other: str) -> None:
-    """Makes the module of torchcompat known by another name, and its classes say that they are of that."""
+    """Makes a module of torchcompat known by torch's name, and its classes say that they are of that."""
     module = sys.modules[name]
-    before, module.__name__ = module.__name__, other
+    module.__name__ = other
     sys.modules[other] = module
     for value in list(vars(module).values()):
-        if isinstance(value, type) and value.__module__ == before != other:
-            type.__setattr__(value, "__module__", other)
+        if isinstance(value, type) and value.__module__ == name:
+            _renamed[value], value.__module__ = name, other
 
 
 def _called_when_loaded(name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
@@ -130,5 +134,8 @@ def uninstall() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         module = sys.modules[name]
         if (spec := getattr(module, "__spec__", None)) is not None and spec.name.startswith("torchcompat"):
-            _call(name, spec.name)
+            module.__name__ = spec.name
             del sys.modules[name]
+    for cls, home in _renamed.items():
+        cls.__module__ = home
+    _renamed.clear()

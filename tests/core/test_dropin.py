@@ -34,3 +34,16 @@ def test_new_processes_import_torch_as_their_parent_does(tmp_path: Path) -> None
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(script), "spawn [4, [9, 16]]", "forkserver [4, [9, 16]]"]
+
+
+def test_classes_say_that_they_are_torchs_as_long_as_it_stands_in() -> None:
+    code = ("from torchcompat import dropin\nimport torchcompat as own, pickle\ndropin.install()\nimport torch\n"
+            "from torch.nn.parallel.data_parallel import data_parallel\n"
+            "kinds = own.nn.Linear, own.optim.SGD, torch.distributions.Normal, torch.utils.data.DataLoader\n"
+            "print(*[k.__module__ for k in kinds], type(pickle.loads(pickle.dumps(torch.nn.Linear(1, 1)))) is own.nn.Linear,\n"
+            "      torch.nn.parallel.data_parallel is data_parallel)\n"
+            "dropin.uninstall()\nprint(*[k.__module__ for k in kinds])\n")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120).stdout.split("\n")
+    homes = ["nn.modules.linear", "optim.sgd", "distributions.normal", "utils.data.dataloader"]
+    assert found[0] == " ".join([f"torch.{home}" for home in homes] + ["True", "True"])
+    assert found[1] == " ".join([f"torchcompat.{home}" for home in homes])
