@@ -384,7 +384,7 @@ class Frontend:
         """
         outs = out if isinstance(out, (tuple, list)) else (out,)
         lists = rec is not None and rec.returns_list
-        if lists and len(outs) != len(results):
+        if rec is not None and lists and len(outs) != len(results):
             raise AutogradError(f"{rec.field('out_list')} expected an out= argument of size {len(results)}, got size {len(outs)}")
         check_out_dtypes(rec, results, outs)
         for o, r in zip(outs, results):

@@ -27,7 +27,7 @@ class _Unwarned(ModuleType):
     """A module whose globals have no name, and which has one nevertheless."""
 
     @property
-    def __name__(self) -> str:  # type: ignore[override]
+    def __name__(self) -> str:
         return str(self.__dict__["__is__"])
 
     @__name__.setter

@@ -129,8 +129,7 @@ FloatStorage: type[TypedStorage]
 from torchcompat.types import FloatTensor as FloatTensor
 from torchcompat.futures import Future as Future
 from torchcompat.random import Generator as Generator
-def GradScaler(device: _DeviceLike | None = ..., init_scale: Any = ..., growth_factor: Any = ..., backoff_factor: Any = ...,
-        growth_interval: Any = ..., enabled: Any = ...) -> None: ...
+from torchcompat.amp.grad_scaler import GradScaler as GradScaler
 HalfStorage: type[TypedStorage]
 HalfTensor: Any
 IntStorage: type[TypedStorage]
@@ -175,7 +174,7 @@ from torchcompat import amp as amp
 from torchcompat._calls.determinism import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from torchcompat._making.creation import as_tensor as as_tensor
 from torchcompat._making.creation import asarray as asarray
-def autocast(device_type: Any, dtype: _dtype | None = ..., enabled: Any = ..., cache_enabled: Any = ...) -> None: ...
+from torchcompat.amp.autocast_mode import autocast as autocast
 from torchcompat._calls.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from torchcompat._calls.autocast import autocast_increment_nesting as autocast_increment_nesting
 from torchcompat import autograd as autograd
@@ -200,7 +199,7 @@ from torchcompat import compiler as compiler
 from autograd_tape.dtypes import complex128 as complex128
 from autograd_tape.dtypes import complex32 as complex32
 from autograd_tape.dtypes import complex64 as complex64
-def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ...) -> Any: ...
+from torchcompat._higher_order_ops.cond import cond as cond
 from torchcompat._memory.layout import contiguous_format as contiguous_format
 from torchcompat import cpu as cpu
 from torchcompat import cuda as cuda
@@ -388,7 +387,7 @@ from torchcompat._calls.determinism import use_deterministic_algorithms as use_d
 from torchcompat import utils as utils
 from torchcompat import version as version
 def vmap(func: Any, in_dims: Any = ..., out_dims: Any = ..., randomness: Any = ..., *, chunk_size: Any = ...) -> Any: ...
-def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any: ...
+from torchcompat._higher_order_ops.while_loop import while_loop as while_loop
 from torchcompat import xpu as xpu
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., use_gelu: _bool = ...,
         out: Any = ...) -> Tensor: ...

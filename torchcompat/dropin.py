@@ -107,13 +107,13 @@ class _Installed:
 def _tell_new_processes() -> None:
     """Has what multiprocessing tells a new process end with the hook, as long as it is in place here."""
     spawn = sys.modules.get("multiprocessing.spawn") or importlib.import_module("multiprocessing.spawn")
-    told = spawn.get_preparation_data
+    told: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
     if not hasattr(told, "torchcompat"):
         def get_preparation_data(name: str) -> dict[str, Any]:
             return {**told(name), **({"torchcompat": _Installed()} if _finder in sys.meta_path else {})}
 
         get_preparation_data.torchcompat = True  # type: ignore[attr-defined]
-        spawn.get_preparation_data = get_preparation_data
+        vars(spawn)["get_preparation_data"] = get_preparation_data
 
 
 def install() -> None:

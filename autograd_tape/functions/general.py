@@ -113,7 +113,7 @@ def _check(frontend: Frontend, rec: Record, p: Param, position: int, value: Any,
     raise refusal(name, p, position, value)
 
 
-def refusal(name: str, p: Param, position: int, value: str | TensorRef | float) -> ArgumentError:
+def refusal(name: str, p: Param, position: int, value: object) -> ArgumentError:
     """torch's error for an argument of another type."""
     want = p.type
     wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(

@@ -152,7 +152,7 @@ def told(function: Fn, given: Keywords) -> Exception:
         from .general import fits, refusal
 
         for place, p in enumerate(rec.params):
-            value = given.get(p.name, given.get("input") if place == 0 else None)
+            value: object = given.get(p.name, given.get("input") if place == 0 else None)
             if value is MISSING:
                 break
             if p.name in given and (place or not own) and not fits(p, value):

@@ -6,7 +6,11 @@ import contextlib
 import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the settings with an effect; the others have none that checkers could see
+    disable: bool
+    suppress_errors: bool
 
 KNOWN: dict[str, Any] = {
     "accumulated_cache_size_limit": 256, "accumulated_recompile_limit": 256, "allow_ignore_mark_dynamic": False, "allow_rnn": False,

@@ -241,7 +241,7 @@ class OptimizedModule(Module):
         return self.forward(*args, **kwargs)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         """The module's."""
         return bool(self._orig_mod.training)
 

@@ -11,6 +11,7 @@ import argparse
 import ast
 import inspect
 import pkgutil
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -275,8 +276,10 @@ def _exports(operations: Iterable[str]) -> Iterator[tuple[str, str]]:
                     f"from {home} import {name} as _torch_{own}\n{own} = _torch_{own}")
                 found[own] = f"from {home} import {name} as {own}" if name == own else renamed
     for name, home in torch._LAZY.items():
-        shown = name in _defined(_file(import_module(f"torchcompat.{home}")))
-        found[name] = (f"from torchcompat.{home} import {name} as {name}" if shown else
+        homes = [f"torchcompat.{home}", getattr(getattr(torch, name), "__module__", None) or ""]
+        homes[1] = re.sub(r"^torch\b", "torchcompat", homes[1])
+        shown = [module for module in homes if module in sys.modules and name in _defined(_file(sys.modules[module]))]
+        found[name] = (f"from {shown[0]} import {name} as {name}" if shown else
                        f"def {name}({_shown(getattr(torch, name), 0)[2:]}) -> {_result_of(getattr(torch, name))}: ...")
     found |= {m.name: f"from torchcompat import {m.name} as {m.name}" for m in pkgutil.iter_modules(torch.__path__)}
     for name in vars(torch).keys() - there - found.keys() - {"annotations", "TYPE_CHECKING"}:

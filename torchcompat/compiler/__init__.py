@@ -13,6 +13,11 @@ from torchcompat._calls.absent import absent as _absent, submodules as _submodul
 from torchcompat._dynamo.external_utils import is_compiling, is_exporting, wrap_numpy
 from importlib import import_module as _import_module
 
+if TYPE_CHECKING:
+    from torchcompat._dynamo.backends.registry import list_backends
+    from torchcompat._dynamo.decorators import allow_in_graph, assume_constant_result, set_stance, substitute_in_graph
+    from torchcompat._dynamo.eval_frame import compile, disable, get_default_backend, reset, set_default_backend
+
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "get_default_backend",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "nested_compile_region", "reset",
            "set_default_backend", "set_enable_guard_collectives", "set_stance", "substitute_in_graph", "wrap_numpy"]

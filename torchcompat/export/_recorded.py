@@ -75,7 +75,7 @@ def record(function: Callable[..., Any], inputs: Sequence[tuple[str, Any]], befo
     tracer = _Recorder()
     tracer.root, tracer.graph = Module(), Graph(tracer_cls=PythonKeyTracer)
     tracer.record_stack_traces = True
-    nodes = []
+    nodes: list[Node] = []
     for name, value in inputs:
         proxy = tracer.create_proxy("placeholder", name, (), {})
         proxy.node.meta.pop("stack_trace", None)

@@ -81,8 +81,8 @@ def recorded_at_sizes(run: Callable[[list[Any]], Recorded], leaves: list[Any], s
         if not works:
             raise _violated([symbol])
         chosen.append([works[0], works[-1]])
-    for sizes in {tuple([c[0] for c in chosen]), tuple([c[1] for c in chosen])} - {s for s, _ in runs}:
-        runs.append((sizes, run(_sized(leaves, symbols, sizes))))
+    for both in {tuple([c[0] for c in chosen]), tuple([c[1] for c in chosen])} - {s for s, _ in runs}:
+        runs.append((both, run(_sized(leaves, symbols, both))))
     return _Merger(runs, symbols, first).merged()
 
 

@@ -258,7 +258,8 @@ class ExportGraphSignature:
         """
         if not isinstance(old, str) or not isinstance(new, str):
             raise AssertionError(f"expected names, got {type(old)} and {type(new)}")
-        for spec in [*self.input_specs, *self.output_specs]:
+        specs: list[InputSpec | OutputSpec] = [*self.input_specs, *self.output_specs]
+        for spec in specs:
             if not isinstance(spec.arg, ConstantArgument) and spec.arg.name == old:
                 spec.arg.name = new
 

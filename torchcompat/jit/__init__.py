@@ -21,8 +21,8 @@ from torchcompat._jit_internal import (
 )
 from torchcompat.futures import Future
 
-
 from autograd_tape import warned
+from . import frontend as frontend
 from ._state import Error
 from ._async import _fork, fork, wait
 from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations

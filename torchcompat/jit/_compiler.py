@@ -345,10 +345,10 @@ def kind_of(value: Any) -> str | None:
             return f"Tuple[{', '.join(map(str, kinds)) or '()'}]"
         return f"List[{kinds[0] if kinds else 'Tensor'}]"
     if type(value) is dict and all([type(k) in (str, int) for k in value]):
-        keys, kinds = {kind_of(k) for k in value}, {kind_of(v) for v in value.values()}
-        if None in kinds or len(keys) > 1 or len(kinds) > 1:
+        keys, items = {kind_of(k) for k in value}, {kind_of(v) for v in value.values()}
+        if None in items or len(keys) > 1 or len(items) > 1:
             return None
-        return f"Dict[{next(iter(keys), 'str')}, {next(iter(kinds), 'Tensor')}]"
+        return f"Dict[{next(iter(keys), 'str')}, {next(iter(items), 'Tensor')}]"
     return None
 
 
@@ -502,7 +502,9 @@ class Compiler:
         return [ast.Assign([self.target(node.target)], call("annotate", expression(hint), self.visit(node.value)))]
 
     def do_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        return ast.AugAssign(self.target(node.target), node.op, self.visit(node.value))
+        target = self.target(node.target)
+        assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
+        return ast.AugAssign(target, node.op, self.visit(node.value))
 
     def do_If(self, node: ast.If) -> list[ast.stmt]:
         test = self.static(node.test)
@@ -847,7 +849,7 @@ class Compiler:
                 values.append(self.visit(part.value))
             else:
                 assert isinstance(part, ast.Constant)
-                text += part.value
+                text += str(part.value)
         return call("torch.format", ast.Constant(text), *values)
 
     def of_ListComp(self, node: ast.ListComp) -> ast.expr:
@@ -1048,9 +1050,9 @@ class Compiler:
         described = [_Described(p) for p in parameters]
         inplace = given.get("inplace")
         if inplace is not None and inplace != "True":
-            rest = {n: v for n, v in given.items() if n != "inplace"}
+            others = {n: v for n, v in given.items() if n != "inplace"}
             shown = [(d.name, d.keyword) for d in described]
-            yes, no = [spelled(base, space, shown, dict(rest), defaults_of(described), one) for one in (True, False)]
+            yes, no = [spelled(base, space, shown, dict(others), defaults_of(described), one) for one in (True, False)]
             return expression(f"{yes} if {inplace} else {no}")
         return expression(spelled(base, space, [(d.name, d.keyword) for d in described], given, defaults_of(described), name != base))
 

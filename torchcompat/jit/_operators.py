@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograd_tape import warned
-from autograd_tape.annotations import Arguments, Fn, Keywords
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS
 
@@ -37,7 +37,7 @@ TYPES: Keywords = {"int": int, "float": float, "bool": bool, "str": str, "Tensor
                          "tuple": tuple, "dict": dict, "complex": complex, "number": (int, float, complex), "Device": torch.device,
                          "torch.Tensor": torch.Tensor, "torch.device": torch.device, "Any": object}
 """Types by the names that programs have for them."""
-Items = type({}.items())
+Items = type(dict[str, object]().items())
 
 
 def number_of(value: object) -> int:
@@ -100,7 +100,7 @@ def _format(pattern: str, *values: object) -> str:
 def _sliced(value: Any, *args: Any) -> Any:
     """`torch.slice` of a tensor along a dimension, or of a list or string."""
     if isinstance(value, torch.Tensor):
-        dim, start, end, step = [*args, *(0, None, None, 1)[len(args):]]
+        dim, start, end, step = args + (0, None, None, 1)[len(args):]
         return torch.ops.aten.slice(value, dim, start, end, step)
     return value[slice(*args)]
 
@@ -251,7 +251,7 @@ def _size(value: Any, *args: Any) -> Any:
     return value.size(*args) if args else list(value.shape)
 
 
-def _made(data: object, dtype: object = None, device: object = None, requires_grad: bool = False) -> Any:
+def _made(data: object, dtype: object = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Any:
     return torch.tensor(data, dtype=dtype_of(dtype), device=device, requires_grad=requires_grad)
 
 

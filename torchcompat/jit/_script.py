@@ -605,7 +605,7 @@ def script(obj: object, optimize: None = None, _frames_up: int = 0, _rcb: Fn | N
         frontend.source(obj)
         return obj
     if inspect.isfunction(obj) or inspect.ismethod(obj):
-        original = getattr(obj, "__script_if_tracing_wrapper", None) and obj.__original_fn or obj
+        original = getattr(obj, "__original_fn", obj)
         frontend.check(original)
         made = ScriptFunction(original, original.__name__, _qualified_name(original))
         return made

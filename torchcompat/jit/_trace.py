@@ -83,11 +83,17 @@ class TracedInt(int):
 
     text: str
 
+    def __neg__(self) -> TracedInt:
+        return traced(-int(self), f"torch.neg({self.text})")
+
 
 class TracedFloat(float):
     """The same, where it is no integer."""
 
     text: str
+
+    def __neg__(self) -> TracedFloat:
+        return traced(-float(self), f"torch.neg({self.text})")
 
 
 def traced(value: Any, text: str) -> Any:
@@ -112,7 +118,6 @@ for _word, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
     for _kind in (TracedInt, TracedFloat):
         setattr(_kind, f"__{_word}__", _operation(_name, getattr(operator, _word), False))
         setattr(_kind, f"__r{_word}__", _operation(_name, getattr(operator, _word), True))
-        _kind.__neg__ = lambda self: traced(-_plain(self), f"torch.neg({self.text})")
 
 
 # -- recording --------------------------------------------------------------------------------------------------------------------------
@@ -270,7 +275,7 @@ class Recorder(Interceptor):
     def indexed(self, name: str, value: Any, key: Any) -> str:
         """A line for `value[key]`, one for each step."""
         keys = list(key) if isinstance(key, tuple) else [key]
-        used = sum([k.dim() if isinstance(k, TensorRef) and k.dtype in (torch.bool, torch.uint8) else 1 for k in keys
+        used = sum([k.ndim if isinstance(k, TensorRef) and k.dtype in (torch.bool, torch.uint8) else 1 for k in keys
                     if k is not None and k is not Ellipsis and not isinstance(k, bool)])
         if any([isinstance(k, bool) for k in keys]):
             raise RuntimeError("cannot trace an index that is a bool")
@@ -299,7 +304,7 @@ class Recorder(Interceptor):
                 with self.pausing():
                     index = k if isinstance(k, TensorRef) else torch.tensor(k)
                 advanced.append(self.tensor(index))
-                dim += index.dim() if index.dtype in (torch.bool, torch.uint8) else 1
+                dim += index.ndim if index.dtype in (torch.bool, torch.uint8) else 1
         while advanced and advanced[-1] == "None":
             advanced.pop()
         if advanced:
@@ -648,8 +653,8 @@ def trace(func: Any, example_inputs: Any = None, optimize: None = None, check_tr
     if check_trace:
         for one in check_inputs if check_inputs is not None else [example_inputs if example_inputs is not None else kwargs]:
             by_name = isinstance(one, dict) and example_inputs is None
-            again = ((), _cloned(one)) if by_name else (_cloned(_inputs(one)), {})
-            _check(program, made, func, lambda a, k: _traced(func, name, names, a, k, strict, {}, {}, False)[0], *again,
+            given, named = ((), _cloned(one)) if by_name else (_cloned(_inputs(one)), {})
+            _check(program, made, func, lambda a, k: _traced(func, name, names, a, k, strict, {}, {}, False)[0], given, named,
                    check_tolerance, check_inputs is None)
     return made
 
@@ -810,8 +815,8 @@ def trace_module(mod: Any, inputs: Keywords, optimize: None = None, check_trace:
         method = made._methods[name] = ScriptMethod(program, name, made)
         if check_trace:
             for one in [c[name] for c in check_inputs] if check_inputs is not None else [example]:
-                given = ((), _cloned(dict(one))) if example_inputs_is_kwarg else (_cloned(_inputs(one)), {})
-                _check(program, method, function, again, *given, check_tolerance, check_inputs is None)
+                given, named = ((), _cloned(dict(one))) if example_inputs_is_kwarg else (_cloned(_inputs(one)), {})
+                _check(program, method, function, again, given, named, check_tolerance, check_inputs is None)
     return made
 
 

@@ -145,6 +145,7 @@ def told(error: Exception, method: object) -> Exception:
         shown += f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {line}\n    {"~" * len(line)} <--- HERE\n'
     own = isinstance(error, (RuntimeError, AutogradError, IndexError, TypeError)) or not frames
     raised = bool(frames) and (frames[-1].line or "").lstrip().startswith("raise")
+    kind: type[Exception]
     if isinstance(error, Error):
         kind, message = Error, f"RuntimeError: {error}" if not str(error).split(":")[0].isidentifier() else f"builtins.{error}"
     elif isinstance(error, AssertionError):

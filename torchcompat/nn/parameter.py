@@ -40,7 +40,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 1.], requires_grad=True)
     """
 
-    __torch_function__ = disabled_torch_function  # results are no parameters
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]  # results are no parameters; it is asked for of the class
     _is_param = True
     _plain = True  # overrides no torch function, so operations on it are as quick as on a Tensor
 

@@ -23,6 +23,9 @@ from ._program import ONNXProgram
 from ._state import is_in_onnx_export as is_in_onnx_export, state as _state
 from .errors import OnnxExporterError
 
+if TYPE_CHECKING:
+    from . import testing as testing, utils as utils, verification as verification
+
 __all__ = ["errors", "export", "is_in_onnx_export", "OnnxExporterError", "ONNXProgram"]
 
 producer_name, producer_version = "pytorch", "2.13.0"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from .._calls.absent import absent, submodules
 
 if TYPE_CHECKING:
-    from . import checkpoint as checkpoint, data as data, deterministic as deterministic, dlpack as dlpack, hooks as hooks
+    from . import benchmark as benchmark, checkpoint as checkpoint, data as data, deterministic as deterministic, dlpack as dlpack
+    from . import hooks as hooks
     from . import flop_counter as flop_counter, mkldnn as mkldnn, module_tracker as module_tracker, serialization as serialization
 
 

@@ -93,8 +93,9 @@ class ModuleTracker:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        for handle in [*self._handles, *self._hooks]:
-            handle.remove()
+        for handles in (self._handles, self._hooks):
+            for handle in handles:
+                handle.remove()
         self._hooks.clear()
 
 

@@ -36,7 +36,7 @@ _MODES = ("auto", "numba", "numpy")
 class Compiled(NamedTuple):
     """How many functions were compiled, and in how many seconds."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # of tuples it is a method, for which nobody asks here
     seconds: float
 
 

@@ -6,7 +6,6 @@ They are compositions, so they have gradients, which torch refuses.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -152,13 +151,13 @@ class _transformer_encoder_layer_fwd:
 
     def function(F, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1,
                  norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):
-        def first(x: Any) -> Any: return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
-        def second(x: Any) -> Any: return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
-        def attend(x: Any) -> Any:
+        def first(x): return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+        def second(x): return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+        def attend(x):
             return F._native_multi_head_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False,
                                                   True, mask_type)[0]
 
-        def feed(x: Any) -> Any:
+        def feed(x):
             hidden = _linear(F, x, ffn_weight_1, ffn_bias_1)
             return _linear(F, F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
 

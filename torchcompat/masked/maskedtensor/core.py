@@ -201,7 +201,8 @@ class MaskedTensor(Tensor):
         return MaskedTensor(fn(data), mask)
 
     @classmethod
-    def __torch_dispatch__(cls, func: OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None) -> object:
+    def __torch_dispatch__(  # type: ignore[override]  # this one is given overloads alone
+            cls, func: OpOverload, types: Sequence[type], args: Arguments = (), kwargs: Keywords | None = None) -> object:
         found = cls.operations.get(func.overloadpacket)
         if found is None:
             warned.warn(f"{func.overloadpacket.__name__} is not implemented in __torch_dispatch__ for MaskedTensor.\n{_REPORT}")

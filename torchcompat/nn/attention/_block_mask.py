@@ -169,20 +169,22 @@ class BlockMask:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
             raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
-        by_column: list[Tensor | None] = []
-        for count, columns in ((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices)):
-            by_column += _transpose_ordered(count, columns) if compute_q_blocks and count is not None and columns is not None else (None,
-                    None)
+        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices = None, None, None, None
+        if compute_q_blocks and kv_num_blocks is not None:  # which is refused below
+            q_num_blocks, q_indices = _transpose_ordered(kv_num_blocks, kv_indices)
+            if full_kv_num_blocks is not None and full_kv_indices is not None:
+                full_q_num_blocks, full_q_indices = _transpose_ordered(full_kv_num_blocks, full_kv_indices)
         rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         if seq_lengths is None:
             seq_lengths = (kv_indices.shape[-2] * rows, kv_indices.shape[-1] * columns)
         if not isinstance(dq_kv_order, (bool, torch.Tensor, type(None))):
             raise ValueError("dq_kv_order must be a bool, Tensor, or None")
-        is_bool = isinstance(dq_kv_order, bool)
-        return cls(seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, *by_column,
-                   BLOCK_SIZE=BLOCK_SIZE if isinstance(BLOCK_SIZE, tuple) else (rows, columns), mask_mod=noop_mask if mask_mod is None else
-                   mask_mod, dq_write_order=dq_write_order, dq_write_order_full=dq_write_order_full,
-                   dq_kv_order=None if is_bool else dq_kv_order, dq_kv_order_spt=dq_kv_order if is_bool else None)
+        return cls(seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, q_num_blocks, q_indices, full_q_num_blocks,
+                   full_q_indices, BLOCK_SIZE=BLOCK_SIZE if isinstance(BLOCK_SIZE, tuple) else (rows, columns),
+                   mask_mod=noop_mask if mask_mod is None else mask_mod,
+                   dq_write_order=dq_write_order, dq_write_order_full=dq_write_order_full,
+                   dq_kv_order=None if isinstance(dq_kv_order, bool) else dq_kv_order,
+                   dq_kv_order_spt=dq_kv_order if isinstance(dq_kv_order, bool) else None)
 
     def _dq_kv_order(self) -> Tensor | bool | None:
         return self.dq_kv_order_spt if self.dq_kv_order is None else self.dq_kv_order
@@ -250,9 +252,9 @@ class BlockMask:
 
     # -- others made of it --------------------------------------------------------------------------------------------------------
 
-    def _derived(self, lists: list[Tensor | None], mask_mod: Fn, seq_lengths: tuple[int, int]) -> BlockMask:
-        made = BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=mask_mod,  # type: ignore[arg-type]
-                                        seq_lengths=seq_lengths, compute_q_blocks=self.q_indices is not None)
+    def _derived(self, lists: tuple[Tensor, Tensor, Tensor | None, Tensor | None], mask_mod: Fn, seq_lengths: tuple[int, int]) -> BlockMask:
+        made = BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=mask_mod, seq_lengths=seq_lengths,
+                                        compute_q_blocks=self.q_indices is not None)
         made.dq_kv_order_spt = self.dq_kv_order_spt
         if self.dq_write_order is not None:
             made._order_writes()
@@ -273,22 +275,23 @@ class BlockMask:
             places.append((slice(i + n, i + n + 1) if -n <= i < 0 else slice(i, i + 1)) if isinstance(i, int) else i)
         if len(places) < 3:
             raise ValueError("zip() argument 2 is shorter than argument 1")
-        lists = [None if t is None else t[tuple(places)] for t in
-                 (self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices)]
-        return self._derived(lists, _sliced_mask_mod_error, self.seq_lengths)
+        where = tuple(places)
+        count, listed = [None if t is None else t[where] for t in (self.full_kv_num_blocks, self.full_kv_indices)]
+        return self._derived((self.kv_num_blocks[where], self.kv_indices[where], count, listed), _sliced_mask_mod_error, self.seq_lengths)
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
         """The upper left corner of this mask."""
         self._without_tensor_order("Adjusting")
         rows, columns = -(-new_q_len // self.BLOCK_SIZE[0]), -(-new_kv_len // self.BLOCK_SIZE[1])
-        lists: list[Tensor | None] = []
-        for count, listed in ((self.kv_num_blocks, self.kv_indices), (self.full_kv_num_blocks, self.full_kv_indices)):
-            lists += (None, None) if count is None or listed is None else _adjust_num_blocks_and_indices(count, listed, rows, columns)
-        return self._derived(lists, self.mask_mod, (new_q_len, new_kv_len))
+        count, listed = self.full_kv_num_blocks, self.full_kv_indices
+        if count is not None and listed is not None:
+            count, listed = _adjust_num_blocks_and_indices(count, listed, rows, columns)
+        partial = _adjust_num_blocks_and_indices(self.kv_num_blocks, self.kv_indices, rows, columns)
+        return self._derived((*partial, count, listed), self.mask_mod, (new_q_len, new_kv_len))
 
     def to(self, device: DeviceLike) -> BlockMask:
         """The mask with its tensors on a device."""
-        moved = {name: None if (t := getattr(self, name)) is None else t.to(device) for name in self._TENSOR_ATTRS}
+        moved: dict[str, Any] = {name: None if (t := getattr(self, name)) is None else t.to(device) for name in self._TENSOR_ATTRS}
         return BlockMask(seq_lengths=self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod,
                          dq_kv_order_spt=self.dq_kv_order_spt)
 

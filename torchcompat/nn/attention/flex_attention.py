@@ -212,8 +212,9 @@ def _create_sparse_block_from_block_mask(block_mask: tuple[Tensor, Tensor | None
                                          KV_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE) -> BlockMask:
     """The BlockMask of (partial blocks, full blocks), given as 0 and 1."""
     partial, full = block_mask
-    return BlockMask.from_kv_blocks(*_dense_to_ordered(partial), *((None, None) if full is None else _dense_to_ordered(full)),
-                                    BLOCK_SIZE=(Q_BLOCK_SIZE, KV_BLOCK_SIZE), mask_mod=mask_mod, seq_lengths=seq_lengths)
+    count, listed = (None, None) if full is None else _dense_to_ordered(full)
+    return BlockMask.from_kv_blocks(*_dense_to_ordered(partial), count, listed, BLOCK_SIZE=(Q_BLOCK_SIZE, KV_BLOCK_SIZE),
+                                    mask_mod=mask_mod, seq_lengths=seq_lengths)
 
 
 def create_block_mask(mask_mod: _mask_mod_signature, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,

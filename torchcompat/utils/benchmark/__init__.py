@@ -1,6 +1,7 @@
 """torch.utils.benchmark: times of statements, tables of them, and random arguments to time them with."""
 
 from ..._calls.absent import absences as _absences
+from . import utils as utils
 from .utils.common import (
     Measurement, TaskSpec, ordered_unique, select_unit, set_torch_threads, trim_sigfig, unit_to_english,
 )
