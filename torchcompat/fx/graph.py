@@ -236,7 +236,9 @@ class _Writer:
         except (AttributeError, RuntimeError):
             return None
         candidates = [path, f"torch.{path.rpartition('.')[2]}", f"torch.{getattr(obj, '__qualname__', '')}"]
-        return next((p for p in candidates if p.split(".")[0] == "torch" and find_torch(p) is obj), None)
+        found = next((p for p in candidates if p.split(".")[0] == "torch" and find_torch(p) is obj), None)
+        single = found is None and path.split(".")[0] == "torch" and find_torch(path) is type(obj)  # a value with the name of its class
+        return path if single else found
 
     def type_text(self, o: object) -> str:
         """An annotation as code."""
