@@ -16,7 +16,7 @@ import textwrap
 import types
 import typing
 import warnings
-from typing import NoReturn, Any
+from typing import Any
 
 import attrs
 
@@ -31,13 +31,11 @@ from torchcompat.nn import Module
 
 from . import _code, _operators, frontend
 from ._forms import FORMS, defaults_of, spelled, written
+from ._known import UNKNOWN, Bound, Field, Known, Ref, of_jit
 from ._library import LIBRARY
 from ._schema import annotation
 
-_NONE: Any = object()
-"""What stands for: this is known only when the program runs."""
 _TABLES = frozenset(Module().__dict__)
-_CHOSEN = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
 
 
 @attrs.frozen
@@ -46,41 +44,6 @@ class Compiled:
 
     node: ast.FunctionDef
     program: Program
-
-
-@attrs.frozen
-class Ref:
-    """A module, and how it is reached."""
-
-    face: Any
-    node: ast.expr
-
-    def child(self, name: str) -> Ref:
-        """One of its submodules."""
-        return Ref(self.face._modules[name], step(self.node, name))
-
-
-@attrs.frozen
-class Field:
-    """An attribute of a module: its value now, which tests of constants may use."""
-
-    value: Any
-
-
-@attrs.frozen
-class Bound:
-    """A method of a module."""
-
-    ref: Ref
-    name: str
-    function: Any
-
-
-def step(node: ast.expr, name: str) -> ast.expr:
-    """`node.name`, as files write it."""
-    if name.isidentifier():
-        return ast.Attribute(node, name, ast.Load())
-    return ast.Call(ast.Name("getattr", ast.Load()), [node, ast.Constant(name)], [])
 
 
 def expression(text: str) -> ast.expr:
@@ -352,7 +315,7 @@ def kind_of(value: Any) -> str | None:
     return None
 
 
-class Compiler:
+class Compiler(Known):
     """Makes one Python function one of the language.
 
     Args:
@@ -381,20 +344,8 @@ class Compiler:
                     self.globals[name] = cell.cell_contents
                 except ValueError:
                     continue
-        self.bound: Keywords = {}
+        self.bound = {}
         self.fresh = 0
-
-    def owner(self) -> type | None:
-        """The class that a method is defined in."""
-        if self.ref is None or self.ref.face._actual is None:
-            return None
-        return next((c for c in type(self.ref.face._actual).__mro__ if self.python in vars(c).values()), None)
-
-    def refuse(self, node: ast.AST, why: str) -> NoReturn:
-        """Raises for what has no place in the language."""
-        line = self.first + getattr(node, "lineno", 1) - 1
-        shown = ast.unparse(node).split("\n")[0][:120]
-        raise frontend.NotSupportedError(f'  File "{self.file}", line {line}\n    {shown}\n    {"~" * len(shown)} <--- HERE\n', why)
 
     # -- functions
 
@@ -454,7 +405,7 @@ class Compiler:
         return found
 
     def do_Expr(self, node: ast.Expr) -> list[ast.stmt]:
-        if self.static(node.value) is not _NONE:
+        if self.static(node.value) is not UNKNOWN:
             return []
         return [ast.Expr(self.visit(node.value))]
 
@@ -509,8 +460,8 @@ class Compiler:
     def do_If(self, node: ast.If) -> list[ast.stmt]:
         test = self.static(node.test)
         if isinstance(test, Field):
-            test = _NONE
-        if test is not _NONE:
+            test = UNKNOWN
+        if test is not UNKNOWN:
             return self.block(node.body if test else node.orelse)
         return [ast.If(self.visit(node.test), self.branch(node.body), self.branch(node.orelse, True))]
 
@@ -535,7 +486,7 @@ class Compiler:
         return [ast.For(self.target(node.target), self.visit(node.iter), self.branch(node.body), [])]
 
     def do_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        if self.static(node.test) is not _NONE and not isinstance(self.static(node.test), Field) and self.static(node.test):
+        if self.static(node.test) is not UNKNOWN and not isinstance(self.static(node.test), Field) and self.static(node.test):
             return []
         text = ast.Constant("") if node.msg is None else self.visit(node.msg)
         return [ast.If(self.visit(node.test), [ast.Pass()], [ast.Expr(call(
@@ -543,7 +494,7 @@ class Compiler:
 
     def do_Raise(self, node: ast.Raise) -> ast.stmt:
         raised = node.exc
-        kind = self.static(raised.func if isinstance(raised, ast.Call) else raised) if raised is not None else _NONE
+        kind = self.static(raised.func if isinstance(raised, ast.Call) else raised) if raised is not None else UNKNOWN
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             self.refuse(node, "only exceptions can be raised")
         args = raised.args if isinstance(raised, ast.Call) else []
@@ -556,184 +507,6 @@ class Compiler:
         if all([h is torch.profiler.record_function or h is torch.autograd.profiler.record_function for h in held]):
             return self.block(node.body)
         self.refuse(node, "with statements aren't supported")
-
-    # -- what is known
-
-    def static(self, node: ast.expr | None) -> Any:
-        """What an expression stands for, where that is known; `_NONE` where it is not."""
-        method = getattr(self, "known_" + type(node).__name__, None)
-        return _NONE if method is None else method(node)
-
-    def known_Constant(self, node: ast.Constant) -> Any:
-        return node.value
-
-    def known_Name(self, node: ast.Name) -> Any:
-        if node.id in self.bound:
-            return self.bound[node.id]
-        if node.id == self.own:
-            return self.ref
-        if node.id in self.local:
-            return _NONE
-        if node.id not in self.globals:
-            if node.id == "__class__":
-                return self.home
-            self.refuse(node, f"undefined value {node.id}")
-        return self.globals[node.id]
-
-    def known_Attribute(self, node: ast.Attribute) -> Any:
-        base = self.static(node.value)
-        if base is _NONE:
-            return _NONE
-        if isinstance(base, Field):
-            return _NONE
-        if isinstance(base, Ref):
-            return self.known_field(base, node.attr)
-        if isinstance(base, _Super):
-            for cls in base.classes:
-                if node.attr in vars(cls):
-                    return Bound(base.ref, f"{node.attr}_of_{cls.__name__}", vars(cls)[node.attr])
-        if isinstance(base, (int, float, str, list, dict, tuple, torch.Tensor)) or base is None:
-            return _NONE
-        return getattr(base, node.attr, _NONE)
-
-    def known_field(self, ref: Ref, name: str) -> Any:
-        """`module.name`."""
-        face = ref.face
-        if name in face._modules:
-            return None if face._modules[name] is None else ref.child(name)
-        if name in face._parameters or name in face._buffers:
-            return None if face._parameters.get(name, face._buffers.get(name)) is None else _NONE
-        if name == "training":
-            return _NONE
-        actual = face._actual
-        if actual is None:
-            if name in face._methods:
-                return Bound(ref, name, face._methods[name].function)
-            return Field(face._fields[name]) if name in face._fields else _NONE
-        if name in actual.__dict__:
-            value = actual.__dict__[name]
-            if isinstance(value, types.MethodType):
-                return Bound(ref, name, value.__func__)
-            if callable(value) and not isinstance(value, (torch.Tensor, torch.dtype)) or value is None:
-                return value
-            return Field(value)
-        found = inspect.getattr_static(type(actual), name, None)
-        if isinstance(found, types.FunctionType):
-            return Bound(ref, name, found)
-        if isinstance(found, staticmethod):
-            return found.__func__
-        if isinstance(found, property):
-            return Field(getattr(actual, name))
-        return getattr(actual, name, _NONE)
-
-    def children(self, ref: Ref, node: ast.AST) -> list[Ref]:
-        """The submodules of a container."""
-        if ref.face.original_name not in ("ModuleList", "Sequential") and not isinstance(ref.face._actual, _CHOSEN):
-            self.refuse(node, f"'{ref.face.original_name}' object is not iterable")
-        return [ref.child(name) for name in ref.face._modules]
-
-    def known_Subscript(self, node: ast.Subscript) -> Any:
-        base = self.static(node.value)
-        if isinstance(base, Ref):
-            if isinstance(node.slice, ast.Slice):
-                parts = [None if p is None else self.static(p) for p in (node.slice.lower, node.slice.upper, node.slice.step)]
-                return self.children(base, node)[slice(*[getattr(p, "value", p) for p in parts])]
-            key = self.static(node.slice)
-            key = key.value if isinstance(key, Field) else key
-            if isinstance(key, str):
-                return base.child(key)
-            if isinstance(key, int):
-                return self.children(base, node)[key]
-            return _NONE
-        if isinstance(base, list) and base and isinstance(base[0], Ref):
-            key = self.static(node.slice)
-            return _NONE if key is _NONE else base[key]
-        return _NONE
-
-    def known_Tuple(self, node: ast.Tuple) -> Any:
-        parts = [self.static(e) for e in node.elts]
-        return _NONE if any([p is _NONE or isinstance(p, Field) for p in parts]) else tuple(parts)
-
-    def known_List(self, node: ast.List) -> Any:
-        parts = [self.static(e) for e in node.elts]
-        return parts if parts and all([isinstance(p, Ref) for p in parts]) else _NONE
-
-    def known_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        value = self.static(node.operand)
-        if isinstance(node.op, ast.USub) and isinstance(value, (int, float)):
-            return -value
-        return not value if isinstance(node.op, ast.Not) and value is not _NONE and not isinstance(value, (Field, Ref)) else _NONE
-
-    def known_BoolOp(self, node: ast.BoolOp) -> Any:
-        stop = isinstance(node.op, ast.Or)
-        unknown = False
-        for part in node.values:
-            value = self.static(part)
-            if value is _NONE or isinstance(value, Field):
-                unknown = True
-            elif bool(value) is stop:
-                return value if not unknown or isinstance(value, bool) and not unknown else _NONE
-        return _NONE if unknown else not stop
-
-    def known_Compare(self, node: ast.Compare) -> Any:
-        left, right = self.static(node.left), self.static(node.comparators[0])
-        if len(node.ops) != 1:
-            return _NONE
-        if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and right is None:
-            if left is _NONE and isinstance(node.left, ast.Attribute) and isinstance(self.static(node.left.value), Ref):
-                ref = self.static(node.left.value)
-                if node.left.attr in ref.face._parameters or node.left.attr in ref.face._buffers:
-                    return isinstance(node.ops[0], ast.IsNot)
-            if left is _NONE:
-                return _NONE
-            return (left is None or isinstance(left, Field) and left.value is None) is isinstance(node.ops[0], ast.Is)
-        values = [v.value if isinstance(v, Field) and isinstance(v.value, str) else v for v in (left, right)]
-        if any([v is _NONE or isinstance(v, (Field, Ref)) for v in values]):
-            return _NONE
-        compare = _code._COMPARED[type(node.ops[0])]
-        try:
-            return compare(*values)
-        except TypeError:
-            return _NONE
-
-    def known_Call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Attribute):
-            base = self.static(node.func.value)
-            if isinstance(base, Ref) and node.func.attr in ("children", "values", "keys", "items", "named_children", "modules") and (
-                    isinstance(base.face._actual, _CHOSEN)) and not node.args:
-                names = list(base.face._modules)
-                return {"children": lambda: [base.child(n) for n in names], "values": lambda: [base.child(n) for n in names],
-                        "keys": lambda: names, "items": lambda: [(n, base.child(n)) for n in names],
-                        "named_children": lambda: [(n, base.child(n)) for n in names]}.get(node.func.attr, lambda: _NONE)()
-        function = self.static(node.func)
-        if function is _NONE or isinstance(function, (Ref, Bound, Field)) or not callable(function):
-            return _NONE
-        if of_jit(function) == "is_scripting":
-            return True
-        if of_jit(function) == "is_tracing" or getattr(function, "__name__", "") in (
-                "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_compiling", "is_exporting"):
-            return False
-        if function is super and self.ref is not None:
-            mro = type(self.ref.face._actual).__mro__
-            cls = self.static(node.args[0]) if node.args else self.home
-            return _Super(self.ref, list(mro[mro.index(cls) + 1:]))
-        args = [self.static(a) for a in node.args]
-        if function is hasattr and isinstance(args[0], Ref):
-            return hasattr(args[0].face, args[1]) or hasattr(args[0].face._actual, args[1])
-        if function is getattr and isinstance(args[0], Ref) and isinstance(args[1], str):
-            return self.known_field(args[0], args[1])
-        if function is isinstance and isinstance(args[0], Ref):
-            return isinstance(args[0].face._actual, args[1])
-        if function is len and isinstance(args[0], Ref):
-            return len(args[0].face._modules)
-        lists = [self.children(a, node) if isinstance(a, Ref) else a for a in args]
-        if function in (enumerate, zip, reversed, list, tuple) and any([isinstance(a, list) and a and isinstance(a[0], (Ref, tuple))
-                                                                        for a in lists]):
-            lists = [a.value if isinstance(a, Field) else a for a in lists]
-            if any([a is _NONE for a in lists]):
-                self.refuse(node, "modules are gone through together with what is not known")
-            return list(function(*lists))
-        return _NONE
 
     # -- expressions
 
@@ -752,7 +525,7 @@ class Compiler:
     def visit(self, node: ast.expr) -> ast.expr:
         """An expression in the language."""
         value = self.static(node)
-        if value is not _NONE and not isinstance(value, (Field, Bound)) and not isinstance(node, ast.Constant):
+        if value is not UNKNOWN and not isinstance(value, (Field, Bound)) and not isinstance(node, ast.Constant):
             return self.emit(value, node)
         if isinstance(value, Field):
             if kind_of(value.value) is None:
@@ -823,7 +596,7 @@ class Compiler:
 
     def of_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.static(node.test)
-        if test is not _NONE and not isinstance(test, Field):
+        if test is not UNKNOWN and not isinstance(test, Field):
             return self.visit(node.body if test else node.orelse)
         return ast.IfExp(self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
@@ -880,7 +653,7 @@ class Compiler:
 
     def of_Call(self, node: ast.Call) -> ast.expr:
         function = self.static(node.func)
-        if function is _NONE:
+        if function is UNKNOWN:
             return self.on_value(node)
         if isinstance(function, Field):
             self.refuse(node, "a value is called")
@@ -1033,9 +806,10 @@ class Compiler:
             return call(f"torch.{name}", *args, **kwargs)
         at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
         if at is not None:  # ATen takes a list: of tensors, or of sizes, of which a single one may be such a list
-            rest = args[at:]
-            if len(rest) > 1 or rest and not isinstance(rest[0], (ast.List, ast.Tuple)) and _operators.takes_tensors(name, at):
-                args = [*args[:at], ast.List(rest, ast.Load())]
+            several = args[at:]
+            single = len(several) == 1 and not isinstance(several[0], (ast.List, ast.Tuple))
+            if len(several) > 1 or single and _operators.takes_tensors(name, at):
+                args = [*args[:at], ast.List(several, ast.Load())]
             return call(f"torch.{name}", *args, **kwargs)
         order = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         given = {n: ast.unparse(ast.fix_missing_locations(a)) for n, a in zip(order, args)} | {
@@ -1055,20 +829,6 @@ class Compiler:
             yes, no = [spelled(base, space, shown, dict(others), defaults_of(described), one) for one in (True, False)]
             return expression(f"{yes} if {inplace} else {no}")
         return expression(spelled(base, space, [(d.name, d.keyword) for d in described], given, defaults_of(described), name != base))
-
-
-def of_jit(function: object) -> str | None:
-    """The name of one of the functions that programs use to speak of scripting; None of others."""
-    module = getattr(function, "__module__", None) or ""
-    return function.__name__ if module.startswith(("torchcompat.jit", "torchcompat._jit_internal")) and isinstance(
-        function, types.FunctionType) else None
-
-
-class _Super:
-    """`super()` in a method of a module."""
-
-    def __init__(self, ref: Ref, classes: list[type]) -> None:
-        self.ref, self.classes = ref, classes
 
 
 class _Described:
