@@ -24,10 +24,11 @@ def fork_safe_lock() -> Any:
     ...     lock.acquire(blocking=False)
     True
     """
-    return _fork_safe(threading.RLock())
+    return fork_safe(threading.RLock())
 
 
-def _fork_safe(lock: object) -> Any:
+def fork_safe(lock: object) -> Any:
+    """Has a lock of others opened in children, too. A plain one, which does not know whose it is, must never be held around a fork."""
     _locks.add(lock)
     return lock
 
@@ -38,7 +39,7 @@ class cached_property(functools.cached_property):
     def __init__(self, function: Callable[[Any], Any]) -> None:
         super().__init__(function)
         if hasattr(self, "lock"):
-            _fork_safe(self.lock)
+            fork_safe(self.lock)
 
 
 def on_fork(function: Callable[[], None]) -> Callable[[], None]:
@@ -51,5 +52,5 @@ def on_fork(function: Callable[[], None]) -> Callable[[], None]:
 @on_fork
 def _open() -> None:
     for lock in list(_locks):
-        if not lock._is_owned():
+        if not getattr(lock, "_is_owned", bool)():
             lock._at_fork_reinit()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..locks import fork_safe
 from . import kernels
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class MT19937:
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937(0)
+        fork_safe(self._bits.lock)  # NumPy's own, which it holds while words are made
         self._source = np.random.RandomState(self._bits)
         self._ahead: npt.NDArray[np.float32] | None = None  # what `transformed` has made of words that are still to come:
         self._ahead_of: Words | None = None                 # of this block,
