@@ -84,12 +84,15 @@ def told_where_missing(head: list[str], body: list[str]) -> tuple[list[str], lis
     """The same for a function that takes no other words: where arguments are missing it says so itself, and not Python in its way.
 
     >>> told_where_missing(["input", "*", "out=None"], ["return general((input, ), out)"])[0]
-    ['input=_missing', '*', 'out=None']
+    ['input=_missing', '*_many', 'out=None']
     """
     needed = [part for part in head if part.isidentifier() and part not in ("_more", "_further")]
     missing, shown = " or ".join([f"{n} is _missing" for n in needed]), ", ".join([f"{n!r}: {n}" for n in needed])
-    head = [f"{part}=_missing" if part in needed else part for part in head]
-    return head, [*body[:-1], f"if {missing}: raise _told(_this, {{{shown}}})", body[-1]], {"_missing": MISSING, "_told": told}
+    lines = [f"if {missing}: raise _told(_this, {{{shown}}})"]
+    if "*" in head:  # Python would count arguments too many from none on
+        lines.append(f"if _many: raise _told_of_many(_this, {len(needed)}, {head.index('*')}, _many)")
+    head = [f"{part}=_missing" if part in needed else "*_many" if part == "*" else part for part in head]
+    return head, [*body[:-1], *lines, body[-1]], {"_missing": MISSING, "_told": told, "_told_of_many": told_of_many}
 
 
 def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywords, table: dict[str, str]) -> Any:
@@ -140,6 +143,12 @@ def signature_of(head: Sequence[str], defaults: Keywords) -> Signature:
             kind = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
             found.append(Parameter(name, kind, default=defaults.get(name, Parameter.empty)))
     return Signature(found)
+
+
+def told_of_many(function: Fn, least: int, most: int, more: Sequence[object]) -> TypeError:
+    """The error of a function that takes so many arguments by position, where there are `more`."""
+    takes = str(most) if least == most else f"from {least} to {most}"
+    return TypeError(f"{function.__name__}() takes {takes} positional argument{'s' * (most != 1)} but {most + len(more)} were given")
 
 
 def told(function: Fn, given: Keywords) -> Exception:
