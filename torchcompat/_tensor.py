@@ -70,6 +70,8 @@ class _TensorMeta(type):
 
 _PLACE = "int storage_offset, tuple of ints size, tuple of ints stride = None"
 _SET = ("", "torch.Storage source", f"torch.Storage source, {_PLACE}", "Tensor source", f"Tensor source, {_PLACE}")
+_NO_GRADIENT = ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() "
+                "first.")
 _OF_NUMBERS, _CONJUGATE, _IDENTITY = ("{} is deprecated on 0-D tensors. {}", "Consider using x.conj().",
                                       "This function is the identity in these cases.")
 REFUSED = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
@@ -473,6 +475,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def __float__(self) -> float:
         if TO_ALL and (found := passed(Tensor.__float__, (self,))) is not HERE: return found
+        if self.requires_grad and grad_mode() is GradMode.ENABLED:
+            warn_once(_NO_GRADIENT)
         try:
             value = self.item()
         except RuntimeError as error:
@@ -480,6 +484,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return float(value) if value.__class__ is not complex else _real(value, "double")
 
     def __complex__(self) -> complex:
+        if self.requires_grad and grad_mode() is GradMode.ENABLED:
+            warn_once(_NO_GRADIENT)
         try:
             return complex(self.item())
         except RuntimeError as error:

@@ -20,18 +20,49 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 
+class _Spec(importlib.machinery.ModuleSpec):
+    """What a module is known by: under torch's name, while it goes on to import its kin by its own."""
+
+    def __init__(self, name: str, own: importlib.machinery.ModuleSpec) -> None:
+        of_file = type(own.loader) is importlib.machinery.SourceFileLoader and own.origin is not None
+        super().__init__(name, importlib.machinery.SourceFileLoader(name, str(own.origin)) if of_file else own.loader, origin=own.origin)
+        self.own, self.submodule_search_locations = own, own.submodule_search_locations
+        self.has_location, self.cached = own.has_location, own.cached
+
+    @property
+    def parent(self) -> str | None:
+        """The package in which names are relative."""
+        return self.own.parent
+
+
+_own: dict[str, tuple[importlib.machinery.ModuleSpec | None, importlib.abc.Loader | None, str | None]] = {}
+"""What modules were made with, by their own names."""
+
+
+def _know_as(module: ModuleType, name: str) -> None:
+    """Gives a module a name of torch's, which is what programs see: `torch.__name__`, `torch.__spec__.name`."""
+    spec = module.__spec__
+    module.__name__ = name
+    if spec is not None and not isinstance(spec, _Spec):
+        _own[spec.name] = spec, module.__loader__, module.__package__
+        module.__spec__ = _Spec(name, spec)
+
+
 class _Loader(importlib.abc.Loader):
     def __init__(self, target: str) -> None:
-        self.target = target
+        self.target, self.again = target, True
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(self.target)
+        module, self.again = importlib.import_module(self.target), False
         # The import system overwrites these with those of the alias; exec_module puts them back, since modules import each other by them.
-        self.own = (module.__spec__, module.__loader__, module.__package__)
+        if not isinstance(module.__spec__, _Spec):
+            _own[self.target] = module.__spec__, module.__loader__, module.__package__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__, module.__loader__, module.__package__ = self.own
+        module.__spec__, module.__loader__, module.__package__ = _own[self.target]
+        if self.again and module.__spec__ is not None and module.__spec__.loader is not None:  # importlib.reload, which creates none
+            module.__spec__.loader.exec_module(module)
         # What came with it is known by torch's name, too: were it imported by that, it would be put where a package has a function of its
         # name (`torch.nn.parallel.data_parallel`).
         for name in [n for n in sys.modules if n == self.target or n.startswith(self.target + ".")]:
@@ -45,7 +76,7 @@ _renamed: dict[type, str] = {}
 def _call(name: str, other: str) -> None:
     """Makes a module of torchcompat known by torch's name, and its classes say that they are of that."""
     module = sys.modules[name]
-    module.__name__ = other
+    _know_as(module, other)
     sys.modules[other] = module
     for value in list(vars(module).values()):
         if isinstance(value, type) and value.__module__ == name:
@@ -133,8 +164,9 @@ def uninstall() -> None:
         sys.meta_path.remove(_finder)
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         module = sys.modules[name]
-        if (spec := getattr(module, "__spec__", None)) is not None and spec.name.startswith("torchcompat"):
-            module.__name__ = spec.name
+        if isinstance(spec := getattr(module, "__spec__", None), _Spec):
+            module.__name__, module.__spec__ = spec.own.name, spec.own
+        if spec is not None and module.__name__.startswith("torchcompat"):
             del sys.modules[name]
     for cls, home in _renamed.items():
         cls.__module__ = home

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, promote
 from ...errors import AutogradError, type_name
 from ...functions.out import EXPECTED, POSITIONS, OutRule
 from ...functions.overloads import no_match
@@ -283,6 +283,20 @@ def _sought(name: str, overloads: tuple[str, ...], given: tuple[TensorRef, ...],
     return np.asarray(value, dtype)
 
 
+def _compared(sequence: TensorRef, values: TensorRef) -> tuple[np.ndarray, np.ndarray]:
+    """A sequence and the values to find in it, in the dtype in which they are compared."""
+    common = promote(sequence._k.dtype, values._k.dtype)
+    if common.category in (BOOL, COMPLEX) and sequence._data.size and values._data.size:
+        no_kernel("searchsorted_out_cpu", sequence, common)
+    return values_of(sequence).astype(common.np, copy=False), values_of(values).astype(common.np, copy=False)
+
+
+def _search_lacks(*given: object, **named: object) -> str | None:
+    """Of a tensor and a number; two tensors are compared in one dtype, which `_compared` asks for."""
+    operands = [*given, *named.values()][:2]
+    return None if all([isinstance(o, TensorRef) for o in operands]) else "searchsorted_out_cpu if any"
+
+
 @op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
     "-> Tensor",
     method=False, complex="analytic")
@@ -293,7 +307,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
-    lacks = {"bool complex rare": "searchsorted_out_cpu if any"}
+    lacks = {"bool complex": _search_lacks, "rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
@@ -303,11 +317,8 @@ class searchsorted:
         side = "right" if right or side == "right" else "left"
         sequence = values_of(sorted_sequence)
         values = _sought("searchsorted", SEARCHSORTED, (sorted_sequence, input), 1, sequence.dtype)
-        if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
-            raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
-                                "tensor "
-                                f"dtype {SCALAR_TYPE_NAMES[sorted_sequence._k.dtype.name]} and input value tensor dtype "
-                                f"{SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+        if isinstance(input, TensorRef):
+            sequence, values = _compared(sorted_sequence, input)
         if sequence.ndim == 0:
             raise AutogradError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
         if sorter is not None:
@@ -351,7 +362,7 @@ class searchsorted:
 
 
 @op("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, dtypes="float int",
-    complex="searchsorted_out_cpu")
+    complex="analytic")
 class bucketize:
     """The bucket each value falls into; bucket i ends with boundary i, or begins behind it where `right`.
 
@@ -359,13 +370,14 @@ class bucketize:
     tensor([1, 3])
     """
 
-    lacks = {"bool complex rare": "searchsorted_out_cpu if any"}
+    lacks = {"bool complex": _search_lacks, "rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
         values = _sought("bucketize", BUCKETIZE, (input, boundaries), 0)
-        found = bisect(values_of(boundaries), values, right)
+        sequence, values = _compared(boundaries, input) if isinstance(input, TensorRef) else (values_of(boundaries), values)
+        found = bisect(sequence, values, right)
         result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result
 

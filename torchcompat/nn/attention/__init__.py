@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from warnings import warn
 
 from autograd_tape.modes import attention_kernels, attention_priority
 
 from ..._calls.absent import absences as _absences
+from ..._calls.numbered import Numbered
 from ...backends.cuda import SDPAParams, can_use_efficient_attention, can_use_flash_attention
 from ._registry import (
     _FlashAttentionImpl as _FlashAttentionImpl, _RegisterFn as _RegisterFn, activate_flash_attention_impl, current_flash_attention_impl,
@@ -32,15 +32,20 @@ WARN_FOR_UNFUSED_KERNELS = False
 """Whether `CausalBias` warns where no kernel takes it and the mask is made instead."""
 
 
-class SDPBackend(Enum):
+class SDPBackend(Numbered, native="torch._C._SDPBackend"):
     """Kernels for `scaled_dot_product_attention`. The CPU has two of them: MATH, and FLASH_ATTENTION for what it takes."""
 
-    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = -1, 0, 1, 2, 3, 4
+    __slots__ = ()
+    __module__, __qualname__ = "torch.nn.attention", "_SDPBackend"
+    ERROR: SDPBackend
+    MATH: SDPBackend
+    FLASH_ATTENTION: SDPBackend
+    EFFICIENT_ATTENTION: SDPBackend
+    CUDNN_ATTENTION: SDPBackend
+    OVERRIDEABLE: SDPBackend
 
-    def __int__(self) -> int:
-        return self.value
 
-    __index__ = __int__
+SDPBackend.number(ERROR=-1, MATH=0, FLASH_ATTENTION=1, EFFICIENT_ATTENTION=2, CUDNN_ATTENTION=3, OVERRIDEABLE=4)
 
 
 _backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_efficient": "EFFICIENT_ATTENTION", "math": "MATH",
@@ -49,19 +54,19 @@ _backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_e
 
 def _backend_from_string(name: str) -> SDPBackend:
     """The kernel of this name."""
-    return SDPBackend[name]
+    return SDPBackend.__members__[name]
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
     """The kernels that may be used, the preferred first if asked."""
-    allowed = [SDPBackend[name] for kind, name in _backend_names.items() if attention_kernels[kind]]
+    allowed = [SDPBackend.__members__[name] for kind, name in _backend_names.items() if attention_kernels[kind]]
     return sorted(allowed, key=lambda b: attention_priority.index(b.value)) if with_priority else allowed
 
 
 def _sdpa_kernel(backends: Sequence[SDPBackend], set_priority: bool = False) -> None:
     """Allows these kernels alone; puts them first, in their order, if asked."""
     for kind, name in _backend_names.items():
-        attention_kernels[kind] = SDPBackend[name] in backends
+        attention_kernels[kind] = SDPBackend.__members__[name] in backends
     if set_priority:
         first = [b.value for b in backends]
         # As many places as there are kernels: one that is none of them (ERROR) pushes the last one out.

@@ -183,6 +183,8 @@ class TransformerEncoder(Module):
         left_out = None
         if padding is not None and self._leaves_padding_out(src, mask, padding):
             left_out = padding != 0
+            if left_out.all() and left_out.numel():
+                raise RuntimeError("to_padded_tensor: at least one constituent tensor should have non-zero numel")
             if not getattr(self, "mask_check", True):  # as if it lay behind
                 left_out = torch.arange(padding.size(1), device=padding.device) >= left_out.logical_not().sum(1, keepdim=True)
                 padding = torch.zeros_like(padding).masked_fill(left_out, float("-inf"))
