@@ -62,6 +62,7 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__, module.__loader__, module.__package__ = _own[self.target]
         if self.again and module.__spec__ is not None and module.__spec__.loader is not None:  # importlib.reload, which creates none
+            module.__name__ = self.target
             module.__spec__.loader.exec_module(module)
         # What came with it is known by torch's name, too: were it imported by that, it would be put where a package has a function of its
         # name (`torch.nn.parallel.data_parallel`).

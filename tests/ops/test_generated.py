@@ -44,10 +44,12 @@ EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attrib
 """Where expressions of records are evaluated; each has a test below."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation"), ("jit/_compiler.py", "named")}
 """Where types are evaluated that somebody wrote in a function of his own: as text, or in the source of what is scripted."""
-EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
-"""Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
-REBUILT = {("fx/_symbolic_trace.py", "_patch_function")}
-"""Where a function is made of code that is there: a program's own, which takes `*args` as one parameter while it is traced."""
+EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated"), ("fx/experimental/rewriter.py", "rewrite")}
+"""Where source is executed: by `execute`, whose callers are watched, for shared kernels, and a program's own function as it was with calls
+for its assertions."""
+REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite")}
+"""Where a function is made of code that is there: a program's own, which takes `*args` as one parameter while it is traced, or in whose
+source assertions became calls."""
 
 
 def callers(*names: str) -> set[tuple[str, str]]:

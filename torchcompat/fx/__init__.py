@@ -31,7 +31,7 @@ from .interpreter import Interpreter, Transformer
 from .subgraph_rewriter import replace_pattern
 
 if TYPE_CHECKING:
-    from . import experimental as experimental, passes as passes
+    from . import experimental as experimental, passes as passes, tensor_type as tensor_type
 
 __all__ = ["symbolic_trace", "Tracer", "wrap", "Graph", "GraphModule", "Interpreter", "Transformer", "Node", "Proxy", "replace_pattern",
            "has_side_effect", "map_arg"]

@@ -6,7 +6,15 @@ from torchcompat._calls.absent import absent as _absent, submodules as _submodul
 from importlib import import_module as _import_module
 
 if TYPE_CHECKING:
-    from . import proxy_tensor as proxy_tensor
+    from . import (
+        const_fold as const_fold,
+        graph_gradual_typechecker as graph_gradual_typechecker,
+        proxy_tensor as proxy_tensor,
+        refinement_types as refinement_types,
+        rewriter as rewriter,
+        unification as unification,
+        unify_refinements as unify_refinements,
+    )
 
 
 if not TYPE_CHECKING:  # what stands here is known, and no other name
