@@ -35,7 +35,7 @@ class _Spec(importlib.machinery.ModuleSpec):
         return self.own.parent
 
 
-_own: dict[str, tuple[importlib.machinery.ModuleSpec | None, importlib.abc.Loader | None, str | None]] = {}
+_own: dict[str, tuple[importlib.machinery.ModuleSpec | None, Any, str | None]] = {}
 """What modules were made with, by their own names."""
 
 

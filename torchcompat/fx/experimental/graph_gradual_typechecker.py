@@ -32,7 +32,7 @@ def _registers(rules: dict[Key, Fn], kind: str) -> Callable[[Key], Callable[[Rul
     """A function that gives decorators, which note a rule for a function or for modules of a class."""
 
     def of(call_target: Key) -> Callable[[Rule], Rule]:
-        def register(rule: Any) -> object:
+        def register(rule: Any) -> Any:
             if call_target in rules:
                 raise RuntimeError(f"{kind} already registered for {call_target}!")
             rules[call_target] = rule
@@ -235,7 +235,7 @@ def adaptiveavgpool2d_check(tensor_type: TensorType, module_instance: torch.nn.A
     Raises:
         TypeError: there are not three or four dimensions.
     """
-    size = module_instance.output_size
+    size: Any = module_instance.output_size
     height, width = (size, size) if isinstance(size, int) else size
     if len(tensor_type.dims) not in (3, 4):
         raise TypeError(f"Tensor ranks must be 3 or 4. Got {tensor_type}")
@@ -293,7 +293,8 @@ def adaptiveavgpool2d_inference_rule(n: Node, module_instance: torch.nn.Adaptive
 @register_inference_rule(torch.flatten)
 def flatten_inference_rule(n: Node) -> object:
     """A flattened tensor."""
-    start, end = (*n.args[1:], *(1, -1)[len(n.args) - 1:])
+    given_dims: list[Any] = [*n.args[1:], *(1, -1)[len(n.args) - 1:]]
+    start, end = given_dims
     return _follow(n, lambda given: flatten_check(given, start, end))
 
 
@@ -401,7 +402,8 @@ def flatten_refinement_rule(n: Node) -> list[Equality]:
     given = n.args[0].type
     if not (isinstance(given, TensorType) and isinstance(n.type, TensorType)):
         return []
-    start, end = (*n.args[1:], *(1, -1)[len(n.args) - 1:])
+    given_dims: list[Any] = [*n.args[1:], *(1, -1)[len(n.args) - 1:]]
+    start, end = given_dims
     rank = len(n.type.dims)
     start, end = rank if start == -1 else start, end + 1 + (rank if end < 0 else 0)
     return [Equality(a, b) for part in (slice(start), slice(end, None)) for a, b in zip(n.type.dims[part], given.dims[part])]

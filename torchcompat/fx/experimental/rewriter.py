@@ -64,7 +64,7 @@ def _rewrite(fn: Any) -> Any:
             super().__init__()
             self.__dict__.update({name: copy.copy(value) for name, value in original.__dict__.items()})
 
-    RewrittenModule.forward = AST_Rewriter().rewrite(fn.forward)  # type: ignore[method-assign, arg-type]
+    RewrittenModule.forward = AST_Rewriter().rewrite(fn.forward)  # type: ignore[arg-type]
     return RewrittenModule(fn)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import cast
 from warnings import warn
 
 from autograd_tape.modes import attention_kernels, attention_priority
@@ -54,12 +55,12 @@ _backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_e
 
 def _backend_from_string(name: str) -> SDPBackend:
     """The kernel of this name."""
-    return SDPBackend.__members__[name]
+    return cast(SDPBackend, SDPBackend.__members__[name])
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
     """The kernels that may be used, the preferred first if asked."""
-    allowed = [SDPBackend.__members__[name] for kind, name in _backend_names.items() if attention_kernels[kind]]
+    allowed = [_backend_from_string(name) for kind, name in _backend_names.items() if attention_kernels[kind]]
     return sorted(allowed, key=lambda b: attention_priority.index(b.value)) if with_priority else allowed
 
 
