@@ -22,8 +22,8 @@ PROGRAM = (ROOT / "tests/core/typed_program.txt").read_text()
 MISTAKES = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# mistake")}
 HARD = {"pyright": {"linalg.svd", "torch.einsum"}, "mypy": {"linalg.svd", "torch.einsum", "torch.no_grad(3)"}}
 """Mistakes that a checker does not find: what gives anything, takes anything, or is a decorator to it."""
-UNSEEN = re.compile(r"torch\.(cuda\.(comm|gds|nvtx|profiler|sparse|tunable)|mps\.profiler|utils\.data\.datapipes|storage\.TypedStorage"
-                    r"|Tensor\.volatile|(cuda|xpu)\.(memory\.)?(MemPool|use_mem_pool|XPUPluggableAllocator))\b")
+UNSEEN = re.compile(r"torchcompat\.(cuda\.(comm|gds|nvtx|profiler|sparse|tunable)|mps\.profiler|utils\.data\.datapipes"
+                    r"|storage\.TypedStorage|Tensor\.volatile|(cuda|xpu)\.(memory\.)?(MemPool|use_mem_pool|XPUPluggableAllocator))\b")
 """Names of devices that are not there, and of conversions, that are made of tables which no stub says."""
 
 
@@ -46,7 +46,7 @@ def checked(folder: Path) -> dict[str, dict[str, set[int]]]:
     known, package = names(), ROOT / "torchcompat"
     paths = {"/".join(name.split(".")[1:end]) for name in known for end in range(2, name.count(".") + 1)}
     modules = sorted([path.replace("/", ".") for path in paths if (package / path).is_dir() or (package / f"{path}.py").exists()])
-    lines = ["import torchcompat as torch", *[f"import torchcompat.{module}" for module in modules], *known]
+    lines = ["import torchcompat", *[f"import torchcompat.{module}" for module in modules], *[f"torchcompat{name[5:]}" for name in known]]
     (folder / "names.py").write_text("\n".join(lines) + "\n")
     (folder / "program.py").write_text(re.sub(r"^(import|from) torch\b", r"\1 torchcompat", PROGRAM, flags=re.M).replace(
         "import torchcompat\n", "import torchcompat as torch\n", 1))
