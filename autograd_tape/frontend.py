@@ -383,9 +383,9 @@ class Frontend:
             ShapeMismatchError: they cannot take the shape of the results.
         """
         outs = out if isinstance(out, (tuple, list)) else (out,)
-        lists = rec is not None and rec.returns_list
-        if rec is not None and lists and len(outs) != len(results):
-            raise AutogradError(f"{rec.field('out_list')} expected an out= argument of size {len(results)}, got size {len(outs)}")
+        lists = rec.field("out_list") if rec is not None and rec.returns_list else None
+        if lists is not None and len(outs) != len(results):
+            raise AutogradError(f"{lists} expected an out= argument of size {len(results)}, got size {len(outs)}")
         check_out_dtypes(rec, results, outs)
         for o, r in zip(outs, results):
             self.check_out_device(o, r)
@@ -402,7 +402,7 @@ class Frontend:
                 found = r._data if r._k.special is None else self.values_of(r)
                 write_numbers(o._data, found if o._k.special is None else self.stored(o, found))
             self.bump(o)
-        if lists:
+        if lists is not None:
             return None
         return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec, True)(*outs)
 

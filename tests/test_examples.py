@@ -44,7 +44,7 @@ def trained(script: str, out: Path, *arguments: str) -> tuple[list[str], str]:
 
 
 def test_train_digits(tmp_path: Path) -> None:
-    lines, _ = trained("train_digits.py", tmp_path, "--epochs", "5")
+    lines, _ = trained("train_digits.py", tmp_path)
     assert re.fullmatch(r"compiled: \d+ kernels in \d+\.\d s", lines[-2]), lines
     match = re.fullmatch(r"test accuracy: (0\.\d{4})", lines[-1])
     assert match and float(match[1]) >= 0.97, lines

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-loaded_libraries: set[str] = set()
+from .ops import load_library as load_library, loaded_libraries as loaded_libraries
 
 
 class _ClassNamespace:
@@ -22,17 +22,6 @@ class _ClassNamespace:
     def __getattr__(self, name: str) -> NoReturn:
         raise RuntimeError(f"Tried to instantiate class '{self.name}.{name}', but it does not exist! Ensure that it is registered via "
                            "torch::class_")
-
-
-def load_library(path: str) -> None:
-    """Loads a library of the system. OSError: there is none, or what it wants of torch is not here."""
-    import ctypes
-
-    try:
-        ctypes.CDLL(path)
-    except OSError as error:
-        raise OSError(f"Could not load this library: {path}") from error
-    loaded_libraries.add(path)
 
 
 def __getattr__(name: str) -> _ClassNamespace:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from types import FrameType, ModuleType
 from typing import NoReturn
 
@@ -66,6 +67,26 @@ def absences(module: str) -> Callable[[str], NoReturn]:
 
     sys.modules[module].__dict__.setdefault("__getattr__", __getattr__)
     return __getattr__
+
+
+def on_demand(module: str, homes: Mapping[str, str] | None = None) -> None:
+    """Gives a package its `__getattr__`, which checkers of types do not see: its submodules, imported when they are asked for, and the
+    names of `homes`, from the modules that have them. No other name is there.
+
+    Args:
+        module: the package.
+        homes: modules of the package by names that they have; those that begin with dots lie above it, as in imports.
+    """
+
+    def __getattr__(name: str) -> object:
+        if homes is not None and name in homes:
+            home = homes[name]
+            return getattr(import_module(home if home[0] == "." else f".{home}", module), name)
+        if name in submodules(module):
+            return import_module(f".{name}", module)
+        raise absent(module, name)
+
+    sys.modules[module].__dict__["__getattr__"] = __getattr__
 
 
 class AbsentAttribute:

@@ -6,10 +6,7 @@ programs are captured, `backends.registry` where compilers are found.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from torchcompat._calls.absent import absent as _absent, submodules as _submodules
-from importlib import import_module as _import_module
+from torchcompat._calls.absent import on_demand as _on_demand
 
 _HOMES = {
     **dict.fromkeys(["OptimizedModule", "disable", "explain", "optimize", "optimize_assert", "reset", "reset_code_caches", "run"],
@@ -26,11 +23,4 @@ __all__ = ["allow_in_graph", "assume_constant_result", "config", "disallow_in_gr
            "maybe_mark_dynamic", "optimize", "optimize_assert", "OptimizedModule", "register_backend", "reset", "run",
            "substitute_in_graph"]
 
-
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> object:
-        if name in _HOMES:
-            return getattr(_import_module(f".{_HOMES[name]}", __name__), name)
-        if name in _submodules(__name__):
-            return _import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__, _HOMES)

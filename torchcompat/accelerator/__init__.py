@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from .._calls.devices import raising as _raising
 from .graphs import Graph as Graph
 from .memory import *
@@ -112,11 +112,4 @@ def set_stream(stream: object) -> None:
     _SEVERAL("")
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules."""
-        from importlib import import_module
-
-        if name in _submodules(__name__):
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torchcompat._calls.absent import absent as _absent, submodules as _submodules
+from torchcompat._calls.absent import on_demand as _on_demand
 from torchcompat._dynamo.external_utils import is_compiling, is_exporting, wrap_numpy
-from importlib import import_module as _import_module
 
 if TYPE_CHECKING:
     from torchcompat._dynamo.backends.registry import list_backends
@@ -23,9 +22,9 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
            "set_default_backend", "set_enable_guard_collectives", "set_stance", "substitute_in_graph", "wrap_numpy"]
 
 _HOMES = {
-    **dict.fromkeys(["compile", "disable", "get_default_backend", "reset", "set_default_backend"], "eval_frame"),
-    **dict.fromkeys(["allow_in_graph", "assume_constant_result", "set_stance", "substitute_in_graph"], "decorators"),
-    "list_backends": "backends.registry",
+    **dict.fromkeys(["compile", "disable", "get_default_backend", "reset", "set_default_backend"], ".._dynamo.eval_frame"),
+    **dict.fromkeys(["allow_in_graph", "assume_constant_result", "set_stance", "substitute_in_graph"], ".._dynamo.decorators"),
+    "list_backends": ".._dynamo.backends.registry",
 }
 
 
@@ -53,10 +52,4 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
     return nested_compile_region if fn is None else fn
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> object:
-        if name in _HOMES:
-            return getattr(_import_module(f"torchcompat._dynamo.{_HOMES[name]}"), name)
-        if name in _submodules(__name__):
-            return _import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__, _HOMES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import DeviceLike
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from . import amp as amp
@@ -166,11 +166,4 @@ def _is_amx_fp16_supported() -> bool:
     return _can("amx_fp16")
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules."""
-        from importlib import import_module
-
-        if name in _submodules(__name__):
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__)

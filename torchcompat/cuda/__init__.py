@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import Device as _Device
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising, refusing as _refusing
 from .._calls.devices import lacking as _lacking
 from . import _types
@@ -125,16 +125,4 @@ class CudaError(RuntimeError):
 class DeferredCudaCallError(Exception):
     """A call that waited for CUDA failed."""
 
-
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules, and errors that the package has, too."""
-        from importlib import import_module
-
-        if name in ("OutOfMemoryError", "AcceleratorError"):
-            return getattr(import_module(__name__.partition(".")[0]), name)
-        if name == "GreenContext":
-            return import_module(".green_contexts", __name__).GreenContext
-        if name in _submodules(__name__) and name[0] != "_":
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__, {"OutOfMemoryError": "..", "AcceleratorError": "..", "GreenContext": "green_contexts"})

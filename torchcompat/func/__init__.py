@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import _batching, _checks as _checks, _custom, _pull, _whole  # _checks adds to `autograd_tape.check_operation`
 from .._calls.above import above as _above
-from .._calls.absent import absent as _absent
+from .._calls.absent import on_demand as _on_demand
 from ._levels import transforming_functions as _transforming
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev
@@ -22,16 +22,7 @@ if TYPE_CHECKING:
 _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",
          "stack_module_state": "_modules"}
 
-
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> object:
-        """What needs more than the others, which is imported then."""
-        if name not in _LAZY:
-            raise _absent(__name__, name)
-        from importlib import import_module
-
-        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
-
+_on_demand(__name__, _LAZY)
 
 __all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
            "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]

@@ -399,29 +399,32 @@ class _Reader:
         return lambda scope: (body if test(scope) else other)(scope)
 
     def do_While(self, node: ast.While) -> Statement:
-        if node.orelse:
-            refuse(node)
-        test, body = self.expression(node.test), self.block(node.body)
+        test = self.expression(node.test)
 
-        def run(scope: Scope) -> Any:
+        def rounds(scope: Scope) -> Iterator[None]:
             while test(scope):
-                left = body(scope)
-                if left is _BREAK:
-                    break
-                if left is not None and left is not _CONTINUE:
-                    return left
-            return None
+                yield
 
-        return run
+        return self.loop(node, rounds)
 
     def do_For(self, node: ast.For) -> Statement:
-        if node.orelse:
-            refuse(node)
-        items, body, target = self.expression(node.iter), self.block(node.body), self.target(node.target)
+        items, target = self.expression(node.iter), self.target(node.target)
 
-        def run(scope: Scope) -> Any:
+        def rounds(scope: Scope) -> Iterator[None]:
             for item in _items(items(scope)):
                 target(scope, item)
+                yield
+
+        return self.loop(node, rounds)
+
+    def loop(self, node: ast.While | ast.For, rounds: Callable[[Scope], Iterator[None]]) -> Statement:
+        """The body of a loop, carried out in each of its rounds."""
+        if node.orelse:
+            refuse(node)
+        body = self.block(node.body)
+
+        def run(scope: Scope) -> Any:
+            for _ in rounds(scope):
                 left = body(scope)
                 if left is _BREAK:
                     break

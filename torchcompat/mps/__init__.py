@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import DeviceLike
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising
 
 if TYPE_CHECKING:
@@ -58,13 +58,4 @@ def load_metallib(source: object) -> None:
     raise RuntimeError("MPS is not available")
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules."""
-        from importlib import import_module
-
-        if name == "Event":
-            return import_module(".event", __name__).Event
-        if name in _submodules(__name__):
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__, {"Event": "event"})

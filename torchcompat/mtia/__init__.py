@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from .._calls.devices import functions as _functions, giving as _giving, nothing as _nothing, raising as _raising, refusing as _refusing
 from ..cuda.random import manual_seed as manual_seed, manual_seed_all as manual_seed_all, set_rng_state as _set
 from ..cuda.random import set_rng_state_all as set_rng_state_all
@@ -121,13 +121,4 @@ def stream(stream: object) -> StreamContext:
     return StreamContext(stream)
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules."""
-        from importlib import import_module
-
-        if name in ("Event", "Stream"):
-            return getattr(import_module(__name__.partition(".")[0]), name)
-        if name in _submodules(__name__):
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__, {"Event": "..", "Stream": ".."})

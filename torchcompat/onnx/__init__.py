@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torchcompat as torch
 
 from autograd_tape import warned
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from ..nn import Module as _Module
 from . import errors
 from ._program import ONNXProgram
@@ -221,15 +221,7 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_
     return ONNXProgram(proto, (lambda: torch.export.export(model, args, kwargs)) if exported is None else exported)
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        from importlib import import_module
-
-        if name in ("register_custom_op_symbolic", "unregister_custom_op_symbolic", "select_model_mode_for_export"):
-            return getattr(utils, name)
-        if name in _submodules(__name__):
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
-
+_on_demand(__name__, dict.fromkeys(
+    ["register_custom_op_symbolic", "unregister_custom_op_symbolic", "select_model_mode_for_export"], "utils"))
 
 from . import utils  # noqa: E402

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autograd_tape.annotations import DeviceLike
 
-from .._calls.absent import absent as _absent, submodules as _submodules
+from .._calls.absent import on_demand as _on_demand
 from .._calls.devices import functions as _functions, giving as _giving, raising as _raising, refusing as _refusing
 from .graphs import XPUGraph as XPUGraph, graph as graph, graph_pool_handle as graph_pool_handle
 from .graphs import is_current_stream_capturing as is_current_stream_capturing, make_graphed_callables as make_graphed_callables
@@ -89,11 +89,4 @@ def stream(stream: object) -> StreamContext:
     return StreamContext(stream)
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> Any:
-        """Submodules."""
-        from importlib import import_module
-
-        if name in _submodules(__name__) and name[0] != "_":
-            return import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__)

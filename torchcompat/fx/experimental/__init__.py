@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from torchcompat._calls.absent import absent as _absent, submodules as _submodules
-from importlib import import_module as _import_module
+from torchcompat._calls.absent import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from . import (
@@ -17,8 +16,4 @@ if TYPE_CHECKING:
     )
 
 
-if not TYPE_CHECKING:  # what stands here is known, and no other name
-    def __getattr__(name: str) -> object:
-        if name in _submodules(__name__):
-            return _import_module(f".{name}", __name__)
-        raise _absent(__name__, name)
+_on_demand(__name__)
