@@ -1,6 +1,8 @@
 """torch.classes: classes that libraries of C++ register with torch, by namespace; no library can register any here.
 
 >>> import torchcompat as torch
+>>> hasattr(torch.classes.sets, "__wrapped__")
+False
 >>> torch.classes.sets.Stack
 Traceback (most recent call last):
 RuntimeError: Tried to instantiate class 'sets.Stack', but it does not exist! Ensure that it is registered via torch::class_
@@ -20,6 +22,8 @@ class _ClassNamespace:
         self.name = name
 
     def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # what Python's own modules ask of everything that they meet, such as __wrapped__
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         raise RuntimeError(f"Tried to instantiate class '{self.name}.{name}', but it does not exist! Ensure that it is registered via "
                            "torch::class_")
 

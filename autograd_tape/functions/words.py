@@ -111,7 +111,7 @@ def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywo
     target = table.get(next(iter(words)), "")
     if filled and given.get(target) is not defaults.get(target, MISSING):
         takes = function.__code__.co_varnames.index(next(iter(words)))
-        raise TypeError(f"{function.__name__}() takes {takes} positional argument{'s' * (takes != 1)} but {takes + len(filled)} were given")
+        raise told_of_many(function, takes, takes, filled)
     for word, value in words.items():
         if value is ...:
             continue

@@ -81,10 +81,15 @@ def allow_in_graph(fn: Any) -> Any:
     Raises:
         AssertionError: it cannot be called.
     """
+    return _functions(fn, "allow_in_graph expects a callable")
+
+
+def _functions(fn: Any, refusal: str) -> Any:
+    """A function, or a list of those that are given in one."""
     if isinstance(fn, (list, tuple)):
-        return [allow_in_graph(f) for f in fn]
+        return [_functions(f, refusal) for f in fn]
     if not callable(fn):
-        raise AssertionError("allow_in_graph expects a callable")
+        raise AssertionError(refusal)
     return fn
 
 
@@ -103,11 +108,7 @@ def assume_constant_result(fn: Any) -> Any:
 
 def disallow_in_graph(fn: Any) -> Any:
     """Says that a function is to be called as it is."""
-    if isinstance(fn, (list, tuple)):
-        return [disallow_in_graph(f) for f in fn]
-    if not callable(fn):
-        raise AssertionError("disallow_in_graph expects a callable")
-    return fn
+    return _functions(fn, "disallow_in_graph expects a callable")
 
 
 def forbid_in_graph(fn: Any) -> Any:

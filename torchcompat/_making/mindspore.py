@@ -21,9 +21,9 @@ def set_interop_warning(enabled: bool) -> None:
     _warn = bool(enabled)
 
 
-def _notice(what: str, stacklevel: int) -> None:
+def _notice(what: str) -> None:
     if _warn:
-        warned.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning)
+        warned.warn(f"{what}: gradients do not cross to MindSpore and back")
 
 
 def to_mindspore(tensor: Tensor) -> Any:
@@ -34,7 +34,7 @@ def to_mindspore(tensor: Tensor) -> Any:
     """
     from autograd_tape.executors.mindspore import load
 
-    _notice("to_mindspore", 4)  # past Tensor.to_mindspore
+    _notice("to_mindspore")
     ms = load()
     tensor._needs_data("numpy")
     tensor = tensor.resolve_conj().resolve_neg()
@@ -55,7 +55,7 @@ def from_mindspore(value: object, copy: bool = True) -> Tensor:
     """
     from autograd_tape.executors.mindspore import load
 
-    _notice("from_mindspore", 3)
+    _notice("from_mindspore")
     ms = load()
     if not isinstance(value, ms.Tensor):
         raise TypeError(f"from_mindspore() takes a mindspore.Tensor, not {type(value).__name__}")

@@ -21,8 +21,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
+from autograd_tape.warned import warn
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape import calls
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
@@ -319,8 +319,7 @@ class profile:
         if not enabled:
             return
         if use_cuda:
-            warn("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.", FutureWarning,
-                 stacklevel=2)
+            warn("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.", FutureWarning)
         self.use_cuda, self.use_device = use_cuda, "cuda" if use_cuda else use_device
         self.record_shapes, self.with_flops, self.entered = record_shapes or with_flops, with_flops, False
         self.profile_memory, self.with_stack, self.with_modules, self.use_cpu = profile_memory, with_stack, with_modules, use_cpu
@@ -337,11 +336,11 @@ class profile:
         if self.use_device is not None:
             if self.use_device in ("cuda", "xpu", "hpu"):
                 name = self.use_device.upper()
-                warn(f"{name} is not available, disabling {name} profiling", stacklevel=2)
+                warn(f"{name} is not available, disabling {name} profiling")
             elif self.use_device == "mtia":
                 raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
             else:
-                warn(f"The {self.use_device} is not a valid device option.", stacklevel=2)
+                warn(f"The {self.use_device} is not a valid device option.")
             self.use_device, self.use_cuda = None, False
         if not self.kineto_activities:
             raise AssertionError("No activities specified for the profiler")
@@ -584,8 +583,7 @@ class KinetoStepTracker:
         cls._step_dict[requester] += 1
         most = max(cls._step_dict.values())
         if most - cls._current_step > 1:
-            warn(f"Profiler step count has increased more than 1 - current_step = {cls._current_step} step dict =  {cls._step_dict}",
-                 stacklevel=2)
+            warn(f"Profiler step count has increased more than 1 - current_step = {cls._current_step} step dict =  {cls._step_dict}")
         cls._current_step = max(cls._current_step, most)
         return cls._current_step
 

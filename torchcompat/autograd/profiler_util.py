@@ -9,8 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from warnings import warn
 
+from autograd_tape.warned import warn
 from .._calls.absent import absences as _absences
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _deprecated(name: str, instead: str) -> Any:
 
     def get(self: object) -> object:
         warn(f"`{name}` is deprecated{',' if name == 'cuda_time' else '.'} {'please use' if name == 'cuda_time' else 'Use'} `{instead}` "
-             f"instead.", FutureWarning, stacklevel=2)
+             f"instead.", FutureWarning)
         return getattr(self, instead)
 
     return property(get)

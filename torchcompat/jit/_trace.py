@@ -6,8 +6,6 @@ Sizes of tensors that are traced are integers that remember how they came about,
 from __future__ import annotations
 
 import operator
-import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,8 +27,6 @@ from ._forms import defaults_of, spelled, written
 from ._script import Face, ScriptFunction, ScriptMethod, _own_copy, script, wrapped
 from ._state import scripting, state
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TAPE = os.path.dirname(os.path.abspath(sys.modules["autograd_tape"].__file__ or ""))
 _INCORRECT = "might cause the trace to be incorrect. "
 _FLOW = ("We can't record the data flow of Python values, so this value will be treated as a constant in the future. This means that "
          "the trace "
@@ -69,9 +65,6 @@ def _indented(text: str) -> str:
 
 def warn(text: str) -> None:
     """A TracerWarning where the program is."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and (frame.f_code.co_filename.startswith((_HERE, _TAPE)) or frame.f_code.co_filename.startswith("<")):
-        frame, level = frame.f_back, level + 1
     warned.warn(text, TracerWarning)
 
 

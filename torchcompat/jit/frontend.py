@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import os
-import sys
 import textwrap
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+from autograd_tape import warned
 from autograd_tape.errors import AutogradError
 
 from torchcompat._calls.absent import absences as _absences
@@ -20,8 +19,6 @@ from . import _code
 from ._state import Error
 
 Fn = Callable[..., Any]
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TAPE = os.path.dirname(os.path.abspath(sys.modules["autograd_tape"].__file__ or ""))
 
 
 class FrontendError(Exception):
@@ -138,7 +135,7 @@ def told(error: Exception, method: object) -> Exception:
     """The error that a scripted function raises for what went wrong in it."""
     if isinstance(error, _code.Refused):
         return RuntimeError(str(error))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((_HERE, _TAPE, "<"))]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*warned.roots, "<"))]
     shown = ""
     for frame in frames[1:] if len(frames) > 1 else frames:
         line = frame.line or ""

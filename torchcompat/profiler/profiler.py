@@ -8,8 +8,8 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from warnings import warn
 
+from autograd_tape.warned import warn
 from autograd_tape.annotations import Fn
 from .._calls.absent import absences as _absences
 from ..autograd import profiler as prof
@@ -87,7 +87,7 @@ class _KinetoProfile:
         """Makes ready to begin."""
         if self.profiler is not None and not self.acc_events and _CLEARED not in _warned:
             _warned.add(_CLEARED)
-            warn(_CLEARED, stacklevel=2)
+            warn(_CLEARED)
         if self.profiler is None or not self.acc_events:
             self.profiler = prof.profile(
                 use_cpu=ProfilerActivity.CPU in self.activities, use_device=self.use_device, record_shapes=self.record_shapes,
@@ -181,7 +181,7 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), active={active} (need > 0), "
             f"repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0).")
     if warmup == 0:
-        warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
 
     def schedule_fn(step: int) -> ProfilerAction:
         if step < 0:
@@ -239,7 +239,7 @@ class profile(_KinetoProfile):
         named = supported_activities() if given is None else {
             a for item in given if isinstance(item, (ProfilerActivity, dict)) for a in (item if isinstance(item, dict) else (item,))}
         if use_cuda is not None:
-            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
             (named.add if use_cuda else named.discard)(ProfilerActivity.CUDA)
         if not named:
             raise AssertionError("No valid profiler activities found")
@@ -302,7 +302,7 @@ class profile(_KinetoProfile):
         none, warm, record, save = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
         ends = before is save or before is record and after is None
         if before in (warm, record) and after in (none, warm) and before is not after:
-            warn(f"Incorrect schedule: {before.name} followed by {after.name}", stacklevel=4)
+            warn(f"Incorrect schedule: {before.name} followed by {after.name}")
         if before is warm and after is not warm:
             self.start_trace()
         if ends or before is record and after in (none, warm) or before is warm and after in (none, None):

@@ -13,8 +13,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from typing import cast
-from warnings import warn
 
+from autograd_tape.warned import warn
 from autograd_tape.modes import attention_kernels, attention_priority
 
 from ..._calls.absent import absences as _absences
@@ -110,7 +110,7 @@ def _raise_kernel_warnings(params: SDPAParams) -> None:
     if WARN_FOR_UNFUSED_KERNELS:
         for name, can_use in (("Efficient", can_use_efficient_attention), ("Flash", can_use_flash_attention)):
             if not can_use(params):
-                warn(f"{name} attention can't be used because:", stacklevel=2)
+                warn(f"{name} attention can't be used because:")
                 can_use(params, True)
 
 

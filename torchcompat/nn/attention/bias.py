@@ -11,11 +11,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
-from warnings import warn
 
 import torchcompat as torch
 from torchcompat.nn import functional as F
 
+from autograd_tape.warned import warn
 from ..._calls.absent import absences as _absences
 from ...backends.cuda import SDPAParams
 from . import _raise_kernel_warnings
@@ -55,7 +55,7 @@ class CausalBias(torch.Tensor):
         super().__init__()
         self.variant, self.seq_len_q, self.seq_len_kv = variant, seq_len_q, seq_len_kv
         if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
-            warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!", stacklevel=2)
+            warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!")
 
     def _materialize(self, device: DeviceLike | None = None) -> Tensor:
         """The mask of bools."""
