@@ -150,6 +150,9 @@ class Frontend:
                 found = compile_function(rec, self, method=True)
             elif rec.varargs is None:
                 found = function
+            elif self.numpy_words and next(p.type for p in rec.params if p.name == rec.varargs) != "int[]":
+                found = (irregular_function(rec, self, loose=True) if rec.field("function") else
+                         compile_function(rec, self, loose=True))
             elif (rec.field("function") is None and rec.field("make") is None and not name.endswith("_")
                   and rec.params[1].name == rec.varargs):
                 found = compile_function(rec, self, spread=True)

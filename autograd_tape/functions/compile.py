@@ -559,11 +559,12 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "") -> Fn:
+                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "", loose: bool = False) -> Fn:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
     goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision; with `numpys` as a method that
-    is NumPy's function of that name where there are other keywords than the record's."""
+    is NumPy's function of that name where there are other keywords than the record's; with `loose` as a method whose list, which may be a
+    number, too, or left out, is also given as several arguments."""
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     door = General(rec, frontend, method or inplace)
@@ -593,7 +594,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         first, *lines = body.splitlines()
         head = first[first.index("(") + 1:-2].split(", ")
         lines = [line.removeprefix("    ") for line in lines]
-        spelled_head, lines, more = spelled_too(head, lines, words) if words else told_where_missing(head, lines)
+        spelled_head, lines, more = (spelled_too(head, lines, words, rec.varargs if loose else "") if words else
+                                     told_where_missing(head, lines))
         cells |= more | {"_defaults": rec.defaults | {"out": None}}
         body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])
     body += f"_this = {name}\nreturn _this\n"

@@ -125,13 +125,13 @@ class Irregular(Door):
         return values, [x for x in values.values() if isinstance(x, TensorRef)]
 
 
-def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None) -> Fn:
-    """The function of an irregular operation; with `inner`, its method or its in-place variant."""
+def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None, loose: bool = False) -> Fn:
+    """The function of an irregular operation; with `inner`, its method or its in-place variant; with `loose` as in `compile_function`."""
     make = rec.field("make") if inner is None else None
     if make is not None and rec.field("function") is None:
         function = make(frontend, frontend.namespace, General(rec, frontend))
     else:
-        function = _framed(rec, frontend, inner or rec.field("function"), make)
+        function = _framed(rec, frontend, inner or rec.field("function"), make, rec.varargs if loose else "")
     function.__doc__ = rec.doc
     inplace = inner is not None and inner is rec.field("function_")
     function.__module__, function.__qualname__ = frontend.home(rec, rec.name + "_" * inplace)
@@ -140,7 +140,7 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None)
     return function
 
 
-def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
+def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: str) -> Fn:
     signature = dict(list(inspect.signature(inner).parameters.items())[1:])
     params = [Parameter.of(p) for p in signature.values() if p.name != "out"]
     for p in params[list(signature).index("out") if "out" in signature else len(params):]:
@@ -186,7 +186,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None) -> Fn:
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
-        spelled_head, first, more = spelled_too(head, [""], words) if words else told_where_missing(head, [""])
+        spelled_head, first, more = spelled_too(head, [""], words, loose) if words else told_where_missing(head, [""])
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
         door.front = defined(", ".join(spelled_head), first[:-1] + front, "")
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it

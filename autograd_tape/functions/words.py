@@ -40,9 +40,13 @@ def words_of(rec: Record, names: Sequence[str]) -> dict[str, str]:
     return {word: name for word, name in found.items() if name in names}
 
 
-def spelled_too(head: list[str], body: list[str], words: dict[str, str]) -> tuple[list[str], list[str], Keywords]:
+_LOOSE = [f"_more{n}" for n in range(2, 9)]
+
+
+def spelled_too(head: list[str], body: list[str], words: dict[str, str], loose: str = "") -> tuple[list[str], list[str], Keywords]:
     """(parameters, body, cells) of the function that takes other words, too, from those of one that does not. The last statement of the
-    body is where a call goes on that is not usual. The function must be bound to `_this` where it is made.
+    body is where a call goes on that is not usual. The function must be bound to `_this` where it is made. `loose` is the last parameter
+    by position, where that takes its list as several arguments, too.
 
     Each word is a parameter that calls leave at `...`, before those for keywords alone: Python fills in what may be given by position at no
     cost, but looks up the others one by one, and makes a dictionary for `**`. An argument too many fills the first of them, which either
@@ -62,7 +66,9 @@ def spelled_too(head: list[str], body: list[str], words: dict[str, str]) -> tupl
     names = [part.partition("=")[0] for part in [*plain, *behind]]
     words = dict(sorted(words.items(), key=lambda item: names.index(item[1])))
     open_ended = not taken and next(iter(words.values())) != plain[0]
-    if open_ended:
+    if loose:  # by position, for the reason above
+        open_ended, taken = True, [f"{n}=..." for n in ("_more", *_LOOSE)]
+    elif open_ended:
         taken = ["_more=..."]
     tested = [*["_more"] * open_ended, *words]
     spelled = [*[part.partition("=")[0] for part in taken if part[0] != "*"], *words]
@@ -77,7 +83,8 @@ def spelled_too(head: list[str], body: list[str], words: dict[str, str]) -> tupl
         missing = " or ".join([f"{n} is _missing" for n in left_out])
         shown = {n: "input" if words.get("input") == n else n for n in left_out}  # which torch calls it
         lines.insert(-1, f"if {missing}: raise _told(_this, {{{', '.join([f'{shown[n]!r}: {n}' for n in left_out])}}})")
-    return head, lines, {"_missing": MISSING, "_in_own_words": in_own_words, "_told": told, "_words": words}
+    return head, lines, {"_missing": MISSING, "_in_own_words": in_own_words, "_told": told,
+                         "_words": words | ({"_more": loose} if loose else {})}
 
 
 def told_where_missing(head: list[str], body: list[str]) -> tuple[list[str], list[str], Keywords]:
@@ -109,6 +116,8 @@ def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywo
     """
     filled = list(takewhile(lambda value: value is not ..., words.values()))
     target = table.get(next(iter(words)), "")
+    if filled and next(iter(words)) == "_more" and target:
+        return function(*[*given.values()][:[*given].index(target)], (given[target], *filled))
     if filled and given.get(target) is not defaults.get(target, MISSING):
         takes = function.__code__.co_varnames.index(next(iter(words)))
         raise told_of_many(function, takes, takes, filled)

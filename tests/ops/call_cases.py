@@ -16,6 +16,10 @@ LISTS = ("broadcast_tensors", "cat", "stack", "atleast_1d", "atleast_2d", "hstac
 NO_LISTS = ("t.ones(2)", "[t.ones(2), 3]", "[3]", "[]", "(t.ones(2), None)", "(x for x in [t.ones(2)])", "t.ones(2), 3",
             "[t.ones(2), t.ones(2)], 3.5", "[[t.ones(2)]]")
 """What they are given."""
+LOOSE = [f"t.arange(4.).reshape(1, 1, 2, 2).{name}({rest})" for rest in ("0, 1", "0", "0, 1, 2", "t.tensor(0), 1", "1, 1, 2, 2", "1, 2")
+         for name in ("squeeze", "squeeze_", "count_nonzero", "broadcast_to", "expand", "view", "reshape", "permute", "flip", "repeat",
+                      "tile", "new_zeros", "sum_to_size", "resize_", "hsplit", "vsplit", "dsplit")]
+"""Methods whose list is also given as several arguments, with one, with several, with none of its numbers."""
 MATRICES = """
 t.linalg.matrix_rank(t.eye(3), 0.5)
 t.linalg.matrix_rank(t.eye(3), tol=0.5)
@@ -228,7 +232,7 @@ t.asarray(np.ones(2), dtype=t.float32, copy=False)
 """
 CASES = [*[f"t.{name}({given})" for name, given in product(LISTS, NO_LISTS)
            if not (name.startswith("atleast") and "for" in given or name == "linalg.multi_dot" and "3" in given)],
-         *MAKING.strip().splitlines(), *MATRICES.strip().splitlines()]
+         *MAKING.strip().splitlines(), *MATRICES.strip().splitlines(), *LOOSE]
 
 
 def seen(torch: Any, value: Any) -> Any:

@@ -394,7 +394,8 @@ def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:
     return finish(_add(input != 0, normalize_dims(dim, input.ndim), np.int64), input)
 
 
-@op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
+@op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", quiet="all", result="int64", dtypes="float int bool",
+    out=False)
 class count_nonzero:
     """How many elements are not zero.
 
@@ -804,7 +805,7 @@ class sum_to_size:
 
     lacks = {"float8 chalf": "sum_cpu"}
     def function(F, input, size):
-        size, shape = (size,) if isinstance(size, int) else tuple(size), tuple(input.shape)
+        size, shape = (size,) if isinstance(size, int) else tuple([int(n) for n in size]), tuple(input.shape)
         lead = len(shape) - len(size)
         if lead < 0 or any([n != m and n != 1 for n, m in zip(size, shape[lead:])]):
             raise AutogradError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.", expected="a shape that broadcasts "

@@ -61,7 +61,10 @@ class transpose_:
     def samples(rng): yield rng.standard_normal((2, 3)), 0, 1
 
 
-@op("squeeze_(Tensor input, int[]? dim=None) -> Tensor", namespace="Tensor", out=False)
+_squeezed = _become("squeeze", lambda dim: 3 if dim is None else 4 if isinstance(dim, int) else 5)
+
+
+@op("squeeze_(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", namespace="Tensor", out=False)
 class squeeze_:
     """In-place version of `squeeze`.
 
@@ -69,7 +72,7 @@ class squeeze_:
     torch.Size([2])
     """
 
-    function = _become("squeeze", lambda dim=None: 3 if dim is None else 4 if isinstance(dim, int) else 5)
+    def function(F, input, dim=None): return _squeezed(F, input, dim)
     def samples(rng): yield rng.standard_normal((2, 1)), 1
 
 

@@ -681,7 +681,7 @@ def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef
     return F.tensor_split(input, sections, dim)
 
 
-@op("hsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+@op("hsplit(Tensor input, Any indices_or_sections) -> Tensor[]", varargs="indices_or_sections", out=False)
 class hsplit:
     """Parts side by side: along dimension 1, or 0 of a vector.
 
@@ -702,7 +702,7 @@ class hsplit:
             "torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
 
 
-@op("vsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+@op("vsplit(Tensor input, Any indices_or_sections) -> Tensor[]", varargs="indices_or_sections", out=False)
 class vsplit:
     """Parts along dimension 0.
 
@@ -715,7 +715,7 @@ class vsplit:
     def samples(rng): yield rng.standard_normal((4, 2)), (1, 3)
 
 
-@op("dsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+@op("dsplit(Tensor input, Any indices_or_sections) -> Tensor[]", varargs="indices_or_sections", out=False)
 class dsplit:
     """Parts along dimension 2.
 

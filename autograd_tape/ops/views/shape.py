@@ -381,7 +381,7 @@ class expand_as:
     def samples(rng): yield rng.standard_normal(3), np.zeros((2, 3), np.int64)
 
 
-@op("broadcast_to(Tensor input, int[] size) -> Tensor", out=False)
+@op("broadcast_to(Tensor input, int[] size) -> Tensor", varargs="size", out=False)
 class broadcast_to:
     """`input` expanded to `size`.
 
@@ -605,7 +605,7 @@ def _squeeze(input: np.ndarray, dim: Any) -> np.ndarray:
     return input.squeeze(tuple([d for d in dims if n and shape[d] == 1]))
 
 
-@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all")
+@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", family="view", quiet="all")
 class squeeze:
     """Without the dimensions of size one, or without the given ones where they are.
 
