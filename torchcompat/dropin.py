@@ -1,8 +1,8 @@
 """`import torch` without torch: torchcompat under torch's name.
 
 `install()` puts an import hook in place that answers for `torch` and every `torch.x.y` with torchcompat's module of the same
-path, as the same module object. Processes that are started anew (multiprocessing's methods "spawn" and "forkserver") get the hook, too:
-their program says `import torch` as this one does.
+path, as the same module object, and for `functorch`, which comes with torch, with `_functorch.functorch`. Processes that are started anew
+(multiprocessing's methods "spawn" and "forkserver") get the hook, too: their program says `import torch` as this one does.
 """
 
 from __future__ import annotations
@@ -48,6 +48,21 @@ def _know_as(module: ModuleType, name: str) -> None:
         module.__spec__ = _Spec(name, spec)
 
 
+_FUNCTORCH = "torchcompat._functorch.functorch"
+
+
+def _own_name(name: str) -> str | None:
+    """torchcompat's name of a module of torch's or functorch's; None for any other."""
+    top, _, rest = name.partition(".")
+    home = {"torch": "torchcompat", "functorch": _FUNCTORCH}.get(top)
+    return home and (f"{home}.{rest}" if rest else home)
+
+
+def _torchs_name(own: str) -> str:
+    """What torch calls a module of torchcompat."""
+    return "functorch" + own[len(_FUNCTORCH):] if f"{own}.".startswith(f"{_FUNCTORCH}.") else "torch" + own[11:]
+
+
 class _Loader(importlib.abc.Loader):
     def __init__(self, target: str) -> None:
         self.target, self.again = target, True
@@ -67,7 +82,7 @@ class _Loader(importlib.abc.Loader):
         # What came with it is known by torch's name, too: were it imported by that, it would be put where a package has a function of its
         # name (`torch.nn.parallel.data_parallel`).
         for name in [n for n in sys.modules if n == self.target or n.startswith(self.target + ".")]:
-            _call(name, "torch" + name[11:])
+            _call(name, _torchs_name(name))
 
 
 _renamed: dict[type, str] = {}
@@ -92,7 +107,7 @@ def _called_when_loaded(name: str, path: Sequence[str] | None) -> importlib.mach
 
         def exec_module(module: ModuleType) -> None:
             load(module)
-            _call(name, "torch" + name[11:])
+            _call(name, _torchs_name(name))
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
     return spec
@@ -100,11 +115,11 @@ def _called_when_loaded(name: str, path: Sequence[str] | None) -> importlib.mach
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        name = _own_name(fullname)
+        if name is None:
             if fullname.startswith("multiprocessing.popen_"):  # what starts processes, imported for the first of them
                 _tell_new_processes()
             return _called_when_loaded(fullname, path) if fullname.startswith("torchcompat.") else None
-        name = "torchcompat" + fullname[5:]
         try:
             found = importlib.util.find_spec(name)
         except (ImportError, AttributeError, ValueError):
@@ -163,7 +178,7 @@ def uninstall() -> None:
     """Undoes `install` for imports to come, and forgets the alias modules."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+    for name in [n for n in sys.modules if _own_name(n) is not None]:
         module = sys.modules[name]
         if isinstance(spec := getattr(module, "__spec__", None), _Spec):
             module.__name__, module.__spec__ = spec.own.name, spec.own

@@ -54,7 +54,8 @@ class Words(str):
 def absent(module: str, name: str) -> AttributeError:
     """The error where a module, by torchcompat's name of it, has no such name."""
     path = module.removeprefix("torchcompat").removeprefix("torch")  # the drop-in's modules are called torch
-    text = f"module 'torch{path}' has no attribute '{name}'"
+    shown = path[12:] if path.startswith("._functorch.functorch") else f"torch{path}"  # a package of its own, which comes with torch
+    text = f"module '{shown}' has no attribute '{name}'"
     return AttributeError(text if name.startswith("__") else Words.of(text, f"{path}.{name}".strip(".")))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.annotations import Fn, Keywords
 from .._tensor import Tensor, frontend
@@ -31,8 +32,7 @@ def vmap(func: Fn, in_dims: int | tuple[int | None, ...] = 0, out_dims: int = 0,
     >>> torch.vmap(torch.dot)(torch.tensor([[1., 2.], [3., 4.]]), torch.ones(2, 2))
     tensor([3., 7.])
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -43,14 +43,20 @@ def vmap(func: Fn, in_dims: int | tuple[int | None, ...] = 0, out_dims: int = 0,
     return wrapped
 
 
+def check_randomness(randomness: str) -> None:
+    """RuntimeError where it is not what `vmap` takes."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
 def name_of(func: Fn) -> str:
     """What messages call a function."""
     return func.__name__ if hasattr(func, "__name__") else repr(func)
 
 
-def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, randomness: str, chunk_size: int | None,
+def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, randomness: str, chunk_size: int | Callable[[int], int] | None,
            args: tuple[Tensor | int, ...], kwargs: Keywords) -> Any:
-    """One call of a mapped function."""
+    """One call of a mapped function. `chunk_size` may be told by the size of the batch."""
     name = name_of(func)
     _check_out_dims(out_dims, name)
     size, dims, flat, spec = _arguments(in_dims, args, name)
@@ -63,6 +69,8 @@ def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, rando
             places = _out_places(out_dims, result, outputs, out_spec, name)
             return [_whole(level, o, d, name) for o, d in zip(outputs, places)], places, out_spec
 
+    if callable(chunk_size):
+        chunk_size = chunk_size(size)
     if chunk_size is None or chunk_size >= size:
         outputs, _, out_spec = on(flat, size)
         return tree_unflatten(outputs, out_spec)

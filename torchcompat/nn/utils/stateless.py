@@ -16,7 +16,7 @@ from autograd_tape.annotations import Keywords
 __all__ = ["functional_call"]
 
 
-def _tables(module: Module) -> dict[str, tuple[dict, str]]:
+def tables(module: Module) -> dict[str, tuple[dict, str]]:
     """From dotted name to the table that holds a parameter or buffer, and its key there."""
     found = {}
     for path, m in module.named_modules(remove_duplicate=False):
@@ -47,14 +47,14 @@ def _with_tied(tensors: Keywords, tables: dict[str, tuple[Keywords, str]]) -> Ke
 def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False, strict: bool = False,
                           stack_weights: bool = False) -> Iterator[None]:
     """A block in which `module` has the given tensors for its own; what it has made of them is in the dict afterwards."""
-    tables = _tables(module)
-    tensors = _with_tied(parameters_and_buffers, tables) if tie_weights else parameters_and_buffers
+    places = tables(module)
+    tensors = _with_tied(parameters_and_buffers, places) if tie_weights else parameters_and_buffers
     if strict:
         problems = [f"{what} key(s): {', '.join(map(repr, keys))}." for what, keys in
-                    (("Unexpected", [k for k in tensors if k not in tables]), ("Missing", [k for k in tables if k not in tensors])) if keys]
+                    (("Unexpected", [k for k in tensors if k not in places]), ("Missing", [k for k in places if k not in tensors])) if keys]
         if problems:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
-    changed = [(name, *tables[name]) for name in tensors if name in tables]
+    changed = [(name, *places[name]) for name in tensors if name in places]
     own = [table[key] for _, table, key in changed]
     try:
         for name, table, key in changed:
