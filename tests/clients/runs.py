@@ -144,8 +144,8 @@ def page() -> str:
         "# Compatibility", "",
         "Packages that need torch, unmodified, with torchcompat in its place: what was run of each, how many of its cases give what",
         f"they give on torch {', '.join(sorted(torches))}, and the time they take, divided by torch's (one thread, processor time of each",
-        "case's second run; the models are tiny, so that most of it is what calls cost). Numbers agree to rounding, as close as each program",
-        "says; shapes, dtypes, tokens, names and errors are the same. `python -m tests.clients report` writes this page;",
+        "case's second run; the models are tiny, so that most of it is what calls cost). Numbers agree to rounding, as close as each",
+        "program says; shapes, dtypes, tokens, names and errors are the same. `python -m tests.clients report` writes this page;",
         "`tests/clients/__init__.py` says how.", "",
         "| Packages | What is run | As on torch | Time |", "|---|---|---|---|", *rows, "",
         *(["What differs:", "", *details, ""] if details else [])])
