@@ -285,6 +285,27 @@ _SETTINGS: dict[str, int] = {"profiling_executor": True, "profiling_mode": True,
 """Of torch's compiler of TorchScript: what programs set is remembered, and told."""
 
 
+def _jit_set_emit_hooks(module_hook: Fn | None, function_hook: Fn | None) -> None:
+    """Who is to be told of modules and functions as soon as they are scripted or traced; None: nobody."""
+    from .jit._state import EmitHooks
+
+    EmitHooks.module, EmitHooks.function = module_hook, function_hook
+
+
+def _jit_get_emit_hooks() -> tuple[Fn | None, Fn | None]:
+    """Who is told of modules, and of functions."""
+    from .jit._state import EmitHooks
+
+    return EmitHooks.module, EmitHooks.function
+
+
+def _jit_clear_class_registry() -> None:
+    """Forgets classes that were scripted."""
+    from .jit._state import _clear_class_state
+
+    _clear_class_state()
+
+
 def _setting(name: str, tells: bool) -> tuple[Fn, Fn]:
     """(a function that gives a setting, one that sets it, and gives what it was where it `tells`)."""
     def get() -> int:

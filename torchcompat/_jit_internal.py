@@ -320,8 +320,13 @@ class _IgnoreContextManager(contextlib.AbstractContextManager[None]):
 
 @contextlib.contextmanager
 def _disable_emit_hooks() -> Any:
-    """A block; nothing here is told of what is compiled."""
-    yield
+    """A block in which nobody is told of what is scripted or traced."""
+    hooks = torch._C._jit_get_emit_hooks()
+    torch._C._jit_set_emit_hooks(None, None)
+    try:
+        yield
+    finally:
+        torch._C._jit_set_emit_hooks(*hooks)
 
 
 __all__ = ["Any", "BroadcastingList1", "Dict", "Final", "Future", "Generic", "List", "Optional", "Tuple", "Union", "boolean_dispatch",

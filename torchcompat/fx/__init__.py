@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchcompat._calls.absent import absences as _absences
+from torchcompat._calls.absent import on_demand as _on_demand
 
 from . import immutable_collections
 from .node import Node, has_side_effect, map_arg
@@ -36,4 +36,4 @@ if TYPE_CHECKING:
 __all__ = ["symbolic_trace", "Tracer", "wrap", "Graph", "GraphModule", "Interpreter", "Transformer", "Node", "Proxy", "replace_pattern",
            "has_side_effect", "map_arg"]
 
-_absences(__name__)
+_on_demand(__name__)

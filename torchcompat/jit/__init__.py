@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from torchcompat._calls.absent import absences as _absences
+from torchcompat._calls.absent import on_demand as _on_demand
 from torchcompat._jit_internal import (
     _drop, _IgnoreContextManager, _isinstance, _overload, _overload_method, export, ignore, is_scripting, unused,
 )
@@ -92,4 +92,4 @@ def last_executed_optimized_graph() -> Any:
 
 TracerWarning.ignore_lib_warnings()
 
-_absences(__name__)
+_on_demand(__name__)

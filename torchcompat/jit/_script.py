@@ -27,7 +27,7 @@ from torchcompat.nn import Module
 from . import _code, frontend
 from ._compiler import compiled
 from ._schema import Schema
-from ._state import Error, scripting, state
+from ._state import EmitHooks, Error, _add_script_class, _enabled, scripting, state
 from ._writing import write
 
 _FACE = ("_actual", "_methods", "_class", "_fields", "original_name", "_frozen")
@@ -595,20 +595,20 @@ def script(obj: object, optimize: None = None, _frames_up: int = 0, _rcb: Fn | N
     warnings.warn("`torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning, stacklevel=1)
     if optimize is not None:
         warned.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning)
-    if isinstance(obj, (Face, ScriptFunction)):
+    if not _enabled or isinstance(obj, (Face, ScriptFunction)):
         return obj
     if isinstance(obj, Module):
-        return script_module(obj)
+        return EmitHooks.told(script_module(obj), True)
     if isinstance(obj, type):
         if issubclass(obj, Module):
             raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, pass an instance instead")
         frontend.source(obj)
+        _add_script_class(obj, obj)
         return obj
     if inspect.isfunction(obj) or inspect.ismethod(obj):
         original = getattr(obj, "__original_fn", obj)
         frontend.check(original)
-        made = ScriptFunction(original, original.__name__, _qualified_name(original))
-        return made
+        return EmitHooks.told(ScriptFunction(original, original.__name__, _qualified_name(original)), False)
     raise TypeError(f"{type(obj)} is a built-in class" if type(obj).__module__ == "builtins" else f"cannot script a {type(obj)}")
 
 
@@ -620,7 +620,7 @@ def script_method(fn: Fn) -> Fn:
     """Marks a method of a class that derives from `ScriptModule`."""
     warnings.warn("`torch.jit.script_method` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning,
                   stacklevel=1)
-    return export(fn)
+    return export(fn) if _enabled else fn
 
 
 def interface(obj: object) -> Any:

@@ -25,7 +25,7 @@ from torchcompat.nn import Module
 from . import _code
 from ._forms import defaults_of, spelled, written
 from ._script import Face, ScriptFunction, ScriptMethod, _own_copy, script, wrapped
-from ._state import scripting, state
+from ._state import EmitHooks, _enabled, scripting, state
 
 _INCORRECT = "might cause the trace to be incorrect. "
 _FLOW = ("We can't record the data flow of Python values, so this value will be treated as a constant in the future. This means that "
@@ -612,6 +612,8 @@ def trace(func: Any, example_inputs: Any = None, optimize: None = None, check_tr
         TracingCheckError: traced again, `func` does something else.
     """
     warnings.warn("`torch.jit.trace` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning, stacklevel=1)
+    if not _enabled:
+        return func
     if optimize is not None:
         warned.warn("`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead", FutureWarning)
     if isinstance(func, (Face, ScriptFunction)):
@@ -649,7 +651,7 @@ def trace(func: Any, example_inputs: Any = None, optimize: None = None, check_tr
             given, named = ((), _cloned(one)) if by_name else (_cloned(_inputs(one)), {})
             _check(program, made, func, lambda a, k: _traced(func, name, names, a, k, strict, {}, {}, False)[0], given, named,
                    check_tolerance, check_inputs is None)
-    return made
+    return EmitHooks.told(made, False)
 
 
 def _name_of(func: object) -> str:
@@ -783,6 +785,8 @@ def trace_module(mod: Any, inputs: Keywords, optimize: None = None, check_trace:
     """
     warnings.warn("`torch.jit.trace_method` is deprecated. Please switch to `torch.compile` or `torch.export`.", DeprecationWarning,
                   stacklevel=1)
+    if not _enabled:
+        return mod
     if not isinstance(mod, Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
@@ -810,7 +814,7 @@ def trace_module(mod: Any, inputs: Keywords, optimize: None = None, check_trace:
             for one in [c[name] for c in check_inputs] if check_inputs is not None else [example]:
                 given, named = ((), _cloned(dict(one))) if example_inputs_is_kwarg else (_cloned(_inputs(one)), {})
                 _check(program, method, function, again, given, named, check_tolerance, check_inputs is None)
-    return made
+    return EmitHooks.told(made, True)
 
 
 def _script_if_tracing(fn: Fn) -> Fn:
