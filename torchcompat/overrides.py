@@ -170,6 +170,16 @@ def has_torch_function(relevant: Any) -> bool:
     return bool(_state.modes) or any([_overrides(x) for x in relevant])
 
 
+def has_torch_function_unary(obj: Any) -> bool:
+    """Whether a mode, or this one argument, overrides torch functions."""
+    return bool(_state.modes) or _overrides(obj)
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """Whether a mode, or one of the arguments, overrides torch functions."""
+    return has_torch_function(args)
+
+
 def _overrides(x: Any) -> bool:
     """Whether the class of an argument overrides torch functions."""
     k = getattr(x, "_k", None)

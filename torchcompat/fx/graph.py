@@ -162,7 +162,7 @@ class CodeGen:
         names = free_vars if free_vars and free_vars[0].split(" ")[0] == "self" else ["self", *free_vars]
         return f"def {self._func_name}({', '.join(names)}){maybe_return_annotation}:"
 
-    def generate_output(self, output_args: object, repr_fn: Callable[[Any], str] = repr) -> str:
+    def generate_output(self, output_args: object, *, descs: object = None, repr_fn: Callable[[Any], str] = repr) -> str:
         """The statement that returns."""
         return f"return {repr_fn(output_args)}"
 
@@ -202,6 +202,12 @@ class CodeGen:
                 lines[total] = writer.numbers[index] if index < len(writer.numbers) else None
         lines[total + 1] = writer.count - 1 if writer.count else None
         return PythonCode(f"\n{wrap_text}\n{prologue}\n{indented}", writer.globals, lines, wrap_text.count("\n") + 3)
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function, which a program may have written for less, has a parameter."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any([p.kind is p.VAR_KEYWORD for p in parameters.values()])
 
 
 class _Writer:
@@ -302,7 +308,8 @@ class _Writer:
         if node.op == "output":
             if node.type is not None:
                 self.returned = f" -> {self.type_text(node.type)}"
-            self.body.append(codegen.generate_output(node.args[0], self.text) + "\n")
+            told = {"repr_fn": self.text} if _takes(codegen.generate_output, "repr_fn") else {}
+            self.body.append(codegen.generate_output(node.args[0], **told) + "\n")
             self.numbers.append(index)
             return
         if node.op == "call_method":
@@ -424,10 +431,10 @@ class _PyTreeCodeGen(CodeGen):
         bare = [v.split(":")[0].split("=")[0].strip() for v in free_vars]
         return f"{head}\n    {', '.join(bare)}, = fx_pytree.tree_flatten_spec([{', '.join(args)}], self._in_spec)"
 
-    def generate_output(self, output_args: object, repr_fn: Callable[[Any], str] = repr) -> str:
+    def generate_output(self, output_args: object, *, descs: object = None, repr_fn: Callable[[Any], str] = repr) -> str:
         """The statement that puts the result together."""
         if self.pytree_info.out_spec is None:
-            return super().generate_output(output_args, repr_fn)
+            return super().generate_output(output_args, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({repr_fn(output_args)}, self._out_spec)"
 
 

@@ -103,6 +103,20 @@ def _assign_attr(value: object, to_module: Module, target: str) -> None:
         setattr(to_module, field, value)
 
 
+def _get_attr(model: Module, attr_name: str) -> Any:
+    """What a module has at a path. AttributeError: nothing."""
+    found: Any = model
+    for name in attr_name.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _del_attr(model: Module, attr_name: str) -> None:
+    """Takes out what a module has at a path."""
+    path, _, last = attr_name.rpartition(".")
+    delattr(_get_attr(model, path) if path else model, last)
+
+
 def _has_attr(model: Module, path: str) -> bool:
     found: Any = model
     for name in path.split("."):
@@ -133,8 +147,9 @@ class _WrappedCall:
                 return self.cls_call(obj, *args, **kwargs)
             return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[misc]
         except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            if "eval_with_key" in frame.filename:
+            shown = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*warned.roots, "<frozen"))
+                     and not f.filename.endswith(": torch>")]  # torch's operations, which are not Python, have no frames
+            if shown and "eval_with_key" in (frame := shown[-1]).filename:
                 print(self._generate_error_message(frame), file=sys.stderr)
                 raise error.with_traceback(None)  # noqa: B904
             raise
@@ -337,6 +352,11 @@ class GraphModule(Module):
 
     def __copy__(self) -> Any:
         return GraphModule(self, self.graph)
+
+    def _replicate_for_data_parallel(self) -> Any:
+        copied = self.__copy__()
+        copied._is_replica = True
+        return copied
 
     def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
                        colored: bool = False, **options: Any) -> str:

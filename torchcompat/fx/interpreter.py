@@ -13,6 +13,7 @@ from .graph import Graph
 from .graph_module import GraphModule
 from .node import Target, Node, map_aggregate, map_arg
 from .proxy import Proxy
+from .traceback import preserve_node_meta, set_current_meta
 from ._symbolic_trace import Tracer
 
 __all__ = ["Interpreter", "Transformer"]
@@ -85,8 +86,9 @@ class Interpreter:
 
     def run_node(self, n: Node) -> object:
         """The value of one node."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        with set_current_meta(n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: str, args: Arguments, kwargs: Keywords) -> object:
         """The value of an input: the next argument, or the default."""
@@ -195,7 +197,8 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The module of the new graph."""
-        result = super().run(enable_io_processing=False)
+        with preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()
             node = self.new_graph.output(map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a), old.type)

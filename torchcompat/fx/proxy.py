@@ -20,8 +20,9 @@ import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
 from torchcompat.utils._pytree import PyTree
 
-from .graph import inplace_methods, magic_methods, reflectable_magic_methods
+from .graph import magic_methods, reflectable_magic_methods
 from .node import Target, Node, base_types, find_torch, map_aggregate
+from .traceback import take_over
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -99,6 +100,7 @@ class TracerBase:
         if not isinstance(args_, tuple):
             raise AssertionError(f"Expected args_ to be tuple, got {type(args_)}")
         proxy = (proxy_factory_fn or self.proxy)(self.create_node(kind, target, args_, kwargs_, name, type_expr))
+        take_over(proxy.node)
         if self.record_stack_traces and not proxy.node.stack_trace:
             proxy.node.stack_trace = _where()
         return proxy
@@ -426,8 +428,6 @@ for _name in (*magic_methods, "getitem"):
     setattr(Proxy, f"__{_name.strip('_')}__", _operator(_name))
 for _name in reflectable_magic_methods:
     setattr(Proxy, f"__r{_name.strip('_')}__", _operator(_name, reflected=True))
-for _name in inplace_methods:
-    setattr(Proxy, f"__{_name}__", _operator(_name))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 _absences(__name__)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from autograd_tape.annotations import Keywords
 from torchcompat._calls.absent import absences as _absences
 from torchcompat.utils._pytree import PyTree
 from torchcompat.nn import Module
@@ -25,11 +25,13 @@ class Match(NamedTuple):
     nodes_map: dict[Node, Node]
 
 
+@dataclass
 class ReplacedPatterns:
     """A match and the nodes that came into its place."""
 
-    def __init__(self, anchor: Node, nodes_map: dict[Node, Node], replacements: list[Node]) -> None:
-        self.anchor, self.nodes_map, self.replacements = anchor, nodes_map, replacements
+    anchor: Node
+    nodes_map: dict[Node, Node]
+    replacements: list[Node]
 
 
 def _graph_of(pattern: PyTree) -> Graph:
@@ -58,117 +60,70 @@ def replace_pattern(gm: GraphModule, pattern: PyTree, replacement: PyTree) -> li
 
 def replace_pattern_with_filters(gm: GraphModule, pattern: PyTree, replacement: PyTree = None,
                                  match_filters: list[Callable[..., bool]] | None = None, ignore_literals: bool = False,
-                                 replacement_callback: Any = None, node_name_match: str = "") -> list[ReplacedPatterns]:
-    """As `replace_pattern`, where all filters agree: they get the match, the graph and the pattern's graph."""
-    return _replace(gm, pattern, replacement, match_filters or [], ignore_literals, replacement_callback)
+                                 replacement_callback: Callable[..., Graph] | None = None,
+                                 node_name_match: str = "") -> list[ReplacedPatterns]:
+    """As `replace_pattern`, where all filters agree.
 
+    Args:
+        match_filters: they get the match (`passes.utils.matcher_utils.InternalMatch`), the graph and the pattern's graph.
+        ignore_literals: whether all that is no node fits all that is none.
+        replacement_callback: gives, for the same, a graph that comes into the match's place.
+        node_name_match: nodes with this in their name fit the pattern's results whatever they compute.
 
-class _Matcher:
-    """Fits one pattern to nodes."""
-
-    def __init__(self, pattern: Graph, ignore_literals: bool) -> None:
-        self.pattern, self.ignore_literals = pattern, ignore_literals
-        self.inputs = [n for n in pattern.nodes if n.op == "placeholder"]
-        self.outputs = pattern.output_node().all_input_nodes
-
-    def match(self, anchor: Node) -> dict[Node, Node] | None:
-        """The nodes for those of the pattern where its output is `anchor`, if it fits."""
-        found: dict[Node, Node] = {}
-        self.literals: list[PyTree] = []
-        if len(self.outputs) != 1 or not self.fits(self.outputs[0], anchor, found):
-            return None
-        inner = {graph for pattern, graph in found.items() if pattern.op != "placeholder"}
-        for pattern, node in found.items():  # values inside are used inside only
-            if pattern.op not in ("placeholder", "get_attr") and pattern is not self.outputs[0] and not set(node.users) <= inner:
-                return None
-        return found
-
-    def fits(self, pattern: PyTree, value: object, found: dict[Node, PyTree]) -> bool:
-        """Whether a value of the graph may stand for one of the pattern."""
-        if isinstance(pattern, (list, tuple)):
-            return (isinstance(value, (list, tuple)) and len(pattern) == len(value)
-                    and all([self.fits(p, v, found) for p, v in zip(pattern, value)]))
-        if isinstance(pattern, dict):
-            return isinstance(value, dict) and pattern.keys() == value.keys() and all(
-                [self.fits(p, value[k], found) for k, p in pattern.items()])
-        if not isinstance(pattern, Node):
-            return self.ignore_literals and not isinstance(value, Node) or type(pattern) is type(value) and bool(pattern == value)
-        if pattern in found:
-            return found[pattern] is value
-        if pattern.op == "placeholder":
-            found[pattern] = value
-            return True
-        if not isinstance(value, Node) or pattern.op != value.op or value in found.values() and pattern.op != "get_attr":
-            return False
-        if not self.same_target(pattern, value):
-            return False
-        found[pattern] = value
-        mine, theirs = _normal(pattern), _normal(value)
-        return self.fits(mine[0], theirs[0], found) and self.fits(mine[1], theirs[1], found)
-
-    @staticmethod
-    def same_target(pattern: Node, value: Node) -> bool:
-        """Whether two nodes call the same."""
-        if pattern.op in ("call_function", "call_method"):
-            return bool(pattern.target == value.target)
-        mine, theirs = pattern.graph.owning_module, value.graph.owning_module
-        if mine is None or theirs is None:
-            return bool(pattern.target == value.target)
-        one, other = _at(mine, pattern.target), _at(theirs, value.target)
-        return type(one) is type(other)
-
-
-def _at(module: object, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name, None)
-    return module
-
-
-def _normal(node: Node) -> tuple[list[PyTree], Keywords]:
-    return list(node.args), dict(node.kwargs)
+    Raises:
+        AssertionError: there is nothing to put into a match's place, or it has other inputs or results.
+    """
+    return _replace(gm, pattern, replacement, match_filters or [], ignore_literals, replacement_callback, node_name_match)
 
 
 def _replace(gm: GraphModule, pattern: PyTree, replacement: PyTree, filters: list[Callable[..., bool]], ignore_literals: bool,
-             callback: Any = None) -> list[ReplacedPatterns]:
+             callback: Callable[..., Graph] | None = None, node_name_match: str = "") -> list[ReplacedPatterns]:
+    from .passes.utils.matcher_utils import SubgraphMatcher
+
     graph, wanted = gm.graph, _graph_of(pattern)
-    new = _graph_of(replacement) if replacement is not None else None
-    matcher = _Matcher(wanted, ignore_literals)
-    matches: list[tuple[Node, dict[Node, PyTree]]] = []
-    taken: set[Node] = set()
-    for node in list(graph.nodes):
-        found = matcher.match(node)
-        if found is None:
-            continue
-        inner = {n for p, n in found.items() if p.op != "placeholder"}
-        if inner & taken:
-            continue
-        if all([accept(Match(node, found), graph, wanted) for accept in filters]):
-            matches.append((node, found))
-            taken |= inner
+    matches = [match for match in SubgraphMatcher(wanted, ignore_literals=ignore_literals).match(graph, node_name_match=node_name_match)
+               if all([accept(match, graph, wanted) for accept in filters])]
+    common = None
+    if replacement is not None:
+        common = _graph_of(replacement)
+    elif callback is None:
+        raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
     done: list[ReplacedPatterns] = []
-    moved: dict[Node, PyTree] = {}
-    for anchor, found in matches:
-        given = [moved.get(value, value) if isinstance(value, Node) else value for value in [found.get(p) for p in matcher.inputs]]
-        own = new if new is not None else callback(Match(anchor, found), graph, wanted)
-        values = dict(zip([n for n in own.nodes if n.op == "placeholder"], given))
-        before = set(graph.nodes)
-        with graph.inserting_before(anchor):
-            result = graph.graph_copy(own, values)
-        added = [n for n in graph.nodes if n not in before]
-        if isinstance(result, (list, tuple)) and len(result) == 1:
-            result = result[0]
-        if isinstance(result, Node):
-            anchor.replace_all_uses_with(result)
-            moved[anchor] = result
-        spent = [n for p, n in found.items() if p.op != "placeholder"]
-        for node in reversed(list(graph.nodes)):
-            if node in spent and not node.users:
-                graph.erase_node(node)
-        done.append(ReplacedPatterns(matcher.outputs[0], found, added))
+    moved: dict[Node, Any] = {}
+    for match in matches:
+        new = callback(match, graph, wanted) if callback is not None else common
+        assert new is not None
+        inputs = [n for n in new.nodes if n.op == "placeholder"]
+        if len(match.placeholder_nodes) != len(inputs):
+            raise AssertionError(f"Placeholder count mismatch: {len(match.placeholder_nodes)} vs {len(inputs)}")
+        match.placeholder_nodes = [moved.get(n, n) if isinstance(n, Node) else n for n in match.placeholder_nodes]
+        match.nodes_map.update({p: moved[n] for p, n in match.nodes_map.items()
+                                if p.op == "placeholder" and isinstance(n, Node) and n in moved})
+        values = dict(zip(inputs, match.placeholder_nodes))
+        with graph.inserting_before(_insertion(graph, match.returning_nodes)):
+            results = graph.graph_copy(new, values)
+        results = (results,) if isinstance(results, Node) else results
+        if len(match.returning_nodes) != len(results):
+            raise AssertionError(f"Returning nodes count mismatch: {len(match.returning_nodes)} vs {len(results)}")
+        added = [n for n in values.values() if n not in match.placeholder_nodes]
+        for old, result in zip(match.returning_nodes, results):
+            old.replace_all_uses_with(result)
+            moved[old] = result
+        for node in reversed(wanted.nodes):
+            if node.op not in ("placeholder", "output"):
+                graph.erase_node(match.nodes_map[node])
+        done.append(ReplacedPatterns(match.anchors[0], match.nodes_map, added))
     gm.recompile()
     if isinstance(replacement, Module):
         _take_over(gm, replacement)
     return done
+
+
+def _insertion(graph: Graph, returned: list[Node]) -> Node:
+    """The first node that uses one of some values; where nobody does, the one behind the last of them."""
+    users = {user for node in returned for user in node.users}
+    first = next((node for node in graph.nodes if node in users), None)
+    return first if first is not None else next(node for node in reversed(graph.nodes) if node in returned).next
 
 
 def _take_over(gm: GraphModule, replacement: Module) -> None:

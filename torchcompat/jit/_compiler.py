@@ -327,7 +327,8 @@ class Compiler(Known):
         self.python = inspect.unwrap(getattr(function, "__func__", function))
         self.home = self.owner()
         self.written = False
-        text = LIBRARY.get(self.python.__qualname__) if self.python.__module__.startswith("torchcompat.nn.") else None
+        ours = (self.python.__module__ or "").partition(".")[0] == "torchcompat"
+        text = LIBRARY.get(self.python.__qualname__) if ours else None
         if text is not None:
             text = text if isinstance(text, str) else text(ref.face._actual if ref is not None else None)
             self.written = True  # its annotations, too, are as the language has them

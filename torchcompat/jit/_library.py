@@ -131,6 +131,10 @@ def _batch_norm(module: Any) -> str:
 
 
 LIBRARY: dict[str, str | Callable[[Any], str]] = {
+    "_assert": """
+        def _assert(condition: bool, message: str):
+            assert condition, message
+    """,
     "Linear.forward": """
         def forward(self, input: Tensor):
             return torch.nn.functional.linear(input, self.weight, self.bias)

@@ -60,7 +60,7 @@ class ConcreteTypeStore:
         cls, own = type(nn_module), nn_module.__dict__
         attributes = [(name, "Tensor", table == "_parameters") for table in ("_parameters", "_buffers") for name in own[table]]
         attributes += [(name, kind_of(value), False) for name, value in own.items() if name not in _TABLES or name == "training"]
-        modules = tuple([(name, self.get_or_create_concrete_type(child)) for name, child in nn_module._modules.items() if child is not None])
+        modules = tuple([(name, self.get_or_create_concrete_type(m)) for name, m in nn_module._modules.items() if m is not None])
         known = self.type_store.setdefault(cls, [])
         home, _, last = _qualified_name(cls).rpartition(".")
         name = f"{home}.___torch_mangle_{len(known) - 1}.{last}" if known else f"{home}.{last}"

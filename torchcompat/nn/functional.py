@@ -19,7 +19,10 @@ from torchcompat import _VF
 from torchcompat._calls.absent import absent as _absent
 from torchcompat._calls.autocast import in_float32 as _in_float32
 from torchcompat._tensor import frontend as _frontend
-from torchcompat.overrides import handle_torch_function as handle_torch_function, has_torch_function as has_torch_function
+from torchcompat.overrides import (
+    handle_torch_function as handle_torch_function, has_torch_function as has_torch_function,
+    has_torch_function_unary as has_torch_function_unary, has_torch_function_variadic as has_torch_function_variadic,
+)
 
 if TYPE_CHECKING:
     from torchcompat._calls.of_functional import *

@@ -1,9 +1,9 @@
 """Passes over graphs: what one is, and in which order several are carried out."""
 
-from torchcompat._calls.absent import absences as _absences
+from torchcompat._calls.absent import on_demand as _on_demand
 
 from . import pass_base, pass_manager
 
 __all__: list[str] = []
 
-_absences(__name__)
+_on_demand(__name__)
