@@ -20,6 +20,7 @@ from autograd_tape.node import AccumulateGrad, TapeEntry
 from ._calls.above import above
 from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
 from ._calls.autocast import is_autocast_available as _is_autocast_available  # noqa: F401
+from ._calls.emitted import EmitHooks, _clear_class_state as _jit_clear_class_registry  # noqa: F401
 from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey, DispatchKeySet as DispatchKeySet
 from .dispatch import get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
@@ -287,23 +288,12 @@ _SETTINGS: dict[str, int] = {"profiling_executor": True, "profiling_mode": True,
 
 def _jit_set_emit_hooks(module_hook: Fn | None, function_hook: Fn | None) -> None:
     """Who is to be told of modules and functions as soon as they are scripted or traced; None: nobody."""
-    from .jit._state import EmitHooks
-
     EmitHooks.module, EmitHooks.function = module_hook, function_hook
 
 
 def _jit_get_emit_hooks() -> tuple[Fn | None, Fn | None]:
     """Who is told of modules, and of functions."""
-    from .jit._state import EmitHooks
-
     return EmitHooks.module, EmitHooks.function
-
-
-def _jit_clear_class_registry() -> None:
-    """Forgets classes that were scripted."""
-    from .jit._state import _clear_class_state
-
-    _clear_class_state()
 
 
 def _setting(name: str, tells: bool) -> tuple[Fn, Fn]:

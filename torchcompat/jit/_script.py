@@ -22,12 +22,13 @@ from autograd_tape.locks import cached_property
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from torchcompat._jit_internal import FunctionModifiers, _qualified_name, export, get_torchscript_modifier, is_ignored_fn, should_drop
+from torchcompat._calls.emitted import EmitHooks
 from torchcompat.nn import Module
 
 from . import _code, frontend
 from ._compiler import compiled
 from ._schema import Schema
-from ._state import EmitHooks, Error, _add_script_class, _enabled, scripting, state
+from ._state import Error, _add_script_class, _enabled, scripting, state
 from ._writing import write
 
 _FACE = ("_actual", "_methods", "_class", "_fields", "original_name", "_frozen")

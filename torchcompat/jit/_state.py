@@ -1,12 +1,16 @@
-"""Whether scripting is on, whether a thread carries out what was scripted, what is traced on it, and who is told of what was compiled."""
+"""Whether scripting is on, whether a thread carries out what was scripted, and what is traced on it."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from torchcompat._calls.emitted import (
+    _add_script_class as _add_script_class, _clear_class_state as _clear_class_state, _get_script_class as _get_script_class,
+)
 
 
 class Error(RuntimeError):
@@ -71,50 +75,3 @@ def scripting(on: bool = True) -> Iterator[None]:
         yield
     finally:
         state.scripting = before
-
-
-# -- what was compiled ------------------------------------------------------------------------------------------------------------------
-
-
-class EmitHooks:
-    """Who is told of modules and functions that were scripted or traced, as soon as they are complete."""
-
-    module: Callable[[Any], object] | None = None
-    function: Callable[[Any], object] | None = None
-
-    @classmethod
-    def told(cls, made: Any, is_module: bool) -> Any:
-        """`made`, of which the hooks are told, a module's submodules first."""
-        hook = cls.module if is_module else cls.function
-        if hook is not None:
-            for one in reversed(list(made.modules())) if is_module else (made,):
-                hook(one)
-        return made
-
-
-_script_classes: dict[type, type] = {}
-_name_to_pyclass: dict[str, type] = {}
-
-
-def _add_script_class(python_class: type, script_class: type) -> None:
-    """Notes a class that was scripted."""
-    from torchcompat._jit_internal import _qualified_name
-
-    _script_classes[python_class] = script_class
-    _name_to_pyclass[_qualified_name(script_class)] = python_class
-
-
-def _get_script_class(python_class: type) -> type | None:
-    """What a class was scripted to; None of others."""
-    return _script_classes.get(python_class)
-
-
-def _get_python_class(qualified_name: str) -> type | None:
-    """The class that was scripted by this name; None where there is none."""
-    return _name_to_pyclass.get(qualified_name)
-
-
-def _clear_class_state() -> None:
-    """Forgets classes that were scripted."""
-    _script_classes.clear()
-    _name_to_pyclass.clear()

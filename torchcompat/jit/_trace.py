@@ -17,6 +17,7 @@ from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.tensor import TensorRef
+from torchcompat._calls.emitted import EmitHooks
 from torchcompat._jit_internal import FunctionModifiers, _qualified_name, get_callable_argument_names, get_torchscript_modifier
 from torchcompat._memory.size import Size
 from torchcompat._tensor import Tensor, frontend
@@ -25,7 +26,7 @@ from torchcompat.nn import Module
 from . import _code
 from ._forms import defaults_of, spelled, written
 from ._script import Face, ScriptFunction, ScriptMethod, _own_copy, script, wrapped
-from ._state import EmitHooks, _enabled, scripting, state
+from ._state import _enabled, scripting, state
 
 _INCORRECT = "might cause the trace to be incorrect. "
 _FLOW = ("We can't record the data flow of Python values, so this value will be treated as a constant in the future. This means that "

@@ -59,6 +59,20 @@ def is_node_output_tensor(node: Node) -> bool:
     return kind is not None and issubclass(kind, Tensor)
 
 
+def validate_partition(partition: NodeList) -> bool:
+    """Whether nodes can be carried out at once: nothing outside lies between them."""
+    inner = set(partition)
+    todo = [user for node in inner for user in node.users if user not in inner]
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node in inner:
+            return False
+        seen.add(node)
+        todo += [user for user in node.users if user not in seen]
+    return True
+
+
 class FxNetAccFusionsFinder:
     """Finds groups of accelerated nodes that give one another something else than tensors, and so stay together.
 

@@ -141,14 +141,12 @@ class CapabilityBasedPartitioner:
             if self._is_node_supported(node):
                 number = next(numbers)
                 made.start(node, place, number)
-                if self.skip_horizontal_fusion:
-                    candidates = list(dict.fromkeys([number, *[made.of[user] for user in node.users if user in made.of]]))
+                candidates = [number, *([made.of[user] for user in node.users if user in made.of] if self.skip_horizontal_fusion else ())]
             if not self.skip_horizontal_fusion:
-                candidates = sorted(made.order, key=made.order.__getitem__)
-            if candidates:
-                first = candidates[0]
-                for other in candidates[1:]:
-                    first = made.merge(first, other)
+                candidates += sorted(made.order, key=made.order.__getitem__)
+            first, *others = dict.fromkeys(candidates) or (-1,)
+            for other in others:
+                first = made.merge(first, other)
         for part in made.parts.values():
             part.nodes = dict(sorted(part.nodes.items(), key=operator.itemgetter(1), reverse=True))
         self._keep_tuples(made)

@@ -11,7 +11,7 @@ from ...graph import Graph
 from ...graph_module import GraphModule
 from ...node import Node
 from ...proxy import Proxy
-from ..tools_common import NodeList, stable_topological_sort
+from ..tools_common import NodeList, stable_topological_sort, validate_partition
 from .common import lift_subgraph_as_module
 
 __all__ = ["erase_nodes", "fuse_as_graphmodule", "fuse_by_partitions", "insert_subgm", "topo_sort", "validate_partition"]
@@ -38,20 +38,6 @@ def topo_sort(nodes: NodeList) -> NodeList:
     if len(found) != len(nodes):
         raise AssertionError("topological sorted nodes doesn't have same length as input nodes")
     return found
-
-
-def validate_partition(partition: NodeList) -> bool:
-    """Whether nodes can be carried out at once: nothing outside lies between them."""
-    inner = set(partition)
-    todo = [user for node in inner for user in node.users if user not in inner]
-    seen: set[Node] = set()
-    while todo:
-        node = todo.pop()
-        if node in inner:
-            return False
-        seen.add(node)
-        todo += [user for user in node.users if user not in seen]
-    return True
 
 
 def fuse_as_graphmodule(gm: GraphModule, nodes: NodeList, module_name: str, partition_lookup_table: dict[Node, int | None] | None = None,

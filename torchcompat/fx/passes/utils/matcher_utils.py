@@ -13,6 +13,7 @@ from torchcompat._calls.absent import absences as _absences
 from ...graph import Graph
 from ...graph_module import _get_attr
 from ...node import Node
+from ..tools_common import validate_partition
 
 __all__ = ["SubgraphMatcher", "InternalMatch"]
 
@@ -72,8 +73,6 @@ class SubgraphMatcher:
         Args:
             node_name_match: nodes with this in their name fit the pattern's results whatever they compute.
         """
-        from .fuser_utils import validate_partition
-
         candidates = [(anchor, [n for n in graph.nodes if self._nodes_are_equal(anchor, n, node_name_match)])
                       for anchor in self.pattern_anchors]
         tried = [(anchor, nodes) for anchor, nodes in candidates if nodes]
