@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Fn
-from autograd_tape.dtypes import float32
+from autograd_tape.dtypes import Device, float32
 from autograd_tape.executors.kernels.sharing import get_num_threads
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.errors import AutogradError
@@ -71,7 +71,35 @@ class TensorBase(Tensor, metaclass=_AnyTensor):
         return super().__new__(cls, *args, **kwargs)
 
 
-_TensorBase = TensorBase
+_TensorBase, _TensorMeta = TensorBase, type(Tensor)
+
+
+def _get_accelerator(check: bool | None = None) -> Device:
+    """Where tensors are computed: on the CPU, where torch says so, too, of a build that has nothing else."""
+    return Device("cpu")
+
+
+def _get_default_device() -> str:
+    """Where factories make tensors."""
+    return str(frontend.default_device or "cpu")
+
+
+def _get_privateuse1_backend_name() -> str:
+    """What the kind of devices is called that programs may add."""
+    return "privateuseone"
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of `torch.func` is under way."""
+    if above.change_levels is None:
+        return False
+    levels = above.change_levels(())
+    above.change_levels(levels)
+    return any([level.randomness != "dual" for level in levels])
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Where torch's own logs count what is used; there are none."""
 
 
 def _sdp_flag(kind: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
@@ -81,6 +109,9 @@ def _sdp_flag(kind: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
 
 for _kind in ("cudnn", "flash", "mem_efficient", "math", "overrideable"):
     globals()[f"_get_{_kind}_sdp_enabled"], globals()[f"_set_sdp_use_{_kind}"] = _sdp_flag(_kind)
+
+
+_get_math_sdp_allow_fp16_bf16_reduction, _set_math_sdp_allow_fp16_bf16_reduction = _sdp_flag("fp16_bf16_reduction")
 
 
 def _get_sdp_priority_order() -> list[int]:

@@ -90,6 +90,11 @@ _LAZY = {
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func", "Future": "futures",
     **dict.fromkeys(["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module"], "_calls.streams"),
+    **dict.fromkeys(
+        ["SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int",
+         "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", *[f"_sym_{name}" for name in (
+             "sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2")]], "_calls.symbols"),
+    **dict.fromkeys(["_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "_int_mm", "_shape_as_tensor"], "_VF"),
     "DisableTorchFunctionSubclass": "overrides", "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "symeig": "_calls.removed", "_compute_linear_combination": "_VF",
@@ -101,6 +106,7 @@ _LAZY = {
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
         "_making.settings"),
     "sparse_coo_tensor": "sparse._coo", "_validate_sparse_coo_tensor_args": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes",
+    "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
     **dict.fromkeys(
         [f"_validate_sparse_{name}_tensor_args" for name in ("compressed", "csr", "csc", "bsr", "bsc")], "sparse._compressed"),
     **dict.fromkeys(
@@ -129,6 +135,8 @@ if not TYPE_CHECKING:  # what stands here is known, and no other name
             value = getattr(import_module("._calls.foreach", __name__), name)
         elif name in _submodules(__name__):
             value = import_module(f".{name}", __name__)
+        elif name == "torch":  # as in torch, where modules say `torch.torch`
+            value = _sys.modules[__name__]
         else:
             raise _absent(__name__, name)
         globals()[name] = value

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from autograd_tape.dtypes import DType, float16, float32, float64
+
 from ._calls.removed import _symeig, eig, lstsq, matrix_rank, solve
 from ._tensor import Tensor, frontend
 
-__all__ = ["_symeig", "basis", "bform", "eig", "is_sparse", "lstsq", "matmul", "matrix_rank", "qform", "solve", "symeig"]
+__all__ = ["_symeig", "basis", "bform", "eig", "get_floating_dtype", "is_sparse", "lstsq", "matmul", "matrix_rank", "qform", "solve",
+           "symeig"]
+
+
+def get_floating_dtype(A: Tensor) -> DType:
+    """The dtype of a tensor, float32 where it is no real floating one of 16 bits or more."""
+    return A.dtype if A.dtype in (float16, float32, float64) else float32
 
 
 def is_sparse(A: object) -> bool:

@@ -22,6 +22,11 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return found
 
 
+def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | None = None) -> Tensor:
+    """Orthonormal columns (*, m, q) whose span nearly holds the range of `A` (*, m, n), or of A - M."""
+    return _basis(A if M is None else A - M, q, 2 if niter is None else niter)
+
+
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """U (*, m, q), S (*, q), V (*, n, q) with U diag(S) V^H close to `A` (*, m, n), or to A - M, whose rank should be about `q`.
 

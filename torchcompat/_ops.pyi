@@ -16,68 +16,71 @@ _Number = _int | _float | _complex | _bool
 __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage', 'BoolTensor', 'ByteStorage', 'ByteTensor', 'CharStorage',
         'CharTensor', 'ComplexDoubleStorage', 'ComplexFloatStorage', 'DisableTorchFunctionSubclass', 'DispatchKey', 'DispatchKeySet',
         'DoubleStorage', 'DoubleTensor', 'Event', 'FloatStorage', 'FloatTensor', 'Future', 'Generator', 'GradScaler', 'HalfStorage',
-        'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'QInt32Storage', 'QInt8Storage',
-        'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ShortStorage', 'ShortTensor', 'Size', 'Stream', 'Tag', 'Tensor',
-        'TypedStorage', 'UntypedStorage', '_addmm_activation', '_assert', '_check', '_check_index', '_check_not_implemented',
-        '_check_tensor_all', '_check_tensor_all_with', '_check_type', '_check_value', '_check_with', '_chunk_cat',
-        '_compute_linear_combination', '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_is_all_true', '_is_any_true',
-        '_log_softmax', '_log_softmax_backward_data', '_masked_softmax', '_native_batch_norm_legit', '_native_batch_norm_legit_no_training',
-        '_native_multi_head_attention', '_safe_softmax', '_scaled_mm', '_scaled_mm_v2', '_segment_reduce', '_sobol_engine_draw',
-        '_sobol_engine_ff_', '_sobol_engine_initialize_state_', '_sobol_engine_scramble_', '_softmax', '_softmax_backward_data',
-        '_sparse_broadcast_to', '_standard_gamma_grad', '_transform_bias_rescale_qkv', '_transformer_encoder_layer_fwd', '_unique',
-        '_unique2', '_unsafe_masked_index', '_unsafe_masked_index_put_accumulate', '_validate_sparse_bsc_tensor_args',
-        '_validate_sparse_bsr_tensor_args', '_validate_sparse_compressed_tensor_args', '_validate_sparse_coo_tensor_args',
-        '_validate_sparse_csc_tensor_args', '_validate_sparse_csr_tensor_args', '_view_dtype_copy', 'abs', 'abs_', 'absolute', 'absolute_',
-        'accelerator', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_',
-        'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint', 'alias_copy', 'all', 'allclose',
-        'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange', 'arccos', 'arccos_', 'arccosh',
-        'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_', 'arctanh', 'arctanh_',
-        'are_deterministic_algorithms_enabled', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_strided_', 'as_strided_copy',
-        'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'atan', 'atan2', 'atan2_', 'atan_', 'atanh',
-        'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autocast_decrement_nesting', 'autocast_increment_nesting',
-        'autograd', 'avg_pool1d', 'backends', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm', 'bernoulli', 'bfloat16', 'bilinear',
-        'bincount', 'binomial', 'bits16', 'bits1x8', 'bits2x4', 'bits4x2', 'bits8', 'bitwise_and', 'bitwise_and_', 'bitwise_left_shift',
-        'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_', 'bitwise_right_shift', 'bitwise_right_shift_',
-        'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors',
-        'broadcast_to', 'bucketize', 'cartesian_prod', 'cat', 'cdist', 'ceil', 'ceil_', 'celu', 'celu_', 'chain_matmul', 'channel_shuffle',
-        'channels_last', 'channels_last_3d', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max',
-        'clamp_max_', 'clamp_min', 'clamp_min_', 'classes', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack',
-        'combinations', 'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32', 'complex64', 'concat',
-        'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d',
-        'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign', 'copysign_',
-        'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cuda', 'cummax', 'cummin',
-        'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'deg2rad_', 'det', 'device',
-        'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dispatch',
-        'dist', 'distributed', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin', 'dropout', 'dropout_', 'dsmm',
-        'dsplit', 'dstack', 'dtype', 'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted',
-        'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_',
-        'exp_', 'expand', 'expand_as', 'expand_copy', 'expm1', 'expm1_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_',
-        'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud',
-        'float16', 'float32', 'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz',
-        'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod',
-        'fmod_', 'frac', 'frac_', 'frexp', 'from_dlpack', 'from_mindspore', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func',
-        'functional', 'futures', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype',
-        'get_autocast_gpu_dtype', 'get_autocast_ipu_dtype', 'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module',
-        'get_float32_matmul_precision', 'get_num_interop_threads', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal',
-        'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru', 'gru_cell', 'gt', 'gt_',
-        'hamming_window', 'hann_window', 'hardshrink', 'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd',
-        'hsmm', 'hsplit', 'hspmm', 'hstack', 'hub', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo',
-        'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_',
-        'index_reduce', 'index_reduce_', 'index_select', 'inference_mode', 'initial_seed', 'inner', 'instance_norm', 'int1', 'int16',
-        'int2', 'int3', 'int32', 'int4', 'int5', 'int6', 'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled',
-        'is_anomaly_enabled', 'is_autocast_cache_enabled', 'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled',
-        'is_autocast_xla_enabled', 'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled',
-        'is_warn_always_enabled', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged',
-        'jit', 'kaiser_window', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_',
-        'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log',
-        'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet',
-        'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit',
-        'logit_', 'logspace', 'logsumexp', 'lstm', 'lstm_cell', 'lstsq', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed',
-        'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp',
-        'matrix_power', 'matrix_rank', 'max', 'max_pool1d', 'max_pool1d_with_indices', 'max_pool2d', 'max_pool3d', 'maximum', 'mean',
-        'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mm', 'mode', 'monitor', 'moveaxis', 'movedim', 'mps', 'msort', 'mtia',
-        'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'multiprocessing', 'mv', 'mvlgamma', 'mvlgamma_', 'nan_to_num',
-        'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout',
+        'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'PyTorchFileReader', 'PyTorchFileWriter',
+        'QInt32Storage', 'QInt8Storage', 'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ShortStorage', 'ShortTensor', 'Size',
+        'Stream', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TypedStorage', 'UntypedStorage', '_addmm_activation', '_assert',
+        '_check', '_check_index', '_check_not_implemented', '_check_tensor_all', '_check_tensor_all_with', '_check_type', '_check_value',
+        '_check_with', '_chunk_cat', '_compute_linear_combination', '_convert_indices_from_coo_to_csr', '_convert_indices_from_csr_to_coo',
+        '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_int_mm', '_is_all_true', '_is_any_true', '_log_softmax',
+        '_log_softmax_backward_data', '_masked_softmax', '_native_batch_norm_legit', '_native_batch_norm_legit_no_training',
+        '_native_multi_head_attention', '_safe_softmax', '_scaled_mm', '_scaled_mm_v2', '_segment_reduce', '_shape_as_tensor',
+        '_sobol_engine_draw', '_sobol_engine_ff_', '_sobol_engine_initialize_state_', '_sobol_engine_scramble_', '_softmax',
+        '_softmax_backward_data', '_sparse_broadcast_to', '_standard_gamma_grad', '_sym_acos', '_sym_asin', '_sym_atan', '_sym_cos',
+        '_sym_cosh', '_sym_log2', '_sym_sin', '_sym_sinh', '_sym_sqrt', '_sym_tan', '_sym_tanh', '_transform_bias_rescale_qkv',
+        '_transformer_encoder_layer_fwd', '_unique', '_unique2', '_unsafe_masked_index', '_unsafe_masked_index_put_accumulate',
+        '_validate_sparse_bsc_tensor_args', '_validate_sparse_bsr_tensor_args', '_validate_sparse_compressed_tensor_args',
+        '_validate_sparse_coo_tensor_args', '_validate_sparse_csc_tensor_args', '_validate_sparse_csr_tensor_args', '_view_dtype_copy',
+        'abs', 'abs_', 'absolute', 'absolute_', 'accelerator', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'add', 'add_',
+        'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_', 'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint',
+        'alias_copy', 'all', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange',
+        'arccos', 'arccos_', 'arccosh', 'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_',
+        'arctanh', 'arctanh_', 'are_deterministic_algorithms_enabled', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided',
+        'as_strided_', 'as_strided_copy', 'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'atan', 'atan2',
+        'atan2_', 'atan_', 'atanh', 'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autocast_decrement_nesting',
+        'autocast_increment_nesting', 'autograd', 'avg_pool1d', 'backends', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm',
+        'bernoulli', 'bfloat16', 'bilinear', 'bincount', 'binomial', 'bits16', 'bits1x8', 'bits2x4', 'bits4x2', 'bits8', 'bitwise_and',
+        'bitwise_and_', 'bitwise_left_shift', 'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_',
+        'bitwise_right_shift', 'bitwise_right_shift_', 'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool',
+        'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'cartesian_prod', 'cat', 'cdist', 'ceil', 'ceil_', 'celu',
+        'celu_', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'cholesky', 'cholesky_inverse', 'cholesky_solve',
+        'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'classes', 'clear_autocast_cache', 'clip',
+        'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32',
+        'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous',
+        'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d',
+        'convolution', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov',
+        'cpu', 'cross', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator',
+        'deg2rad', 'deg2rad_', 'det', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff',
+        'digamma', 'digamma_', 'dispatch', 'dist', 'distributed', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin',
+        'dropout', 'dropout_', 'dsmm', 'dsplit', 'dstack', 'dtype', 'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty',
+        'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv',
+        'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'expm1', 'expm1_', 'export', 'eye',
+        'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix',
+        'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float16', 'float32', 'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn',
+        'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_',
+        'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'from_dlpack', 'from_mindspore',
+        'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'functional', 'futures', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_',
+        'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype', 'get_autocast_gpu_dtype', 'get_autocast_ipu_dtype',
+        'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module', 'get_float32_matmul_precision',
+        'get_num_interop_threads', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler',
+        'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru', 'gru_cell', 'gt', 'gt_', 'hamming_window', 'hann_window', 'hardshrink',
+        'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd', 'hsmm', 'hsplit', 'hspmm', 'hstack', 'hub', 'hypot',
+        'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy',
+        'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select',
+        'inference_mode', 'initial_seed', 'inner', 'instance_norm', 'int1', 'int16', 'int2', 'int3', 'int32', 'int4', 'int5', 'int6',
+        'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled',
+        'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled', 'is_autocast_xla_enabled',
+        'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_warn_always_enabled',
+        'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged', 'jit', 'kaiser_window',
+        'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_', 'less', 'less_',
+        'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log', 'log10', 'log10_',
+        'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and',
+        'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_',
+        'logspace', 'logsumexp', 'lstm', 'lstm_cell', 'lstsq', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed', 'masked',
+        'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power',
+        'matrix_rank', 'max', 'max_pool1d', 'max_pool1d_with_indices', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median',
+        'memory_format', 'meshgrid', 'min', 'minimum', 'mm', 'mode', 'monitor', 'moveaxis', 'movedim', 'mps', 'msort', 'mtia', 'mul',
+        'mul_', 'multinomial', 'multiply', 'multiply_', 'multiprocessing', 'mv', 'mvlgamma', 'mvlgamma_', 'nan_to_num', 'nan_to_num_',
+        'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout',
         'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'nextafter', 'nextafter_', 'nn',
         'no_grad', 'nonzero', 'nonzero_static', 'norm', 'normal', 'not_equal', 'not_equal_', 'nuclear_norm', 'ones', 'ones_like', 'onnx',
         'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'overrides', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy',
@@ -98,15 +101,16 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'sparse_bsr_tensor', 'sparse_compressed_tensor', 'sparse_coo', 'sparse_coo_tensor', 'sparse_csc', 'sparse_csc_tensor', 'sparse_csr',
         'sparse_csr_tensor', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square',
         'square_', 'squeeze', 'squeeze_copy', 'sspaddmm', 'stack', 'std', 'std_mean', 'stft', 'storage', 'strided', 'sub', 'sub_',
-        'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes', 'swapdims', 'symeig', 't', 't_copy', 'take', 'take_along_dim',
-        'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'to_dlpack',
-        'topk', 'torch_version', 'trace', 'transpose', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_',
-        'tril_indices', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'types', 'uint1', 'uint16',
-        'uint2', 'uint3', 'uint32', 'uint4', 'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold',
-        'unfold_copy', 'unique', 'unique_consecutive', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes',
-        'unsqueeze', 'unsqueeze_copy', 'use_deterministic_algorithms', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'version', 'view',
-        'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack',
-        'where', 'while_loop', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
+        'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes', 'swapdims', 'sym_constrain_range', 'sym_constrain_range_for_size',
+        'sym_float', 'sym_fresh_size', 'sym_int', 'sym_ite', 'sym_max', 'sym_min', 'sym_not', 'sym_sqrt', 'sym_sum', 'symeig', 't',
+        't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold',
+        'threshold_', 'tile', 'to_dlpack', 'topk', 'torch_version', 'trace', 'transpose', 'transpose_copy', 'trapezoid', 'trapz',
+        'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc',
+        'trunc_', 'types', 'uint1', 'uint16', 'uint2', 'uint3', 'uint32', 'uint4', 'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind',
+        'unbind_copy', 'unflatten', 'unfold', 'unfold_copy', 'unique', 'unique_consecutive', 'unravel_index', 'unsafe_chunk',
+        'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_copy', 'use_deterministic_algorithms', 'utils', 'vander', 'var',
+        'var_mean', 'vdot', 'version', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy',
+        'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
 
 from torchcompat._calls.streams import AcceleratorError as AcceleratorError
 BFloat16Storage: type[TypedStorage]
@@ -137,6 +141,8 @@ IntTensor: Any
 LongStorage: type[TypedStorage]
 LongTensor: Any
 from torchcompat._calls.streams import OutOfMemoryError as OutOfMemoryError
+from torchcompat._files.reader import PyTorchFileReader as PyTorchFileReader
+from torchcompat._files.writer import PyTorchFileWriter as PyTorchFileWriter
 QInt32Storage: type[TypedStorage]
 QInt8Storage: type[TypedStorage]
 QUInt2x4Storage: type[TypedStorage]
@@ -146,6 +152,9 @@ ShortStorage: type[TypedStorage]
 ShortTensor: Any
 from torchcompat._memory.size import Size as Size
 from torchcompat._calls.streams import Stream as Stream
+from torchcompat._calls.symbols import SymBool as SymBool
+from torchcompat._calls.symbols import SymFloat as SymFloat
+from torchcompat._calls.symbols import SymInt as SymInt
 from torchcompat._library.tag import Tag as Tag
 from torchcompat._tensor import Tensor as Tensor
 from torchcompat.storage import TypedStorage as TypedStorage
@@ -160,7 +169,22 @@ from torchcompat._calls.conditions import _check_type as _check_type
 from torchcompat._calls.conditions import _check_value as _check_value
 from torchcompat._calls.conditions import _check_with as _check_with
 from torchcompat._VF import _compute_linear_combination as _compute_linear_combination
+from torchcompat._VF import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from torchcompat._VF import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from torchcompat._VF import _int_mm as _int_mm
+from torchcompat._VF import _shape_as_tensor as _shape_as_tensor
 from torchcompat.sparse._shapes import _sparse_broadcast_to as _sparse_broadcast_to
+from torchcompat._calls.symbols import _sym_acos as _sym_acos
+from torchcompat._calls.symbols import _sym_asin as _sym_asin
+from torchcompat._calls.symbols import _sym_atan as _sym_atan
+from torchcompat._calls.symbols import _sym_cos as _sym_cos
+from torchcompat._calls.symbols import _sym_cosh as _sym_cosh
+from torchcompat._calls.symbols import _sym_log2 as _sym_log2
+from torchcompat._calls.symbols import _sym_sin as _sym_sin
+from torchcompat._calls.symbols import _sym_sinh as _sym_sinh
+from torchcompat._calls.symbols import _sym_sqrt as _sym_sqrt
+from torchcompat._calls.symbols import _sym_tan as _sym_tan
+from torchcompat._calls.symbols import _sym_tanh as _sym_tanh
 from torchcompat._VF import _unique as _unique
 from torchcompat._VF import _unique2 as _unique2
 from torchcompat.sparse._compressed import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
@@ -365,6 +389,17 @@ from torchcompat.sparse._products import sspaddmm as sspaddmm
 from torchcompat import storage as storage
 from torchcompat._memory.layout import strided as strided
 from torchcompat._lowrank import svd_lowrank as svd_lowrank
+from torchcompat._calls.symbols import sym_constrain_range as sym_constrain_range
+from torchcompat._calls.symbols import sym_constrain_range_for_size as sym_constrain_range_for_size
+from torchcompat._calls.symbols import sym_float as sym_float
+from torchcompat._calls.symbols import sym_fresh_size as sym_fresh_size
+from torchcompat._calls.symbols import sym_int as sym_int
+from torchcompat._calls.symbols import sym_ite as sym_ite
+from torchcompat._calls.symbols import sym_max as sym_max
+from torchcompat._calls.symbols import sym_min as sym_min
+from torchcompat._calls.symbols import sym_not as sym_not
+from torchcompat._calls.symbols import sym_sqrt as sym_sqrt
+from torchcompat._calls.symbols import sym_sum as sym_sum
 def symeig(input: Any, eigenvectors: Any = ..., upper: Any = ..., *, out: Any = ...) -> Any: ...
 from torchcompat._making.creation import tensor as tensor
 from torchcompat import testing as testing

@@ -992,6 +992,12 @@ def _kind_for(cls: type, k: Kind) -> Kind:
     return kind(k.dtype, k.device, cls)
 
 
+def _rebuild_from_type_v2(func: Fn, new_type: type, args: Arguments, state: object) -> "Tensor":
+    """The tensor that a pickle of one of a class, or with attributes, stands for."""
+    made: Tensor = above.rebuilder("torch._tensor._rebuild_from_type_v2")(func, new_type, args, state)
+    return made
+
+
 def _real(value: complex, name: str) -> float:
     if value.imag:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -37,7 +37,7 @@ _PROFILES: dict[str, Keywords] = {
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
-options = PrintOptions()
+options = PRINT_OPTS = PrintOptions()
 
 
 def set_printoptions(

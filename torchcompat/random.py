@@ -614,6 +614,11 @@ def _method(function: Fn, name: str) -> None:
 _method(bernoulli, "bernoulli")
 _method(multinomial, "multinomial")
 
+def thread_safe_generator() -> Generator | None:
+    """The generator that a thread which loads data draws by; None, for the one of all: no thread has its own."""
+    return None
+
+
 __all__ = [
     "Generator", "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
     "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",

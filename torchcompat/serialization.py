@@ -70,7 +70,7 @@ __all__ = [
 ]  # fmt: skip
 
 FileLike = str | os.PathLike[str] | IO[bytes]
-MapLocation = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
+MapLocation = MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
 STORAGE = TypedStorage | UntypedStorage
 
 DEFAULT_PROTOCOL = 2

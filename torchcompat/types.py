@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import os
+from collections.abc import Sequence
+from typing import IO, Any, Union
 
 import ml_dtypes
 import numpy as np
 
-from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
+from autograd_tape.dtypes import DType, Device as _device, SCALAR_TYPE_NAMES, default_dtype
 
 from ._calls.absent import absences as _absences
+from ._calls.keys import DispatchKey
+from ._calls.symbols import SymBool, SymFloat, SymInt
 from ._making.conversion import checked_dtype
 from ._making.legacy import legacy_tensor
 from ._memory.layout import layout
@@ -19,7 +23,55 @@ from ._tensor import Tensor
 
 Number = int | float | bool
 _Number = (int, float, bool)
+_int, _float, _bool, _str, _bytes, _complex = int, float, bool, str, bytes, complex
+_dtype, _layout = DType, layout
 _size = Size | list[int] | tuple[int, ...]
+_symsize = Size | Sequence[int | SymInt]
+_dispatchkey = str | DispatchKey
+_TensorOrTensors = Tensor | Sequence[Tensor]
+_TensorOrOptionalTensors = Tensor | Sequence[Tensor | None]
+IntLikeType, FloatLikeType, BoolLikeType = int | SymInt, float | SymFloat, bool | SymBool
+PySymType = SymInt | SymFloat | SymBool
+py_sym_types = SymInt, SymFloat, SymBool
+Device = _device | str | int | None
+FileLike = Union[str, os.PathLike[str], IO[bytes]]  # noqa: UP007  # torch's prints so
+
+
+class Storage:
+    """What annotations call any storage: the methods that all have."""
+
+    _cdata: int
+    device: _device
+    dtype: DType
+    _torch_load_uninitialized: bool
+
+    def element_size(self) -> int:
+        """How many bytes an element has."""
+        raise NotImplementedError
+
+    def is_shared(self) -> bool:
+        """Whether other processes may see the memory."""
+        raise NotImplementedError
+
+    def share_memory_(self) -> Storage:
+        """Moves the elements into memory that other processes may see."""
+        raise NotImplementedError
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        raise NotImplementedError
+
+    def cpu(self) -> Storage:
+        """Its elements in memory of the CPU."""
+        raise NotImplementedError
+
+    def data_ptr(self) -> int:
+        """The address of the memory."""
+        raise NotImplementedError
+
+    def from_file(self, filename: str, shared: bool = False, nbytes: int = 0) -> Storage:
+        """A storage over the bytes of a file."""
+        raise NotImplementedError
 
 
 class finfo:

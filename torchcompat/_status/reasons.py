@@ -26,18 +26,17 @@ GROUPS = (
         jit AggregationType AVG SUM AliasDb *Type Argument ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block BufferDict CallStack
         Capsule Code CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext
         ErrorReport ExecutionPlan FatalError FileCheck FunctionSchema Gradient Graph GraphExecutorState IODescriptor JITException
-        LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoopLogger OperatorInfo ParameterDict PyTorchFileReader
-        PyTorchFileWriter Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
+        LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoopLogger OperatorInfo ParameterDict PyTorchFileReader.*
+        PyTorchFileWriter.* Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
         import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_schema parse_type_comment
-        unify_type_list utils.ThroughputBenchmark utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle
+        unify_type_list utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle
         utils.jit"""),
     Reason("there is no compiler, operations run when they are called",
            "leave it out, or see `autograd_tape.trace`, which replays a function as one", """
-        compiler.* export.* fx.* nativert utils.throughput_benchmark func.rearrange PRIVATE_OPS
+        compiler.* export.* fx.* nativert func.rearrange PRIVATE_OPS
         autograd.graph.region_activation_memory_budget"""),
     Reason("models are exported to ONNX from their runs", "`torch.onnx.export`, and `torch.onnx.register_custom_op_symbolic`", """
         onnx.InputObserver onnx.operators onnx.ops onnx.symbolic_opset*"""),
-    Reason("sizes are numbers, never symbols", "Python's own functions do the same for numbers", "Sym* sym_*"),
     Reason("there is one device, the CPU, and no library of another", "leave them out, `is_available()` says that it is not there", """
         cudnn_* miopen_* backends.cuda backends.xeon backends.python_native
         profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 batch_norm_backward_elemt
@@ -68,7 +67,7 @@ GROUPS = (
         triplet_margin_loss frobenius_norm norm_except_dim nn.functional.native_channel_shuffle"""),
     Reason("not built yet", "", """
         sparse.SparseSemiStructuredTensor* sparse.to_sparse_semi_structured sparse.as_sparse_gradcheck sparse.solve
-        sparse.semi_structured nn.attention.experimental utils.weak utils.swap_tensors
+        sparse.semi_structured nn.attention.experimental
         Tensor.grad_dtype Tensor.index"""),
     Reason("torch itself advises against it", "`reshape`, or `resize_` in place", "Tensor.resize Tensor.resize_as"),
     Reason("copies are made of the values", "`.values().clone()`, `.indices().clone()` and their kin", """
@@ -79,7 +78,7 @@ GROUPS = (
     Reason("a tool for torch's own sources and builds", "", """
         utils.benchmark
         utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
-        utils.backcompat utils.file_baton utils.debug_log utils.set_module nn.cpp contrib get_file_path
+        utils.debug_log nn.cpp contrib get_file_path
         nn.backends linalg.common_notes"""),
     Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
         utils.checkpoint"""),
@@ -88,7 +87,7 @@ GROUPS = (
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
         DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
-        thread_safe_generator random.thread_safe_generator init_num_threads overrides utils.data types
+        thread_safe_generator init_num_threads overrides utils.data
         nn.modules nn.functional autograd return_types signal DispatchKeySet
         classproperty"""),
     Reason("torch itself advises against it", "`torch.arange`, `@`, `torch.from_dlpack`", "spmm "),

@@ -55,6 +55,22 @@ def _fill(fill: Callable[[Tensor], Any], tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Generator | None = None) -> Tensor:
+    return _fill(lambda t: t.uniform_(a, b, generator=generator), tensor)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Generator | None = None) -> Tensor:
+    return _fill(lambda t: t.normal_(mean, std, generator=generator), tensor)
+
+
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    return _fill(lambda t: t.fill_(val), tensor)
+
+
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    return _fill(lambda t: t.zero_(), tensor)
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills with values uniform between `a` and `b`."""
     return _fill(lambda t: t.uniform_(a, b, generator=generator), tensor)

@@ -11,8 +11,11 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
+import json
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from importlib import import_module
 from typing import Any, NamedTuple
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
@@ -95,11 +98,24 @@ def key_get(obj: object, kp: KeyPath) -> Any:
 
 # -- the types ----------------------------------------------------------------------------------------------------------
 
+class Written(NamedTuple):
+    """How the structure of a container is written as JSON."""
+
+    type: Any
+    name: str | None
+    dump: Fn | None
+    load: Fn | None
+
+
 SUPPORTED_NODES: dict[type, NodeDef] = {}
+written_as: dict[Any, Written] = {}
+read_as: dict[str, Any] = {}
+"""The types by the names that they are written by."""
 
 
 def register_pytree_node(cls: type, flatten_fn: Fn, unflatten_fn: Fn, *,
-                         serialized_type_name: str | None = None, to_dumpable_context: object = None, from_dumpable_context: object = None,
+                         serialized_type_name: str | None = None, to_dumpable_context: Fn | None = None,
+                         from_dumpable_context: Fn | None = None,
                          flatten_with_keys_fn: Fn | None = None) -> None:
     """Makes a type a container.
 
@@ -108,12 +124,20 @@ def register_pytree_node(cls: type, flatten_fn: Fn, unflatten_fn: Fn, *,
         unflatten_fn: from (children, context) back to an instance.
         flatten_with_keys_fn: from an instance to ([(key, child), ...], context), for paths.
 
+        serialized_type_name: what `treespec_dumps` calls it; where left out, structures with it cannot be written.
+        to_dumpable_context, from_dumpable_context: from contexts to what JSON can hold, and back; where left out, contexts are JSON.
+
     Raises:
-        ValueError: the type is a container already.
+        ValueError: the type is a container already, or one of two functions is missing.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
+    written_as[cls] = Written(cls, serialized_type_name, to_dumpable_context, from_dumpable_context)
+    if serialized_type_name is not None:
+        read_as[serialized_type_name] = cls
 
 
 _register_pytree_node = register_pytree_node
@@ -121,6 +145,7 @@ _register_pytree_node = register_pytree_node
 
 def _deregister_pytree_node(cls: type) -> None:
     del SUPPORTED_NODES[cls]
+    read_as.pop(written_as.pop(cls).name or "", None)
 
 
 def register_dataclass(cls: type, *, field_names: Sequence[str] | None = None, drop_field_names: Sequence[str] | None = None,
@@ -157,7 +182,7 @@ def register_dataclass(cls: type, *, field_names: Sequence[str] | None = None, d
         values, context = flatten(obj)
         return [(GetAttrKey(n), v) for n, v in zip(context[0], values)], context
 
-    register_pytree_node(cls, flatten, unflatten, flatten_with_keys_fn=with_keys)
+    register_pytree_node(cls, flatten, unflatten, flatten_with_keys_fn=with_keys, serialized_type_name=serialized_type_name)
 
 
 def register_constant(cls: type) -> None:
@@ -201,18 +226,67 @@ def _dict_unflatten(values: Iterable[object], context: Context) -> dict[Any, Any
     return dict(zip(context, values))
 
 
-register_pytree_node(tuple, lambda d: (list(d), None), lambda v, _: tuple(v), flatten_with_keys_fn=lambda d: (_indexed(d), None))
-register_pytree_node(list, lambda d: (d, None), lambda v, _: list(v), flatten_with_keys_fn=lambda d: (_indexed(d), None))
-register_pytree_node(dict, _dict_flatten, _dict_unflatten, flatten_with_keys_fn=_dict_flatten_with_keys)
-_NAMEDTUPLE = NodeDef(namedtuple, lambda d: (list(d), type(d)), lambda v, cls: cls(*v),
-                      lambda d: ([(GetAttrKey(n), v) for n, v in zip(d._fields, d)], type(d)))
-SUPPORTED_NODES[namedtuple] = _NAMEDTUPLE  # type: ignore[index]
-register_pytree_node(OrderedDict, _dict_flatten, lambda v, keys: OrderedDict(zip(keys, v)), flatten_with_keys_fn=_dict_flatten_with_keys)
+def _dump_defaultdict(context: Context) -> Any:
+    factory = context[0]
+    return {"default_factory_module": factory.__module__, "default_factory_name": factory.__qualname__, "dict_context": context[1]}
+
+
+def _load_defaultdict(context: Any) -> Context:
+    if not isinstance(context, dict) or set(context) != {"default_factory_module", "default_factory_name", "dict_context"}:
+        raise AssertionError(f"expected the factory and the keys of a defaultdict, got {context!r}")
+    return [_named(context["default_factory_module"], context["default_factory_name"]), context["dict_context"]]
+
+
+def _named(module: str, name: str) -> Any:
+    """What a dotted name of a module stands for."""
+    found = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _dump_namedtuple(cls: type) -> str:
+    if cls not in namedtuples.values():
+        raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a serializated_type_name. Ple"
+                                  "ase register using `_register_namedtuple`.")
+    return next(name for name, known in namedtuples.items() if known is cls)
+
+
+def _load_namedtuple(name: str) -> type:
+    if name not in namedtuples:
+        raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {name} because we couldn't find a serializated name.")
+    return namedtuples[name]
+
+
+namedtuples: dict[str, type] = {}
+"""Those that structures are written with."""
+
+
+def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
+    """Gives a class of named tuples, which is a container without that, the name that structures are written with."""
+    namedtuples[serialized_type_name] = cls
+
+
+register_pytree_node(tuple, lambda d: (list(d), None), lambda v, _: tuple(v), flatten_with_keys_fn=lambda d: (_indexed(d), None),
+                     serialized_type_name="builtins.tuple")
+register_pytree_node(list, lambda d: (d, None), lambda v, _: list(v), flatten_with_keys_fn=lambda d: (_indexed(d), None),
+                     serialized_type_name="builtins.list")
+register_pytree_node(dict, _dict_flatten, _dict_unflatten, flatten_with_keys_fn=_dict_flatten_with_keys,
+                     serialized_type_name="builtins.dict")
+register_pytree_node(
+    namedtuple, lambda d: (list(d), type(d)), lambda v, cls: cls(*v),  # type: ignore[arg-type]  # a function stands for all such classes
+    flatten_with_keys_fn=lambda d: ([(GetAttrKey(n), v) for n, v in zip(d._fields, d)], type(d)),
+    serialized_type_name="collections.namedtuple", to_dumpable_context=_dump_namedtuple, from_dumpable_context=_load_namedtuple)
+_NAMEDTUPLE = SUPPORTED_NODES[namedtuple]  # type: ignore[index]
+register_pytree_node(OrderedDict, _dict_flatten, lambda v, keys: OrderedDict(zip(keys, v)), flatten_with_keys_fn=_dict_flatten_with_keys,
+                     serialized_type_name="collections.OrderedDict")
 register_pytree_node(defaultdict, lambda d: (list(d.values()), [d.default_factory, list(d)]),
                      lambda v, context: defaultdict(context[0], zip(context[1], v)),
-                     flatten_with_keys_fn=lambda d: (_dict_flatten_with_keys(d)[0], [d.default_factory, list(d)]))
+                     flatten_with_keys_fn=lambda d: (_dict_flatten_with_keys(d)[0], [d.default_factory, list(d)]),
+                     serialized_type_name="collections.defaultdict", to_dumpable_context=_dump_defaultdict,
+                     from_dumpable_context=_load_defaultdict)
 register_pytree_node(deque, lambda d: (list(d), d.maxlen), lambda v, maxlen: deque(v, maxlen=maxlen),
-                     flatten_with_keys_fn=lambda d: (_indexed(d), d.maxlen))
+                     flatten_with_keys_fn=lambda d: (_indexed(d), d.maxlen), serialized_type_name="collections.deque")
 BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
 _MAPPINGS = frozenset([dict, OrderedDict, defaultdict])
 
@@ -224,6 +298,12 @@ def _node_def(tree: object) -> NodeDef | None:
     if found is None and is_namedtuple_class(cls):
         return _NAMEDTUPLE
     return found
+
+
+def _get_node_type(tree: object) -> Any:
+    """The type of a container, which is `namedtuple` for all classes of named tuples; that of a leaf."""
+    found = _node_def(tree)
+    return type(tree) if found is None else found.type
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
@@ -380,6 +460,77 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     '(*, [*])'
     """
     return repr(_checked(treespec).unflatten([_Asterisk()] * treespec.num_leaves))
+
+
+_PROTOCOL = 1
+
+
+def _dumped(treespec: TreeSpec) -> Any:
+    if treespec.is_leaf():
+        return {"type": None, "context": None, "children_spec": []}
+    written = written_as.get(treespec.type)
+    if written is None or written.name is None:
+        raise NotImplementedError(f"No registered serialization name for {treespec.type} found. Please update your _register_pytree_node "
+                                  "call with a `serialized_type_name` kwarg.")
+    context = json.dumps(treespec.context, default=_dump_enum) if written.dump is None else written.dump(treespec.context)
+    return {"type": written.name, "context": context, "children_spec": [_dumped(child) for child in treespec.children_specs]}
+
+
+def _dump_enum(value: object) -> Any:
+    if isinstance(value, enum.Enum):
+        return {"__enum__": True, "fqn": f"{type(value).__module__}:{type(value).__qualname__}", "name": value.name}
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+def _load_enum(found: dict[str, Any]) -> Any:
+    if found.get("__enum__") is not True:
+        return found
+    cls = _named(*str(found["fqn"]).split(":", 1))
+    if not (isinstance(cls, type) and issubclass(cls, enum.Enum)):
+        raise TypeError(f"{found['fqn']!r} is no enumeration")
+    return cls[found["name"]]
+
+
+def _loaded(found: Any) -> TreeSpec:
+    if found["type"] is None and found["context"] is None and not found["children_spec"]:
+        return _LEAF
+    if found["type"] not in read_as:
+        raise NotImplementedError(f"Deserializing {found['type']} in pytree is not registered.")
+    written = written_as[read_as[found["type"]]]
+    context = found["context"]
+    context = json.loads(context, object_hook=_load_enum) if written.load is None else written.load(context)
+    return TreeSpec(written.type, context, [_loaded(child) for child in found["children_spec"]])
+
+
+def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
+    """A structure as JSON.
+
+    Raises:
+        TypeError: it is none.
+        ValueError: another protocol than 1.
+        NotImplementedError: a container has no name to be written by.
+
+    >>> treespec_dumps(tree_structure([1]))
+    '[1, {"type": "builtins.list", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}]'
+    """
+    _checked(treespec)
+    if protocol not in (None, _PROTOCOL):
+        raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[_PROTOCOL]}")
+    return json.dumps([_PROTOCOL, _dumped(treespec)])
+
+
+def treespec_loads(serialized: str) -> TreeSpec:
+    """The structure that `treespec_dumps` wrote.
+
+    Raises:
+        json.JSONDecodeError: it is no JSON.
+        ValueError: another protocol than 1.
+        NotImplementedError: there is no container of a name.
+    """
+    protocol, found = json.loads(serialized)
+    if protocol != _PROTOCOL:
+        raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[_PROTOCOL]}")
+    return _loaded(found)
 
 
 # -- what is done with trees ------------------------------------------------------------------------------------------------

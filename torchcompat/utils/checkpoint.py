@@ -85,6 +85,41 @@ def check_backward_validity(inputs: Sequence[Tensor]) -> None:
         warned.warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
+class DefaultDeviceType:
+    """The kind of devices whose random state a checkpoint keeps where its tensors do not say."""
+
+    _default_device_type = ""
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Sets it."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The kind; that of the accelerator, which is the CPU here, where none was set.
+
+        >>> DefaultDeviceType.get_device_type()
+        'cpu'
+        """
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
+    """(numbers, random states) of the devices beside the CPU that tensors among the arguments are on: none."""
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Gives devices the random states that `get_device_states` gave: there are none.
+
+    Raises:
+        RuntimeError: one of a device that is not there is given.
+    """
+    for device in devices:
+        raise RuntimeError(f"there is no device {device_type or DefaultDeviceType.get_device_type()}:{device}")
+
+
 class _Surroundings:
     """The random state and autocast settings at forward, to be there again when the function is run again."""
 
