@@ -247,8 +247,8 @@ def _named(module: str, name: str) -> Any:
 
 def _dump_namedtuple(cls: type) -> str:
     if cls not in namedtuples.values():
-        raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a serializated_type_name. Ple"
-                                  "ase register using `_register_namedtuple`.")
+        raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a "
+                                  "serializated_type_name. Please register using `_register_namedtuple`.")
     return next(name for name, known in namedtuples.items() if known is cls)
 
 
