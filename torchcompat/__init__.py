@@ -78,6 +78,7 @@ Storage = TypedStorage
 _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
+    "install": "dropin",
     **dict.fromkeys(["_check", "_check_index", "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with", "_check_type",
                      "_check_value", "_check_with"], "_calls.conditions"),
     "compile": "_dynamo.eval_frame", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops",

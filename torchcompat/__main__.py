@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import runpy
 import sys
 
 USAGE = """usage: python -m torchcompat SCRIPT [ARGUMENTS ...]   run a script that says `import torch`
        python -m torchcompat -m MODULE [ARGUMENTS ...]  the same for a module
+       python -m torchcompat -c CODE [ARGUMENTS ...]    the same for a line of code; `-` reads a program
        python -m torchcompat ops [NAME ...]            the status of operations on each executor
        python -m torchcompat status [NAME]             what of torch's names is here, and why the rest is not
        python -m torchcompat stubs [-o FILE]           the operations' type stubs, of the records as they are
@@ -40,25 +40,16 @@ def main(arguments: list[str]) -> int:
         from ._status.report import main as status
 
         return status(arguments[1:])
-    from .dropin import install
+    from ._calls.program import run
 
-    install()
-    if arguments[0] == "-m":
-        if len(arguments) < 2:
-            print(USAGE, file=sys.stderr)
-            return 2
-        sys.argv = arguments[1:]
-        sys.path.insert(0, os.getcwd())
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        return 0
-    script = arguments[0]
-    if not os.path.exists(script):
-        print(f"python -m torchcompat: cannot find {script!r}; it is neither a script nor one of: ops, status, stubs\n{USAGE}",
+    if arguments[0] in ("-c", "-m") and len(arguments) < 2:
+        print(USAGE, file=sys.stderr)
+        return 2
+    if arguments[0] not in ("-", "-c", "-m") and not os.path.exists(arguments[0]):
+        print(f"python -m torchcompat: cannot find {arguments[0]!r}; it is neither a script nor one of: ops, status, stubs\n{USAGE}",
               file=sys.stderr)
         return 2
-    sys.argv = arguments
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    runpy.run_path(os.path.abspath(script), run_name="__main__")  # as Python tells a script its own name
+    run(arguments)
     return 0
 
 

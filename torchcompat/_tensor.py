@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 import operator
 from copy import deepcopy
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 from collections.abc import Callable, Iterator, Sequence
 
@@ -55,6 +56,8 @@ _set_requires_grad: Any = TensorRef.requires_grad.fset  # type: ignore[attr-defi
 
 
 _FUNCTION = "__torch_function__"
+_OF_TORCH = BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
+"""The functions of torch itself, which ask our tensors where both are in one process."""
 
 
 class _TensorMeta(type):
@@ -928,7 +931,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     @classmethod
     def __torch_function__(cls, func: Any, types: Sequence[_TensorMeta], args: Any = (), kwargs: Any = None) -> Any:
         """What `torch.f(subclass instance)` does unless a subclass overrides it: run, and return the subclass."""
-        if not all(issubclass(cls, t) for t in types):
+        if not all(issubclass(cls, t) for t in types) or isinstance(func, _OF_TORCH):
             return NotImplemented
         with DisableTorchFunctionSubclass():
             return convert_results(func(*args, **(kwargs or {})), cls, func)

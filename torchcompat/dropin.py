@@ -174,6 +174,11 @@ def install() -> None:
         _tell_new_processes()
 
 
+def pytest_addoption() -> None:
+    """`pytest -p torchcompat.dropin`: installed as soon as pytest knows of this, before any conftest is read."""
+    install()
+
+
 def uninstall() -> None:
     """Undoes `install` for imports to come, and forgets the alias modules."""
     if _finder in sys.meta_path:

@@ -146,12 +146,17 @@ def _overriding(args: tuple[object, ...]) -> Sequence[Any]:
             if x.__class__ in WITHOUT:
                 continue
             k = getattr(x, "_k", None)
-            if (k is None and hasattr(type(x), "__torch_function__")
+            if (k is None and hasattr(type(x), "__torch_function__") and not _of_torch(type(x))
                     or k is not None and k.special.__class__ not in (NoneType, Bits, layout)
                     and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)
     return found
+
+
+def _of_torch(cls: Any) -> bool:
+    """Whether these are tensors of torch itself, in the same process: whose function calls ours again, and ours that."""
+    return getattr(cls.__torch_function__, "__module__", None) in ("torch._tensor", "torch._C")
 
 
 def convert_results(result: Any, cls: type, func: Fn) -> Any:
