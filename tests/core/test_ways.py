@@ -23,8 +23,9 @@ class Kept: pass
 def last():
     print("at exit", Kept.__name__)
 atexit.register(last)
-print(sorted(name for name in globals() if name.startswith("__") and name != "__annotations__"), __name__, __spec__ and __spec__.name, __package__)
-print(sys.argv, sys.path[0], globals().get("__file__"), type(pickle.loads(pickle.dumps(Kept()))) is Kept, sys.modules["__main__"].Kept is Kept)
+print(sorted(name for name in globals() if name.startswith("__") and name != "__annotations__"))
+print(__name__, __spec__ and __spec__.name, __package__, sys.argv, sys.path[0], globals().get("__file__"))
+print(type(pickle.loads(pickle.dumps(Kept()))) is Kept, sys.modules["__main__"].Kept is Kept)
 def fails(x):
     raise ValueError(x) from KeyError(1)
 """
@@ -59,8 +60,8 @@ def test_archives_and_what_is_typed_run(tmp_path: Path) -> None:
         archive.writestr("__main__.py", "import torch, beside, sys\nprint(beside.x, torch.ones(1).item(), sys.argv)\n")
         archive.writestr("beside.py", "x = 3\n")
     assert ran(["-m", "torchcompat", "program.pyz", "a"], tmp_path) == (0, "3 1.0 ['program.pyz', 'a']\n", "")
-    done = subprocess.run([sys.executable, "-m", "torchcompat", "-"], cwd=tmp_path, input="import torch\nprint(torch.zeros(1))\n", text=True,
-                          capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run([sys.executable, "-m", "torchcompat", "-"], cwd=tmp_path, text=True, capture_output=True,
+                          input="import torch\nprint(torch.zeros(1))\n", env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert (done.stdout, done.stderr) == ("tensor([0.])\n", "")
 
 

@@ -1,5 +1,5 @@
-"""Runs a program as `python PROGRAM` does, with torchcompat in torch's place: its own `__main__`, `sys.argv` and `sys.path`, and no frame of
-ours in the traceback of what it does not catch."""
+"""Runs a program as `python PROGRAM` does, with torchcompat in torch's place: its own `__main__`, `sys.argv` and `sys.path`, and no frame
+of ours in the traceback of what it does not catch."""
 
 from __future__ import annotations
 
