@@ -66,8 +66,8 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd', 'hsmm', 'hsplit', 'hspmm', 'hstack', 'hub', 'hypot',
         'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy',
         'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select',
-        'inference_mode', 'initial_seed', 'inner', 'instance_norm', 'int1', 'int16', 'int2', 'int3', 'int32', 'int4', 'int5', 'int6',
-        'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled',
+        'inference_mode', 'initial_seed', 'inner', 'install', 'instance_norm', 'int1', 'int16', 'int2', 'int3', 'int32', 'int4', 'int5',
+        'int6', 'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled',
         'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled', 'is_autocast_xla_enabled',
         'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_warn_always_enabled',
         'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged', 'jit', 'kaiser_window',
@@ -275,6 +275,7 @@ from torchcompat import hub as hub
 from torchcompat.types import iinfo as iinfo
 from torchcompat.autograd.grad_mode import inference_mode as inference_mode
 from torchcompat.random import initial_seed as initial_seed
+from torchcompat.dropin import install as install
 from autograd_tape.dtypes import int1 as int1
 from autograd_tape.dtypes import int16 as int16
 from autograd_tape.dtypes import int2 as int2
