@@ -37,6 +37,13 @@ CALLS = [
     *[f"torch.ones({shape}, dtype=torch.{dtype}).index_reduce_(0, i({n}), torch.ones({part}, dtype=torch.{dtype}), {how!r})"
       for dtype in ("bool", "complex64", "int64") for shape, n, part in (("2", 1, "1"), ("2, 3", 1, "1, 3"), ("", 1, ""))
       for how in ("prod", "mean", "amax", "amin")],
+    *[f"torch.linalg.vector_norm(d({shape}) * 0 + {number}, {order}{dim}).log2()" for number in (1e-200, 1e200)
+      for order in (0, 0.5, 1, 2, 3, -2, "float('inf')") for shape, dim in (("2, 1", ", -1"), ("1, 1", ""), ("2, 1, 1", ", (1, 2), True"))],
+    *[f"torch.renorm(torch.ones({shape}, dtype=torch.{dtype}), {p}, {dim}, {most})" for shape, dtype, p, dim, most in (
+        ("3", "float32", 2, 0, 1), ("2, 3", "float32", 0, 0, 1), ("2, 3", "float32", -1.5, 5, -1), ("2, 3", "int64", 2, 5, 1),
+        ("2, 3", "float32", 2, 5, -1e-7), ("2, 3", "float32", 2j, 0, 1), ("2, 3", "float32", 2, 0, 1j))],
+    *[f"torch.ops.aten.native_dropout_backward(torch.ones(2, dtype=torch.{dtype}), torch.tensor([1, 0], dtype=torch.{mask}), {scale})"
+      for dtype in ("int8", "bool", "float16", "complex64") for mask in ("bool", "int64", "float32") for scale in (2, 0.1)],
 ]
 
 

@@ -386,7 +386,7 @@ FUNCTIONS: dict[str, Fn] = {
     "convolution_backward": _convolution_backward, "native_layer_norm_backward": _native_layer_norm_backward,
     "native_group_norm_backward": _native_group_norm_backward, "native_batch_norm_backward": _native_batch_norm_backward,
     "_batch_norm_with_update": _running("_batch_norm_with_update", True), "_batch_norm_no_update": _running("_batch_norm_no_update", False),
-    "native_dropout_backward": lambda grad_output, mask, scale: F.masked_scale(grad_output, mask, scale),
+    "native_dropout_backward": lambda grad_output, mask, scale: F.mul(F.mul(grad_output, mask), float(scale)),
     "slice": lambda input, dim=0, start=None, end=None, step=1: F.slice(input, dim, start, end, step),
     "nll_loss_forward": _nll_loss_forward, "mkldnn_rnn_layer": _mkldnn_rnn_layer,
     "log_sigmoid_forward": lambda input: _first_of(F.logsigmoid(input), input, 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -29,6 +29,8 @@ from ...annotations import Dims, Functions, Values
 
 def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     axes = normalize_dims(dim, x.ndim)
+    if ord and _alone(x.shape, axes):  # nothing is added up, nor does a power overflow
+        return np.maximum.reduce(np.abs(x), axes, None, None, keepdim)
     if ord == 2 and x.dtype.kind != "c":
         return np.sqrt(add(x * x, axes, None, keepdim))
     size = np.abs(x)
@@ -46,6 +48,11 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
         _check_identity(x.shape, ord, dim)
     with np.errstate(all="ignore"):
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
+
+
+def _alone(shape: Sequence[int], axes: tuple[int, ...] | None) -> bool:
+    """Whether each result is of one element."""
+    return prod(shape if axes is None else [shape[i] for i in axes]) == 1
 
 
 def _check_identity(shape: Sequence[int], ord: float, dim: Dims) -> None:
@@ -143,7 +150,7 @@ class linalg_vector_norm:
     def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
     def compose(F, x, ord, dim, keepdim):
         size = F.abs(x)
-        if abs(ord) == inf:
+        if abs(ord) == inf or ord and _alone(x.shape, normalize_dims(dim, x.ndim)):
             return (F.amax if ord > 0 else F.amin)(size, dim, keepdim)
         if ord == 0:
             return F.sum(F.where(F.ne(size, 0), F.ones_for(size, size.shape), 0), dim, keepdim)
@@ -180,10 +187,14 @@ def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray
 
 
 def _check_renorm(input: Values, p: float, maxnorm: float) -> None:
+    if isinstance(p, complex):
+        raise AutogradError("renorm: p must be real-valued")
     if p <= 0:
-        raise AutogradError("renorm: non-positive norm not supported", expected="p > 0", found=str(p))
+        raise AutogradError("renorm: non-positive-norm not supported", expected="p > 0", found=str(p))
+    if isinstance(maxnorm, complex):
+        raise AutogradError("renorm: maxnorm must be real-valued")
     if maxnorm < 0:
-        raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise AutogradError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
 
@@ -211,6 +222,7 @@ class renorm:
     batch = batches.composed
     def check(input, p, dim, maxnorm):
         _check_renorm(input, p, maxnorm)
+        wrap_dim(dim, input.ndim)
         _check_floating("linalg.vector_norm", input)
 
     def compose(F, input, p, dim, maxnorm):
