@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -507,22 +507,25 @@ class Generator:
     def poisson(self, rate: Array) -> Array:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
         check_floating(rate.dtype, "poisson", "poisson_cpu")
-        rates = rate.astype(F64).ravel().tolist()
-        if any(not r >= 0 for r in rates):
+        rates = rate.astype(F64).ravel()
+        if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        with self._lock, _Ahead(self) as ahead:
-            values = [rejection.poisson(r, ahead.uniform) for r in rates]
-        return _narrow(np.array(values, F64), rate.dtype).reshape(rate.shape)
+        return _narrow(self._rejected("poisson", (), (rates,)), rate.dtype).reshape(rate.shape)
 
     def binomial(self, count: Array, chance: Array) -> Array:
         """Binomial numbers of broadcast arrays of one dtype, float32 or float64: ``torch.binomial``."""
-        check_wide(count.dtype, "binomial_cpu")
-        if chance.dtype != count.dtype:
-            raise RuntimeError(f"Found dtype {scalar_name(chance.dtype)} but expected {scalar_name(count.dtype)}")
+        dtype = count.dtype
+        check_wide(dtype, "binomial_cpu")
+        if chance.dtype != dtype:
+            raise RuntimeError(f"Found dtype {scalar_name(chance.dtype)} but expected {scalar_name(dtype)}")
         count, chance = np.broadcast_arrays(count, chance)
-        with self._lock, _Ahead(self) as ahead:
-            values = [rejection.binomial(n, p, ahead.uniform) for n, p in zip(count.flat, chance.flat, strict=True)]
-        return np.array(values, count.dtype).reshape(count.shape)
+        chances = np.ascontiguousarray(chance).ravel()
+        with np.errstate(all="ignore"):
+            wide = chances.astype(F64)
+            misses = -np.where(chances > 0.5, 1.0 - wide, wide).astype(dtype)
+            log_misses = np.log1p(misses).astype(F64) if dtype == F32 else _libm("log1p", misses)
+        out = self._rejected("binomial", (np.ascontiguousarray(count).ravel(), chances), (log_misses,))
+        return out.astype(dtype).reshape(count.shape)
 
     def standard_gamma(self, shape_parameter: Array) -> Array:
         """Gamma numbers of scale 1, float32 or float64: ``torch._standard_gamma``."""
@@ -540,44 +543,35 @@ class Generator:
         return np.clip(shares, np.finfo(dtype).tiny, np.nextafter(dtype.type(1), dtype.type(0)))
 
     def _gamma(self, shapes: Array) -> npt.NDArray[np.float64]:
-        with self._lock, _Ahead(self) as ahead:
-            values = [rejection.gamma(a, ahead.uniform, ahead.normal) for a in shapes.flat]
-        return np.array(values, F64).reshape(shapes.shape)
+        return self._rejected("gamma", (np.ascontiguousarray(shapes).ravel(),), (), pairs=True).reshape(shapes.shape)
 
+    def _rejected(self, name: str, typed: Sequence[Array], plain: Sequence[Array], pairs: bool = False) -> npt.NDArray[np.float64]:
+        """One number of a sampler of `rejection` for each of the parameters' elements: `typed` ones in the dtype in which torch computes
+        with them, `plain` ones in float64. It uses normals where they come in `pairs`.
 
-class _Ahead:
-    """Uniforms and normals one by one, drawn ahead in blocks; on leaving, the stream stands behind those used."""
-
-    BLOCK = 512
-
-    def __init__(self, generator: Generator) -> None:
-        self.generator = generator
-        self.engine = generator._engine
-
-    def __enter__(self) -> Self:
-        self.mark = self.engine.mark()
-        self.used = 0
-        self.drawn: list[float] = []
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.engine.rewind(self.mark, 2 * self.used)
-
-    def uniform(self) -> float:
-        place = self.used % self.BLOCK
-        if place == 0:
-            self.drawn = self.generator._uniform64(self.BLOCK).tolist()
-        self.used += 1
-        return self.drawn[place]
-
-    def normal(self) -> float:
-        generator = self.generator
-        if (cached := generator._cached) is not None:
-            generator._cached = None
-            return cached
-        u1 = self.uniform()
-        value, generator._cached = _pair(u1, self.uniform())
-        return value
+        Uniforms are drawn ahead, the more the more numbers are wanted; afterwards the stream stands behind those that were used.
+        """
+        count = len((*typed, *plain)[0])
+        out = np.empty(count)
+        fast = kernels.load(8 * count)  # a number takes the loop in Python as long as some words take NumPy
+        loop: Any = fast.of(name, (*typed, out)[0].dtype.char) if fast else getattr(rejection, name)
+        place: Any = np.zeros(2, np.int64) if fast else [0, 0]
+        parameters = *typed, *[p if fast else p.tolist() for p in plain]
+        with self._lock:
+            waiting = np.array([math.nan if self._cached is None else self._cached])
+            mark, used, size, drawn = self._engine.mark(), 0, 8, out[:0]
+            try:
+                while place[0] < count:
+                    size = max(2 * size, 3 * (count - int(place[0])))
+                    drawn = np.concatenate((drawn[place[1]:], self._uniform64(size)))
+                    place[1] = 0
+                    loop(*parameters, drawn if fast else drawn.tolist(), out, place, *([waiting] if pairs else []))
+                    used += int(place[1])
+            finally:
+                self._engine.rewind(mark, 2 * used)
+            if pairs:
+                self._cached = None if math.isnan(waiting[0]) else float(waiting[0])
+        return out
 
 
 def _default_generator() -> Generator:

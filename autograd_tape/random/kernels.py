@@ -29,11 +29,16 @@ class Kernels:
         self._module = random
 
     def __getattr__(self, name: str) -> Any:
+        found = self.of(name, "f")
+        setattr(self, name, found)
+        return found
+
+    def of(self, name: str, char: str) -> Any:
+        """The kernel for a dtype's character."""
         kernel = self._module.KERNELS.get(name)
         if kernel is None:
             raise AttributeError(name)
-        setattr(self, name, kernel["f"])
-        return kernel["f"]
+        return kernel[char]
 
 
 def load(size: int) -> Kernels | None:

@@ -66,9 +66,9 @@ class _Math:
     def __getattr__(self, name: str) -> Any:
         found = getattr(math, name)
 
-        def function(x: Any) -> Any:
+        def function(*x: Any) -> Any:
             try:
-                return found(x)
+                return found(*x)
             except (ValueError, OverflowError):
                 return math.nan
 

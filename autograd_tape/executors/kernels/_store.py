@@ -49,8 +49,8 @@ def _version() -> str:
     config: Any = numba.config
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    constants = here.parents[1] / "random" / "polynomials.py"
-    for path in [here / "_kernel.py", constants, *sorted((here / "compiled").glob("*.py"))]:
+    random = [here.parents[1] / "random" / name for name in ("polynomials.py", "rejection.py")]
+    for path in [here / "_kernel.py", *random, *sorted((here / "compiled").glob("*.py"))]:
         digest.update(path.read_bytes())
     options = config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE
     versions = sys.version, platform.machine(), numba.__version__, llvmlite.__version__, numpy.__version__

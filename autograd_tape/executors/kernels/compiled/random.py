@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import FunctionType
 
 import numpy as np
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
+from ....annotations import Fn
 from ....random import polynomials as poly
+from ....random import rejection
+from ....random.rejection import SMALL, STIRLING, THIRD, wide  # noqa: F401  # its functions, below, look for them here
 from .._kernel import Kernel
 from .base import kernel
 
@@ -197,6 +201,22 @@ def uniform_f64(words, out):
         high = np.int64(words[2 * i] & u32(0x1FFFFF))
         out[i] = np.float64((high << np.int64(32)) | np.int64(words[2 * i + 1])) * unit64
 
+
+def _here(function: Fn) -> Fn:
+    """A function of `rejection` as one of this module: machine code is kept with the modules' names, which those that compute by NumPy
+    lack among their globals (see `warned.silence`)."""
+    return FunctionType(function.__code__, globals())
+
+
+@overload(wide)
+def _wide(x):
+    return lambda x: np.float64(x)
+
+
+floor, stirling = register_jitable(_here(rejection.floor)), register_jitable(_here(rejection.stirling))
+poisson = kernel("d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.poisson))
+binomial = kernel("r1[n] r1[n] d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.binomial))
+gamma = kernel("r1[n] d1[m] D1[n] Q1[2] D1[1]", _EXACT)(_here(rejection.gamma))
 
 #: The kernels by their names.
 KERNELS = {name: value for name, value in list(globals().items()) if isinstance(value, Kernel)}
