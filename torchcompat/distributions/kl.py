@@ -126,7 +126,7 @@ def _trace(x: Tensor) -> Tensor:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
+def _kl_bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     yes = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     yes = _set(_set(yes, q.probs == 0, math.inf), p.probs == 0, 0)
     no = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -134,7 +134,7 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
 
 
 @register_kl(Beta, Beta)
-def _beta(p: Beta, q: Beta) -> Tensor:
+def _kl_beta_beta(p: Beta, q: Beta) -> Tensor:
     total_p, total_q = [d.concentration1 + d.concentration0 for d in (p, q)]
     log_beta_q = q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
     log_beta_p = p.concentration1.lgamma() + p.concentration0.lgamma() + total_q.lgamma()
@@ -144,7 +144,7 @@ def _beta(p: Beta, q: Beta) -> Tensor:
 
 
 @register_kl(Binomial, Binomial)
-def _binomial(p: Binomial, q: Binomial) -> Tensor:
+def _kl_binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     result = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
@@ -152,32 +152,32 @@ def _binomial(p: Binomial, q: Binomial) -> Tensor:
 
 
 @register_kl(Categorical, Categorical)
-def _categorical(p: Categorical, q: Categorical) -> Tensor:
+def _kl_categorical_categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     terms = _set(terms, (q.probs == 0).expand_as(terms), math.inf)
     return _set(terms, (p.probs == 0).expand_as(terms), 0).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return _categorical(p._categorical, q._categorical)
+def _kl_onehotcategorical_onehotcategorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
+    return _kl_categorical_categorical(p._categorical, q._categorical)
 
 
 @register_kl(Cauchy, Cauchy)
-def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+def _kl_cauchy_cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     """F. Chyzak and F. Nielsen, A closed-form formula for the Kullback-Leibler divergence between Cauchy distributions, 2019."""
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+def _kl_continuous_bernoulli_continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
     of_p = p._cont_bern_log_norm() + torch.log1p(-p.probs)
     of_q = -q._cont_bern_log_norm() - torch.log1p(-q.probs)
     return p.mean * (p.logits - q.logits) + of_p + of_q
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
+def _kl_dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
     totals = a.sum(-1).lgamma() - b.sum(-1).lgamma()
     slopes = a.digamma() - a.sum(-1).digamma().unsqueeze(-1)
@@ -185,13 +185,13 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
 
 
 @register_kl(Exponential, Exponential)
-def _exponential(p: Exponential, q: Exponential) -> Tensor:
+def _kl_exponential_exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the normalizers' logarithms, with derivatives by the tape."""
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot " + " " * 28
@@ -204,7 +204,7 @@ def _family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Gamma, q: Gamma) -> Tensor:
+def _kl_gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
     first = q.concentration * (p.rate / q.rate).log()
     second = torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
     third = (p.concentration - q.concentration) * torch.digamma(p.concentration)
@@ -212,62 +212,62 @@ def _gamma(p: Gamma, q: Gamma) -> Tensor:
 
 
 @register_kl(Geometric, Geometric)
-def _geometric(p: Geometric, q: Geometric) -> Tensor:
+def _kl_geometric_geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
 
 
 @register_kl(Gumbel, Gumbel)
-def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+def _kl_gumbel_gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, at_q, at_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
     power = torch.exp(at_q + (1 + ratio).lgamma() - at_p)
     return (-ratio.log() - at_q + at_p) + ratio * euler_constant + power - (1 + euler_constant)
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
+def _kl_halfnormal_halfnormal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    return _kl_normal_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
-def _laplace(p: Laplace, q: Laplace) -> Tensor:
+def _kl_laplace_laplace(p: Laplace, q: Laplace) -> Tensor:
     """M. Gil, On Renyi divergence measures for continuous alphabet sources, 2011; as that of Pareto."""
     ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + apart / q.scale + ratio * torch.exp(-apart / p.scale) - 1
 
 
 @register_kl(Normal, Normal)
-def _normal(p: Normal, q: Normal) -> Tensor:
+def _kl_normal_normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
 @register_kl(Pareto, Pareto)
-def _pareto(p: Pareto, q: Pareto) -> Tensor:
+def _kl_pareto_pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() + -ratio.log() + ratio - 1
     return _set(result, p.support.lower_bound < q.support.lower_bound, math.inf)
 
 
 @register_kl(Poisson, Poisson)
-def _poisson(p: Poisson, q: Poisson) -> Tensor:
+def _kl_poisson_poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Uniform, Uniform)
-def _uniform(p: Uniform, q: Uniform) -> Tensor:
+def _kl_uniform_uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return _set(result, (q.low > p.low) | (q.high < p.high), math.inf)
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Independent[Any], q: Independent[Any]) -> Tensor:
+def _kl_independent_independent(p: Independent[Any], q: Independent[Any]) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+def _kl_transformed_transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     """That of what the same transforms are of."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
@@ -302,7 +302,7 @@ def _log_diagonal(d: MultivariateNormal) -> Tensor:
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
-def _lowrank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
     _check_sizes(p, q, "Low Rank ")
     log_dets = _lowrank_log_det(q) - _lowrank_log_det(p)
     a, w, diag = _projection(q), p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
@@ -312,7 +312,7 @@ def _lowrank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tens
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
-def _multivariate_lowrank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+def _kl_multivariatenormal_lowrankmultivariatenormal(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
     _check_sizes(p, q, "(Low Rank) ")
     log_dets = _lowrank_log_det(q) - 2 * _log_diagonal(p)
     factor = p._unbroadcasted_scale_tril
@@ -328,7 +328,7 @@ def _solved(q: MultivariateNormal, *matrices: Tensor) -> list[Tensor]:
 
 
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
-def _lowrank_multivariate(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
+def _kl_lowrankmultivariatenormal_multivariatenormal(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
     _check_sizes(p, q, "(Low Rank) ")
     log_dets = 2 * _log_diagonal(q) - _lowrank_log_det(p)
     distance = _batch_mahalanobis(q._unbroadcasted_scale_tril, (q.loc - p.loc))
@@ -337,7 +337,7 @@ def _lowrank_multivariate(p: LowRankMultivariateNormal, q: MultivariateNormal) -
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+def _kl_multivariatenormal_multivariatenormal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     _check_sizes(p, q, "")
     half_log_dets = _log_diagonal(q) - _log_diagonal(p)
     trace = _trace(_solved(q, p._unbroadcasted_scale_tril)[0])
@@ -365,7 +365,7 @@ _infinite(
 
 
 @register_kl(Bernoulli, Poisson)
-def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
+def _kl_bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
 
 
@@ -380,12 +380,12 @@ def _from_continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Tensor:
 
 
 @register_kl(Beta, Exponential)
-def _beta_exponential(p: Beta, q: Exponential) -> Tensor:
+def _kl_beta_exponential(p: Beta, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.mean
 
 
 @register_kl(Beta, Gamma)
-def _beta_gamma(p: Beta, q: Gamma) -> Tensor:
+def _kl_beta_gamma(p: Beta, q: Gamma) -> Tensor:
     total = p.concentration1 + p.concentration0
     constant = q.concentration.lgamma() - q.concentration * q.rate.log()
     logs = (q.concentration - 1) * (p.concentration1.digamma() - total.digamma())
@@ -393,64 +393,64 @@ def _beta_gamma(p: Beta, q: Gamma) -> Tensor:
 
 
 @register_kl(Beta, Normal)
-def _beta_normal(p: Beta, q: Normal) -> Tensor:
+def _kl_beta_normal(p: Beta, q: Normal) -> Tensor:
     mean, variance = p.mean, q.scale.pow(2)
     square = (mean * (1 - mean) / (p.concentration1 + p.concentration0 + 1) + mean.pow(2)) * 0.5
     return -p.entropy() + 0.5 * (variance * 2 * math.pi).log() + (square - q.loc * mean + q.loc.pow(2) * 0.5) / variance
 
 
 @register_kl(Beta, Uniform)
-def _beta_uniform(p: Beta, q: Uniform) -> Tensor:
+def _kl_beta_uniform(p: Beta, q: Uniform) -> Tensor:
     result = -p.entropy() + (q.high - q.low).log()
     return _set(result, (q.low > p.support.lower_bound) | (q.high < p.support.upper_bound), math.inf)
 
 
 @register_kl(ContinuousBernoulli, Exponential)
-def _continuous_bernoulli_exponential(p: ContinuousBernoulli, q: Exponential) -> Tensor:
+def _kl_continuous_bernoulli_exponential(p: ContinuousBernoulli, q: Exponential) -> Tensor:
     return -p.entropy() - torch.log(q.rate) + q.rate * p.mean
 
 
 @register_kl(ContinuousBernoulli, Normal)
-def _continuous_bernoulli_normal(p: ContinuousBernoulli, q: Normal) -> Tensor:
+def _kl_continuous_bernoulli_normal(p: ContinuousBernoulli, q: Normal) -> Tensor:
     constant = 0.5 * (math.log(2.0 * math.pi) + torch.square(q.loc / q.scale)) + torch.log(q.scale)
     moments = (p.variance + torch.square(p.mean) - 2.0 * q.loc * p.mean) / (2.0 * torch.square(q.scale))
     return -p.entropy() + constant + moments
 
 
 @register_kl(ContinuousBernoulli, Uniform)
-def _continuous_bernoulli_uniform(p: ContinuousBernoulli, q: Uniform) -> Tensor:
+def _kl_continuous_bernoulli_uniform(p: ContinuousBernoulli, q: Uniform) -> Tensor:
     result = -p.entropy() + (q.high - q.low).log()
     inside = torch.max(torch.ge(q.low, p.support.lower_bound), torch.le(q.high, p.support.upper_bound))
     return torch.where(inside, torch.ones_like(result) * math.inf, result)
 
 
 @register_kl(Exponential, Gamma)
-def _exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
+def _kl_exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
     ratio = q.rate / p.rate
     return (-q.concentration * torch.log(ratio) + ratio + q.concentration.lgamma() + q.concentration * euler_constant
             - (1 + euler_constant))
 
 
 @register_kl(Exponential, Gumbel)
-def _exponential_gumbel(p: Exponential, q: Gumbel) -> Tensor:
+def _kl_exponential_gumbel(p: Exponential, q: Gumbel) -> Tensor:
     scaled, at = p.rate * q.scale, q.loc / q.scale
     return scaled.log() - 1 - at + torch.exp(at) * scaled / (scaled + 1) + scaled.reciprocal()
 
 
 @register_kl(Exponential, Normal)
-def _exponential_normal(p: Exponential, q: Normal) -> Tensor:
+def _kl_exponential_normal(p: Exponential, q: Normal) -> Tensor:
     variance, square = q.scale.pow(2), p.rate.pow(2)
     constant = 0.5 * torch.log(square * variance * 2 * math.pi)
     return constant - 1 + (square.reciprocal() - q.loc / p.rate + q.loc.pow(2) * 0.5) / variance
 
 
 @register_kl(Gamma, Exponential)
-def _gamma_exponential(p: Gamma, q: Exponential) -> Tensor:
+def _kl_gamma_exponential(p: Gamma, q: Exponential) -> Tensor:
     return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
 
 
 @register_kl(Gamma, Gumbel)
-def _gamma_gumbel(p: Gamma, q: Gumbel) -> Tensor:
+def _kl_gamma_gumbel(p: Gamma, q: Gumbel) -> Tensor:
     scaled, at = p.rate * q.scale, q.loc / q.scale
     constant = (p.concentration - 1) * p.concentration.digamma() - p.concentration.lgamma() - p.concentration
     power = torch.exp(at) * (1 + scaled.reciprocal()).pow(-p.concentration) - at
@@ -458,7 +458,7 @@ def _gamma_gumbel(p: Gamma, q: Gumbel) -> Tensor:
 
 
 @register_kl(Gamma, Normal)
-def _gamma_normal(p: Gamma, q: Normal) -> Tensor:
+def _kl_gamma_normal(p: Gamma, q: Normal) -> Tensor:
     variance, square = q.scale.pow(2), p.rate.pow(2)
     constant = 0.5 * torch.log(square * variance * 2 * math.pi) - p.concentration - p.concentration.lgamma()
     moments = (0.5 * (p.concentration.pow(2) + p.concentration) / square - q.loc * p.concentration / p.rate + 0.5 * q.loc.pow(2))
@@ -466,7 +466,7 @@ def _gamma_normal(p: Gamma, q: Normal) -> Tensor:
 
 
 @register_kl(Gumbel, Normal)
-def _gumbel_normal(p: Gumbel, q: Normal) -> Tensor:
+def _kl_gumbel_normal(p: Gumbel, q: Normal) -> Tensor:
     ratio = p.scale / q.scale
     spread = (math.pi * ratio * 0.5).pow(2) / 3
     apart = ((p.loc + p.scale * euler_constant - q.loc) / q.scale).pow(2) * 0.5
@@ -474,7 +474,7 @@ def _gumbel_normal(p: Gumbel, q: Normal) -> Tensor:
 
 
 @register_kl(Laplace, Normal)
-def _laplace_normal(p: Laplace, q: Normal) -> Tensor:
+def _kl_laplace_normal(p: Laplace, q: Normal) -> Tensor:
     variance = q.scale.pow(2)
     ratio = p.scale.pow(2) / variance
     apart = (0.5 * p.loc.pow(2) - p.loc * q.loc + 0.5 * q.loc.pow(2)) / variance
@@ -482,14 +482,14 @@ def _laplace_normal(p: Laplace, q: Normal) -> Tensor:
 
 
 @register_kl(Normal, Gumbel)
-def _normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
+def _kl_normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
     at_p, at_q, square = p.loc / q.scale, q.loc / q.scale, (p.scale / q.scale).pow(2)
     power = torch.exp(-at_p + 0.5 * square + at_q)
     return -square.log() * 0.5 + (at_p - at_q) + power - (0.5 * (1 + math.log(2 * math.pi)))
 
 
 @register_kl(Normal, Laplace)
-def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+def _kl_normal_laplace(p: Normal, q: Laplace) -> Tensor:
     apart = p.loc - q.loc
     z = apart / p.scale
     distance = math.sqrt(2 / math.pi) * p.scale * torch.exp(-0.5 * z.pow(2)) + apart * torch.erf(math.sqrt(0.5) * z)
@@ -497,14 +497,14 @@ def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
 
 
 @register_kl(Pareto, Exponential)
-def _pareto_exponential(p: Pareto, q: Exponential) -> Tensor:
+def _kl_pareto_exponential(p: Pareto, q: Exponential) -> Tensor:
     scaled = p.scale * q.rate
     result = (p.alpha / scaled).log() - p.alpha.reciprocal() + p.alpha * scaled / (p.alpha - 1) - 1
     return _set(result, p.alpha <= 1, math.inf)
 
 
 @register_kl(Pareto, Gamma)
-def _pareto_gamma(p: Pareto, q: Gamma) -> Tensor:
+def _kl_pareto_gamma(p: Pareto, q: Gamma) -> Tensor:
     log = p.scale.log() + p.alpha.reciprocal()
     constant = q.concentration.lgamma() - q.concentration * q.rate.log()
     result = (p.alpha.log() - log + constant + (1 - q.concentration) * log + q.rate * p.alpha * p.scale / (p.alpha - 1) - 1)
@@ -512,7 +512,7 @@ def _pareto_gamma(p: Pareto, q: Gamma) -> Tensor:
 
 
 @register_kl(Pareto, Normal)
-def _pareto_normal(p: Pareto, q: Normal) -> Tensor:
+def _kl_pareto_normal(p: Pareto, q: Normal) -> Tensor:
     over = p.scale / (p.alpha - 1)
     squares = p.alpha * over.pow(2) / (p.alpha - 2) + (p.alpha * over - q.loc).pow(2)
     constant = (math.sqrt(2 * math.pi) * q.scale * p.alpha / p.scale).log()
@@ -526,7 +526,7 @@ def _mean_log(p: Uniform, scale: Tensor) -> Tensor:
 
 
 @register_kl(Uniform, Beta)
-def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
+def _kl_uniform_beta(p: Uniform, q: Beta) -> Tensor:
     width = p.high - p.low
     mirrored = (q.concentration0 - 1) * (_x_log_x(1 - p.high) - _x_log_x(1 - p.low) + width) / width
     constant = q.concentration1.lgamma() + q.concentration0.lgamma() - (q.concentration1 + q.concentration0).lgamma()
@@ -535,33 +535,33 @@ def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
 
 
 @register_kl(Uniform, Exponential)
-def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
+def _kl_uniform_exponetial(p: Uniform, q: Exponential) -> Tensor:
     result = q.rate * (p.high + p.low) / 2 - ((p.high - p.low) * q.rate).log()
     return _set(result, p.low < q.support.lower_bound, math.inf)
 
 
 @register_kl(Uniform, Gamma)
-def _uniform_gamma(p: Uniform, q: Gamma) -> Tensor:
+def _kl_uniform_gamma(p: Uniform, q: Gamma) -> Tensor:
     constant = q.concentration.lgamma() - q.concentration * q.rate.log()
     result = -(p.high - p.low).log() + constant + _mean_log(p, 1 - q.concentration) + q.rate * (p.high + p.low) / 2
     return _set(result, p.low < q.support.lower_bound, math.inf)
 
 
 @register_kl(Uniform, Gumbel)
-def _uniform_gumbel(p: Uniform, q: Gumbel) -> Tensor:
+def _kl_uniform_gumbel(p: Uniform, q: Gumbel) -> Tensor:
     ratio, high, low = q.scale / (p.high - p.low), (p.high - q.loc) / q.scale, (p.low - q.loc) / q.scale
     return ratio.log() + 0.5 * (high + low) - ratio * (torch.exp(-high) - torch.exp(-low))
 
 
 @register_kl(Uniform, Normal)
-def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
+def _kl_uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width = p.high - p.low
     squares = width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)
     return (math.sqrt(math.pi * 2) * q.scale / width).log() + 0.5 * squares / q.scale.pow(2)
 
 
 @register_kl(Uniform, Pareto)
-def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
+def _kl_uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
     width = p.high - p.low
     constant = (q.alpha * q.scale.pow(q.alpha) * width).log()
     result = (_x_log_x(p.high) - _x_log_x(p.low) - width) / width * (q.alpha + 1) - constant
