@@ -132,10 +132,15 @@ PROGRAMS: dict[str, str] = {
 
 
 def outcome(torch: Any, case: str) -> Any:
-    """What the program, a file, prints, and its error."""
+    """What the program prints, and its error."""
+    return carried_out(torch, SETTING + PROGRAMS[case])
+
+
+def carried_out(torch: Any, program: str) -> list[str]:
+    """What a program, a file, prints, and its error."""
     printed, error = io.StringIO(), ""
     torch.manual_seed(0)
-    text = re.sub(r"\btorch\.fx|\bfrom torch\b|^import torch$", lambda m: m[0].replace("torch", torch.__name__), SETTING + PROGRAMS[case],
+    text = re.sub(r"\btorch\.fx|\bfrom torch\b|^import torch$", lambda m: m[0].replace("torch", torch.__name__), program,
                   flags=re.MULTILINE).replace(f"import {torch.__name__}\n", f"import {torch.__name__} as torch\n", 1)
     with TemporaryDirectory() as folder, contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
         (path := Path(folder) / "program.py").write_text(text)

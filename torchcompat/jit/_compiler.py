@@ -151,8 +151,8 @@ class Program:
                 self.functions[name] = self.adopted(found.node, found.unit)
             return expression(self.names[id(found)])
         if isinstance(found, _code.Class):
-            if found.node is not None and path not in self.classes:
-                self.classes[path] = ast.unparse(found.node).split("\n")
+            if found.node is not None and found.kind != "Module" and path not in self.classes:  # modules' classes are made of modules
+                self.classes[path] = _class_lines(found.node)
             return node
         return expression(self.function(found.function) if not isinstance(found.function, _code.Function) else self.moved_function(found))
 
@@ -838,6 +838,20 @@ class _Described:
     def __init__(self, p: inspect.Parameter) -> None:
         self.name, self.default = p.name, p.default
         self.has_default, self.keyword = p.default is not p.empty, p.kind is p.KEYWORD_ONLY
+
+
+def _class_lines(node: ast.ClassDef) -> list[str]:
+    """A class that is no module's, as files have it."""
+    lines = [ast.unparse(ast.ClassDef(node.name, node.bases, [], [ast.Pass()], [])).split("\n")[0]]
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef):
+            lines += ["  " + line for line in frontend.printed(part, True).rstrip("\n").split("\n")]
+        elif isinstance(part, ast.AnnAssign):
+            value = "" if part.value is None else f" = {ast.unparse(part.value)}"
+            lines.append(f"  {ast.unparse(part.target)} : {ast.unparse(part.annotation)}{value}")
+        else:
+            lines += ["  " + line for line in ast.unparse(part).split("\n")]
+    return lines
 
 
 def compiled(method: Any) -> Compiled:

@@ -57,6 +57,8 @@ def fuse_as_graphmodule(gm: GraphModule, nodes: NodeList, module_name: str, part
             raise AssertionError(f"{node} doesn't belong to passed in graph module {gm._get_name()}")
         if node._erased:
             raise AssertionError(f"{node} has been removed from owning graph")
+        if node.graph is not gm.graph:  # which was made anew
+            raise AssertionError(f"{node} is not found in graph module {gm._get_name()}")
     if not validate_partition(nodes):
         raise AssertionError("Invalid partition, found dependency cycles")
     inner = dict.fromkeys(nodes) if partition_lookup_table is None else partition_lookup_table
