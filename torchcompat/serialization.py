@@ -42,7 +42,7 @@ from ._files.places import (
     validate_cuda_device,
     validate_hpu_device,
 )
-from ._files.rebuild import ABSENT, StorageType, refuse_absent, table
+from ._files.rebuild import ABSENT, StorageType, table, torchs
 from ._files.reader import PyTorchFileReader
 from ._files.storages import Records
 from ._files.weights_only import (
@@ -381,11 +381,6 @@ def _default_order() -> bytes:
     return sys.byteorder.encode() if found is LoadEndianness.NATIVE else b"big" if found is LoadEndianness.BIG else b"little"
 
 
-def _made_of(kind: Any, values: Any, state: object = None) -> Any:
-    """The named results of an operation, of the tuple that files have of them."""
-    return kind._make(values)
-
-
 @functools.cache
 def _unpickler_class(module: types.ModuleType) -> type:
     class Unpickler(module.Unpickler):  # type: ignore[name-defined]  # a module given by the caller
@@ -397,18 +392,8 @@ def _unpickler_class(module: types.ModuleType) -> type:
             return self.load_storage(saved)
 
         def find_class(self, module: str, name: str) -> Any:
-            if module == "torch.return_types" and not name.startswith("_"):
-                return functools.partial(_made_of, getattr(importlib.import_module("torchcompat.return_types"), name))
             if module == "torch" or module.startswith("torch."):
-                if name == "_VariableFunctionsClass":
-                    return importlib.import_module("torchcompat")  # whose attributes are pickled
-                module = {"torch._C._nn": "torch.nn.functional"}.get(module, module)
-                if (found := table().get(f"{module}.{name}")) is not None:
-                    return found.value
-                refuse_absent(f"{module}.{name}")
-                return functools.reduce(
-                    getattr, name.split("."), importlib.import_module("torchcompat" + module.removeprefix("torch"))
-                )
+                return torchs(module, name)
             return super().find_class(module, name)
 
     return Unpickler

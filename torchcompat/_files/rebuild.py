@@ -8,6 +8,7 @@ that were read is a RuntimeError, as in torch.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import pickle
 from collections import Counter, OrderedDict
@@ -397,6 +398,28 @@ def refuse_absent(path: str) -> None:
     """Raises `pickle.UnpicklingError` for what torch has and this package has not."""
     if path in ABSENT:
         raise pickle.UnpicklingError(f"torchcompat has no {ABSENT[path]}, which the file needs (GLOBAL {path})")
+
+
+def torchs(module: str, name: str) -> Any:
+    """What a name of torch's stands for in a file that may name anything.
+
+    Raises:
+        pickle.UnpicklingError, ImportError, AttributeError: nothing.
+    """
+    if module == "torch.return_types" and not name.startswith("_"):
+        return functools.partial(_made_of, getattr(importlib.import_module("torchcompat.return_types"), name))
+    if name == "_VariableFunctionsClass":
+        return importlib.import_module("torchcompat")  # whose attributes are pickled
+    module = {"torch._C._nn": "torch.nn.functional"}.get(module, module)
+    if (found := table().get(f"{module}.{name}")) is not None:
+        return found.value
+    refuse_absent(f"{module}.{name}")
+    return functools.reduce(getattr, name.split("."), importlib.import_module("torchcompat" + module.removeprefix("torch")))
+
+
+def _made_of(kind: Any, values: Any, state: object = None) -> Any:
+    """The named results of an operation, of the tuple that files have of them."""
+    return kind._make(values)
 
 
 @functools.cache

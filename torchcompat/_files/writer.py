@@ -89,7 +89,8 @@ class PyTorchFileWriter:
     def write_end_of_file(self) -> None:
         """Writes the directory, and the records about the archive that are still missing."""
         try:
-            ours = {"version": f"{self._version}\n", "byteorder": sys.byteorder, ".data/serialization_id": ""}
+            place = ".data/version" if self._version >= 6 else "version"
+            ours = {place: f"{self._version}\n", "byteorder": sys.byteorder, ".data/serialization_id": ""}
             for name, text in ours.items():
                 if name not in self._entries:
                     text = text or self.serialization_id()

@@ -58,7 +58,6 @@ GROUPS = (
            "distributed library.Library.register_symm_mem_args numa"),
     Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
         nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
-    Reason("models are saved as state dicts", "`torch.save` and `torch.load`", "package"),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
     Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),
     Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """
