@@ -83,34 +83,35 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout',
         'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'nextafter', 'nextafter_', 'nn',
         'no_grad', 'nonzero', 'nonzero_static', 'norm', 'normal', 'not_equal', 'not_equal_', 'nuclear_norm', 'ones', 'ones_like', 'onnx',
-        'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'overrides', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy',
-        'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow', 'pow_', 'prelu',
-        'preserve_format', 'prod', 'profiler', 'put', 'put_', 'qint32', 'qint8', 'qr', 'quantile', 'quasirandom', 'quint2x4', 'quint4x2',
-        'quint8', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'random', 'randperm',
-        'range', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu_', 'remainder', 'remainder_', 'renorm', 'renorm_', 'repeat',
-        'repeat_interleave', 'reshape', 'reshape_as', 'result_type', 'return_types', 'rms_norm', 'rnn_relu', 'rnn_relu_cell', 'rnn_tanh',
-        'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rrelu', 'rrelu_', 'rsqrt', 'rsqrt_', 'rsub', 'saddmm', 'save',
-        'scalar_tensor', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed',
-        'segment_reduce', 'select', 'select_copy', 'select_scatter', 'selu', 'selu_', 'serialization', 'set_autocast_cache_enabled',
-        'set_autocast_cpu_dtype', 'set_autocast_cpu_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_autocast_gpu_dtype',
-        'set_autocast_ipu_dtype', 'set_autocast_ipu_enabled', 'set_autocast_xla_dtype', 'set_autocast_xla_enabled',
-        'set_default_tensor_type', 'set_deterministic_debug_mode', 'set_executor', 'set_float32_matmul_precision', 'set_flush_denormal',
-        'set_grad_enabled', 'set_interop_warning', 'set_num_interop_threads', 'set_printoptions', 'set_rng_state', 'set_warn_always', 'sgn',
-        'sgn_', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice_copy',
-        'slice_scatter', 'slogdet', 'smm', 'softmax', 'solve', 'sort', 'sparse', 'sparse_bsc', 'sparse_bsc_tensor', 'sparse_bsr',
-        'sparse_bsr_tensor', 'sparse_compressed_tensor', 'sparse_coo', 'sparse_coo_tensor', 'sparse_csc', 'sparse_csc_tensor', 'sparse_csr',
-        'sparse_csr_tensor', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square',
-        'square_', 'squeeze', 'squeeze_copy', 'sspaddmm', 'stack', 'std', 'std_mean', 'stft', 'storage', 'strided', 'sub', 'sub_',
-        'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes', 'swapdims', 'sym_constrain_range', 'sym_constrain_range_for_size',
-        'sym_float', 'sym_fresh_size', 'sym_int', 'sym_ite', 'sym_max', 'sym_min', 'sym_not', 'sym_sqrt', 'sym_sum', 'symeig', 't',
-        't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold',
-        'threshold_', 'tile', 'to_dlpack', 'topk', 'torch_version', 'trace', 'transpose', 'transpose_copy', 'trapezoid', 'trapz',
-        'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc',
-        'trunc_', 'types', 'uint1', 'uint16', 'uint2', 'uint3', 'uint32', 'uint4', 'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind',
-        'unbind_copy', 'unflatten', 'unfold', 'unfold_copy', 'unique', 'unique_consecutive', 'unravel_index', 'unsafe_chunk',
-        'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_copy', 'use_deterministic_algorithms', 'utils', 'vander', 'var',
-        'var_mean', 'vdot', 'version', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy',
-        'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
+        'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'overrides', 'package', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute',
+        'permute_copy', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow',
+        'pow_', 'prelu', 'preserve_format', 'prod', 'profiler', 'put', 'put_', 'qint32', 'qint8', 'qr', 'quantile', 'quasirandom',
+        'quint2x4', 'quint4x2', 'quint8', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like',
+        'random', 'randperm', 'range', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu_', 'remainder', 'remainder_', 'renorm',
+        'renorm_', 'repeat', 'repeat_interleave', 'reshape', 'reshape_as', 'result_type', 'return_types', 'rms_norm', 'rnn_relu',
+        'rnn_relu_cell', 'rnn_tanh', 'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rrelu', 'rrelu_', 'rsqrt', 'rsqrt_',
+        'rsub', 'saddmm', 'save', 'scalar_tensor', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce',
+        'scatter_reduce_', 'searchsorted', 'seed', 'segment_reduce', 'select', 'select_copy', 'select_scatter', 'selu', 'selu_',
+        'serialization', 'set_autocast_cache_enabled', 'set_autocast_cpu_dtype', 'set_autocast_cpu_enabled', 'set_autocast_dtype',
+        'set_autocast_enabled', 'set_autocast_gpu_dtype', 'set_autocast_ipu_dtype', 'set_autocast_ipu_enabled', 'set_autocast_xla_dtype',
+        'set_autocast_xla_enabled', 'set_default_tensor_type', 'set_deterministic_debug_mode', 'set_executor',
+        'set_float32_matmul_precision', 'set_flush_denormal', 'set_grad_enabled', 'set_interop_warning', 'set_num_interop_threads',
+        'set_printoptions', 'set_rng_state', 'set_warn_always', 'sgn', 'sgn_', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit',
+        'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice_copy', 'slice_scatter', 'slogdet', 'smm', 'softmax', 'solve', 'sort',
+        'sparse', 'sparse_bsc', 'sparse_bsc_tensor', 'sparse_bsr', 'sparse_bsr_tensor', 'sparse_compressed_tensor', 'sparse_coo',
+        'sparse_coo_tensor', 'sparse_csc', 'sparse_csc_tensor', 'sparse_csr', 'sparse_csr_tensor', 'special', 'split', 'split_copy',
+        'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_copy', 'sspaddmm', 'stack',
+        'std', 'std_mean', 'stft', 'storage', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes',
+        'swapdims', 'sym_constrain_range', 'sym_constrain_range_for_size', 'sym_float', 'sym_fresh_size', 'sym_int', 'sym_ite', 'sym_max',
+        'sym_min', 'sym_not', 'sym_sqrt', 'sym_sum', 'symeig', 't', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_',
+        'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'to_dlpack', 'topk', 'torch_version', 'trace',
+        'transpose', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triu', 'triu_',
+        'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'types', 'uint1', 'uint16', 'uint2', 'uint3', 'uint32', 'uint4',
+        'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold', 'unfold_copy', 'unique',
+        'unique_consecutive', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_copy',
+        'use_deterministic_algorithms', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'version', 'view', 'view_as', 'view_as_complex',
+        'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop',
+        'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
 
 from torchcompat._calls.streams import AcceleratorError as AcceleratorError
 BFloat16Storage: type[TypedStorage]
@@ -322,6 +323,7 @@ from torchcompat import onnx as onnx
 from torchcompat import ops as ops
 from torchcompat import optim as optim
 from torchcompat import overrides as overrides
+from torchcompat import package as package
 from torchcompat._lowrank import pca_lowrank as pca_lowrank
 from torchcompat.random import poisson as poisson
 from torchcompat._memory.layout import preserve_format as preserve_format
