@@ -16,7 +16,7 @@ import torchcompat as torch
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
-WITH_A_TEST_OF_THEIR_OWN = {"char_lm", "tape_basics", "train_digits", "vae_digits"}
+WITH_A_TEST_OF_THEIR_OWN = {"bert_mlm", "char_lm", "tape_basics", "train_digits", "vae_digits"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in WITH_A_TEST_OF_THEIR_OWN]
 
 
@@ -51,6 +51,17 @@ def test_train_digits(tmp_path: Path) -> None:
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
     state = torch.load(tmp_path / "digits.pt")
     assert state["classifier.2.weight"].shape == (10, 512) and not np.isnan(state["classifier.2.weight"].numpy()).any()
+
+
+def test_bert_mlm(tmp_path: Path) -> None:
+    """The loss falls, and what is written is read again."""
+    pytest.importorskip("transformers", reason="transformers is missing: pip install .[small-clients]")
+    small = "--docstrings 200 --vocabulary 200 --hidden 32 --layers 1 --batch 4 --length 16 --every 10".split()
+    lines, _ = trained("bert_mlm.py", tmp_path, *small, "--steps", "30")
+    match = re.fullmatch(r"loss: (\d\.\d{4}) in the first tenth of the steps, (\d\.\d{4}) in the last", lines[-1])
+    assert match and float(match[2]) < float(match[1]) < 5.6, lines
+    assert (tmp_path / "bert_mlm.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "model.safetensors").stat().st_size > 10_000
+    assert len(torch.load(tmp_path / "bert_mlm.pt")["losses"]) == 30
 
 
 def test_vae_digits(tmp_path: Path) -> None:
