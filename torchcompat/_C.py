@@ -22,7 +22,7 @@ from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled
 from ._calls.autocast import is_autocast_available as _is_autocast_available  # noqa: F401
 from ._calls.emitted import EmitHooks, _clear_class_state as _jit_clear_class_registry  # noqa: F401
 from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey, DispatchKeySet as DispatchKeySet
-from .dispatch import get_trace as _get_trace, set_trace as _set_trace
+from .dispatch import DispatchKey as Door, exclude_keys, get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
 from ._memory.size import Size
 from ._tensor import PLAIN_DISPATCH, Tensor, frontend
@@ -188,9 +188,19 @@ def _get_tracing_state() -> Trace | None:
 
 def _AutoDispatchBelowAutograd() -> _Keys:
     """A block in which operations are carried out below autograd: nothing is recorded, and kernels of the key Autograd are passed by."""
-    from .dispatch import DispatchKey as Layer, exclude_keys
+    return exclude_keys(Door.Autograd)
 
-    return exclude_keys(Layer.Autograd)
+
+def _ExcludeDispatchKeyGuard(keyset: DispatchKeySet) -> _Keys:
+    """A block in which operations skip the keys of a set: those of autocast and Autograd, which are all that some of are on the way here.
+
+    >>> import torchcompat as torch
+    >>> with torch.autocast("cpu"), _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.AutocastCPU)):
+    ...     torch.ones(1, 1).mm(torch.ones(1, 1)).dtype
+    torch.float32
+    """
+    known = {"AutocastCPU": "AutocastCPU", "AutocastCUDA": "AutocastGPU", "AutogradCPU": "Autograd"}
+    return exclude_keys(*[Door[known[key.name]] for key in keyset._keys if key.name in known])
 
 
 class _DisableFuncTorch:

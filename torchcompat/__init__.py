@@ -75,6 +75,7 @@ has_mkl, has_openmp = True, False  # what torch has with it, that is: products a
 
 globals().update({_cls.__name__: _cls for _cls in _CLASSES.values()})
 Storage = TypedStorage
+torch = _sys.modules[__name__]  # as torch has it, and annotations name it: `torch.torch.Tensor`
 _storage_classes = {UntypedStorage, TypedStorage, *_CLASSES.values()}
 
 _LAZY = {
@@ -107,7 +108,7 @@ _LAZY = {
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
         "_making.settings"),
     "sparse_coo_tensor": "sparse._coo", "_validate_sparse_coo_tensor_args": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes",
-    "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
+    "ScriptModule": "jit", "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
     **dict.fromkeys(
         [f"_validate_sparse_{name}_tensor_args" for name in ("compressed", "csr", "csc", "bsr", "bsc")], "sparse._compressed"),
     **dict.fromkeys(

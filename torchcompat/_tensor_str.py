@@ -158,6 +158,11 @@ def array_str(array: Array, indent: int = 0) -> str:
     return _rows(array, indent, summarize, style)
 
 
+def _tensor_str(self: Any, indent: int) -> str:
+    """The elements of a tensor as its `repr` shows them, the later lines indented."""
+    return array_str(self._data, indent) if self._data.size else "[]"
+
+
 def _edges(array: Array) -> Array:
     """The elements that a summary shows."""
     edge = options.edgeitems

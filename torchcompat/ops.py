@@ -32,14 +32,24 @@ loaded_libraries: set[str] = set()
 """The paths of shared libraries that programs loaded."""
 
 
+_extensions: dict[str, object] = {}
+"""The operations that are ours of compiled libraries that cannot be loaded, by packages."""
+
+
 def load_library(path: str | _os.PathLike[str]) -> None:
-    """Loads a shared library, which runs what it does when it is loaded.
+    """Loads a shared library, which runs what it does when it is loaded. torchvision's cannot be, since it wants torch's own: its
+    operations are ours.
 
     Raises:
         TypeError: that is no path.
         OSError: there is none at that path, or it needs what is not there.
     """
     whole = _os.path.realpath(path)
+    if _os.path.basename(_os.path.dirname(whole)) == "torchvision" and _os.path.basename(whole).startswith("_C."):
+        if "torchvision" not in _extensions:
+            _extensions["torchvision"] = _importlib.import_module("._library.vision", __package__).define()
+        loaded_libraries.add(whole)
+        return
     try:
         _ctypes.CDLL(whole)
     except Exception as error:

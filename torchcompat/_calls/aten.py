@@ -380,7 +380,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduc
 FUNCTIONS: dict[str, Fn] = {
     "nll_loss2d": _nll_loss, "nll_loss_nd": _nll_loss, "log_sigmoid": lambda input: F.logsigmoid(input),
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
-    "_local_scalar_dense": Tensor.item, "detach": Tensor.detach, "_to_copy": _to_copy,
+    "_local_scalar_dense": Tensor.item, "_pin_memory": Tensor.pin_memory, "detach": Tensor.detach, "_to_copy": _to_copy,
     "threshold_backward": lambda grad, input, threshold: F.where(F.gt(input, threshold), grad, 0.0),
     "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta, "convolution": _convolution,
     "convolution_backward": _convolution_backward, "native_layer_norm_backward": _native_layer_norm_backward,
@@ -411,6 +411,7 @@ FUNCTIONS: dict[str, Fn] = {
     "binary_cross_entropy_with_logits": lambda input, target, weight=None, pos_weight=None, reduction=1: _named_reduction(
         "binary_cross_entropy_with_logits", 3)(input, target, weight, reduction),
     "index": lambda input, indices: F.getitem(input, tuple([slice(None) if i is None else i for i in indices])),
+    "_sparse_addmm": lambda self, mat1, mat2, *, beta=1, alpha=1: torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha),
     "empty": lambda size, **options: F.empty(tuple(size), **options), "sum": lambda input, dim=None, keepdim=False, **more: F.sum(
         input, dim or None, keepdim, **more),
 }

@@ -8,16 +8,20 @@ from collections.abc import Iterable
 
 DEVICES = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta".split()
 _OTHERS = {"Undefined": 0, "BackendSelect": 11, "Python": 13, "Functionalize": 15, "Conjugate": 16, "Negative": 17, "ZeroTensor": 18,
-           "ADInplaceOrView": 19, "AutogradOther": 20, "AutocastCPU": 24, "AutocastCUDA": 32, "FuncTorchBatched": 34,
+           "ADInplaceOrView": 19, "AutogradOther": 20, "AutogradNestedTensor": 22, "AutocastCPU": 24, "AutocastXPU": 27,
+           "AutocastIPU": 28, "AutocastHPU": 29, "AutocastMPS": 31, "AutocastCUDA": 32, "AutocastPrivateUse1": 33, "FuncTorchBatched": 34,
            "FuncTorchVmapMode": 36, "FuncTorchGradWrapper": 39, "Tracer": 40, "PreDispatch": 45, "Autograd": 150,
-           "CompositeImplicitAutograd": 151, "CompositeExplicitAutograd": 154, "CompositeExplicitAutogradNonFunctional": 155}
+           "CompositeImplicitAutograd": 151, "CompositeImplicitAutogradNestedTensor": 153, "CompositeExplicitAutograd": 154,
+           "CompositeExplicitAutogradNonFunctional": 155}
 _make: Any = Enum  # the functional form
 DispatchKey: Any = _make("DispatchKey", {**_OTHERS, **{d: 49 + i for i, d in enumerate(DEVICES)},
                                          **{f"Autograd{d}": 134 + i for i, d in enumerate(DEVICES)}}, module="torch")
 """The keys that kernels may be registered for, with torch's numbers."""
 KEYS = frozenset(DispatchKey.__members__) - {"Undefined"}
 """Their names. Kernels of keys that nothing here asks for are kept."""
-WITH_FALLBACK = KEYS - {d for d in DEVICES if d != "Meta"} - {f"Autograd{d}" for d in ("IPU", "PrivateUse1", "PrivateUse2", "PrivateUse3")}
+WITH_FALLBACK = KEYS - {d for d in DEVICES if d != "Meta"} - {"CompositeImplicitAutogradNestedTensor"} - {
+    f"Autograd{d}" for d in ("IPU", "PrivateUse1", "PrivateUse2", "PrivateUse3", "NestedTensor")} - {
+    f"Autocast{d}" for d in ("IPU", "HPU", "PrivateUse1")}
 """Those that have a fallback from the start, and can have no other."""
 
 

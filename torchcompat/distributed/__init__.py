@@ -9,6 +9,8 @@ Programs that ask, as those that also run on one machine do, go on without it. `
 
 from __future__ import annotations
 
+import enum
+
 from .._calls.absent import absences as _absences
 
 __all__ = ["is_available"]
@@ -21,6 +23,15 @@ def is_available() -> bool:
 
 class ProcessGroup:
     """What annotations name; torch without distributed processes has it, too."""
+
+
+class ReduceOp(enum.Enum):
+    """What would be made of the tensors of several processes: what programs name in their functions' defaults."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+    def __int__(self) -> int:
+        return int(self.value)
 
 
 ProcessGroup.__name__ = ProcessGroup.__qualname__ = "_ProcessGroupStub"

@@ -50,7 +50,14 @@ class OperatorExportTypes(enum.Enum):
         return int(self.value)
 
 
-for _cls in (TrainingMode, OperatorExportTypes):
+class TensorProtoDataType(enum.IntEnum):
+    """The types of ONNX's tensors, by their numbers there."""
+
+    (UNDEFINED, FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64, COMPLEX64, COMPLEX128,
+     BFLOAT16, FLOAT8E4M3FN, FLOAT8E4M3FNUZ, FLOAT8E5M2, FLOAT8E5M2FNUZ) = range(21)
+
+
+for _cls in (TrainingMode, OperatorExportTypes, TensorProtoDataType):
     _cls.__module__ = "torch._C._onnx"
 
 

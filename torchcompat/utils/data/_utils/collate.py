@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
 _SPARSE = {torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc}
+np_str_obj_array_pattern = re.compile("[SaUO]")
+"""The kinds of arrays, in NumPy's letters, that are no tensors."""
 default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
@@ -104,7 +107,7 @@ def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: dict[type | tuple[
 def collate_numpy_array_fn(batch: tuple[np.ndarray, ...], *,
                            collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """Arrays as one tensor."""
-    if batch[0].dtype.kind in "SaUO":
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([torch.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
 
