@@ -48,7 +48,11 @@ def _arguments(rng, mode, sizes, biases=True, projects=False, size=4, features=3
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("mode", ["LSTM", "LSTM projected", "GRU", "RNN_TANH", "RNN_RELU"])
-def test_steps_and_gradients(mode, name, reverse, kernels, dtype, rng, close):
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_steps_and_gradients(mode, name, reverse, one_by_one, kernels, dtype, rng, close, monkeypatch):
+    if one_by_one:  # as with many sequences
+        monkeypatch.setattr(recurrent, "_ONE", 0)
+        monkeypatch.setattr(recurrent, "_FEW", 0)
     mode, projects = mode.split()[0], " " in mode
     sizes = SIZES[name]
     for biases in (True, False):

@@ -26,6 +26,10 @@ _compiled = LazyModule("recurrent")
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 """How many gates each kind of recurrence has."""
 
+#: Elements that compute as long as a step is called in Python; and up to which those of a weight are multiplied by one row, and by all
+#: rows together, without BLAS.
+_STEP, _ONE, _FEW = 1024, 1 << 18, 1 << 16
+
 Array = np.ndarray
 Step = Callable[..., object]
 
@@ -126,11 +130,19 @@ _PLAIN: dict[str, Step] = {"lstm": _lstm, "lstm_grad": _lstm_grad, "gru": _gru, 
                            "rnn_relu": _rnn_relu, "rnn_tanh_grad": _rnn_tanh_grad, "rnn_relu_grad": _rnn_relu_grad}
 
 
-def _step(name: str, gates: Array) -> Step:
-    if gates.size < state.fused:
-        return _PLAIN[name]
+def _kernel(name: str, gates: Array) -> Step:
     found: Step = getattr(_compiled, name)[gates.dtype.char]
     return found
+
+
+def _step(name: str, gates: Array) -> Step:
+    return _PLAIN[name] if gates.size < state.fused else _kernel(name, gates)
+
+
+def _at_once(gates: Array, weight: Array, sizes: tuple[int, ...]) -> bool:
+    """Whether the compiled kernel for all steps is the fastest: for a few rows times a weight that the caches hold. Steps count with what
+    else their calls cost."""
+    return gates.size + _STEP * len(sizes) >= state.fused and sizes[0] * weight.size <= (_ONE if sizes[0] == 1 else _FEW)
 
 
 @cache
@@ -141,6 +153,12 @@ def _rows(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
         found.append((at, n))
         at += n
     return found[::-1] if reverse else found
+
+
+@cache
+def _places(sizes: tuple[int, ...], reverse: bool, backward: bool) -> Array:
+    """`_rows` as an array, for kernels; those `backward` in time."""
+    return np.array(_rows(sizes, reverse)[::-1 if backward else 1], np.int64)
 
 
 def _bias(mode: str, size: int, dtype: np.dtype[Any], b_ih: Array | None, b_hh: Array | None) -> Array:
@@ -159,6 +177,11 @@ def _bias(mode: str, size: int, dtype: np.dtype[Any], b_ih: Array | None, b_hh: 
 def _before(first: Array, states: Array, rows: list[tuple[int, int]]) -> Array:
     """The states before each step; `states` are those after it, `first` those before all."""
     found = np.empty(states.shape, states.dtype)
+    count = len(first)
+    if rows[0][1] == rows[-1][1]:  # all steps are of all sequences
+        after, start = (found[:-count], found[-count:]) if rows[0][0] else (found[count:], found[:count])
+        after[...], start[...] = states[count:] if rows[0][0] else states[:-count], first
+        return found
     have = last = 0
     for at, n in rows:
         same = min(n, have)
@@ -199,13 +222,17 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
     h, w_hh = h.copy(), contiguous(w_hh)
     bias = _bias(mode, size, dtype, b_ih, b_hh)
     y = np.empty((total, h.shape[1]), dtype)
+    kept = None if mode.startswith("RNN") else np.empty((total, size), dtype)
+    c = None if c is None else c.copy()
+    if w_hr is None and _at_once(gates, w_hh, sizes):
+        own = [a for a in (h, c, kept, y) if a is not None]
+        _kernel(f"{mode.lower()}_steps", gates)(gates, contiguous(w_hh.T), bias, *own, _places(sizes, reverse, False))
+        return y, h, c, gates, kept
     buffer, multiply, dot = np.empty((len(h), len(w_hh)), dtype), blas.multiplier(w_hh.T, len(h), len(rows)), np.dot
-    kept = None
     step = _step(mode.lower(), gates)
     with np.errstate(over="ignore"):
         if mode == "LSTM":
             assert c is not None  # which `_checked` says
-            c, kept = c.copy(), np.empty((total, size), dtype)
             hidden = y if w_hr is None else np.empty((total, size), dtype)
             projection = None if w_hr is None else contiguous(w_hr).T
             for at, n in rows:
@@ -217,7 +244,6 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
                 else:
                     y[at:end] = dot(hidden[at:end], projection, state_)
         elif mode == "GRU":
-            kept = np.empty((total, size), dtype)
             for at, n in rows:
                 product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
                 multiply(state_, product)
@@ -239,37 +265,43 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
     n_rows, total, out = len(h), len(x), h.shape[1]
     dh = np.zeros((n_rows, out), dtype) if dh is None else dh.copy()
     grad = np.zeros((total, out), dtype) if dy is None else contiguous(dy)
-    multiply, dot = blas.multiplier(contiguous(w_hh), len(h), len(rows)), np.dot
+    w_hh, dot, name = contiguous(w_hh), np.dot, mode.lower()
     dgates = np.empty((total, GATES[mode] * size), dtype)
     dproducts, projected, through = dgates, None, dgates
-    step = _step(f"{mode.lower()}_grad", gates)
     if mode == "LSTM":
         assert kept is not None and c is not None
         dc = np.zeros((n_rows, size), dtype) if dc is None else dc.copy()
         before = _before(c, kept, rows)
+        own = [gates, kept, before, grad, dh, dc, dgates]
+    elif mode == "GRU":
+        before, dproducts = _before(h, y, rows), np.empty_like(dgates)
+        own = [gates, kept, before, grad, dh, dgates, dproducts]
+    else:
+        own = [y, grad, dh, dgates]
+    if w_hr is None and _at_once(gates, w_hh, sizes):
+        _kernel(f"{name}_steps_grad", gates)(*own, w_hh, _places(sizes, reverse, True))
+    else:
+        multiply, step = blas.multiplier(w_hh, len(h), len(rows)), _step(f"{name}_grad", gates)
         if w_hr is not None:
             projected, w_hr, through = grad.copy(), contiguous(w_hr), np.empty((n_rows, size), dtype)
             grad = np.zeros((total, size), dtype)
+        buffer = np.empty_like(dh)
         for at, n in reversed(rows):
-            old, cell, end = (dh, dc, at + n) if n == n_rows else (dh[:n], dc[:n], at + n)
-            hidden = old
-            if projected is not None and w_hr is not None:
-                projected[at:end] += old
-                hidden = dot(projected[at:end], w_hr, through[:n])
-            step(gates, kept, before, grad, hidden, cell, dgates, at, 0, n)
-            multiply(dgates[at:end], old)
-    elif mode == "GRU":
-        before, dproducts, buffer = _before(h, y, rows), np.empty_like(dgates), np.empty_like(dh)
-        for at, n in reversed(rows):
-            old = dh if n == n_rows else dh[:n]
-            step(gates, kept, before, grad, old, dgates, dproducts, at, 0, n)
-            multiply(dproducts[at:at + n], buffer[:n])
-            old += buffer[:n]
-    else:
-        for at, n in reversed(rows):
-            old = dh if n == n_rows else dh[:n]
-            step(y, grad, old, dgates, at, 0, n)
-            multiply(dgates[at:at + n], old)
+            old, end = dh if n == n_rows else dh[:n], at + n
+            if mode == "LSTM":
+                hidden = old
+                if projected is not None and w_hr is not None:
+                    projected[at:end] += old
+                    hidden = dot(projected[at:end], w_hr, through[:n])
+                step(gates, kept, before, grad, hidden, dc if dc is None or n == n_rows else dc[:n], dgates, at, 0, n)
+                multiply(dgates[at:end], old)
+            elif mode == "GRU":
+                step(gates, kept, before, grad, old, dgates, dproducts, at, 0, n)
+                multiply(dproducts[at:end], buffer[:n])
+                old += buffer[:n]
+            else:
+                step(y, grad, old, dgates, at, 0, n)
+                multiply(dgates[at:end], old)
     found: list[Array | None] = [None] * 8
     if needs[0]:
         found[0] = dgates.dot(w_ih)

@@ -1,4 +1,4 @@
-"""One step of a recurrence for all sequences, after the product with the state: gates, and their gradients.
+"""Recurrences: one step for all sequences, after the product with the state, gates and their gradients; and all steps of a few.
 
 Rows ``at`` and those after it, as many as there are sequences, are those of the step in arrays over all steps. Loops are short and
 many, of few arrays each: that is what the compiler makes SIMD code of.
@@ -7,10 +7,13 @@ many, of few arrays each: that is what the compiler makes SIMD code of.
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
 from ....annotations import Fn
 from .._kernel import Kernel
-from .base import kernel, relu, sigmoid, tanh
+from .base import FUSE, kernel, relu, sigmoid, tanh
+
+_inlined = register_jitable(nogil=True, fastmath=set(FUSE), error_model="numpy")
 
 
 @kernel("w2[t,4*k] r2[n,4*k] r1[4*k] w2[n,k] w2[t,k] w2[t,k] i (at>=0) (at+n<=t) |n")
@@ -132,19 +135,144 @@ def _rnn(name: str, activation: Fn) -> Kernel:
 rnn_tanh, rnn_relu = _rnn("rnn_tanh", tanh), _rnn("rnn_relu", relu)
 
 
-@kernel("r2[t,k] r2[t,k] r2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")
-def rnn_tanh_grad(y, grad, dh, dgates, at, start, stop):
-    T = y.dtype.type
-    for r in range(start, stop):
-        ys, gs, hs, ds = y[at + r], grad[at + r], dh[r], dgates[at + r]
-        for j in range(ys.size):
-            ds[j] = (gs[j] + hs[j]) * (T(1) - ys[j] * ys[j])
+def _rnn_grad(name: str, slope: Fn) -> Kernel:
+    """The rows of ``dgates`` become the gradient for the sum, of that of the outputs, ``grad``, and of the state after it, ``dh``."""
+
+    def step(y, grad, dh, dgates, at, start, stop):
+        T = y.dtype.type
+        for r in range(start, stop):
+            ys, gs, hs, ds = y[at + r], grad[at + r], dh[r], dgates[at + r]
+            for j in range(ys.size):
+                ds[j] = slope(ys[j], gs[j] + hs[j], T(0), T(1))
+
+    step.__name__ = step.__qualname__ = name
+    return kernel("r2[t,k] r2[t,k] r2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")(step)
 
 
-@kernel("r2[t,k] r2[t,k] r2[n,k] w2[t,k] i (at>=0) (at+n<=t) |n")
-def rnn_relu_grad(y, grad, dh, dgates, at, start, stop):
-    T = y.dtype.type
-    for r in range(start, stop):
-        ys, gs, hs, ds = y[at + r], grad[at + r], dh[r], dgates[at + r]
-        for j in range(ys.size):
-            ds[j] = T(0) if ys[j] <= T(0) else gs[j] + hs[j]
+@_inlined
+def _tanh_slope(y, g, zero, one):
+    return g * (one - y * y)
+
+
+@_inlined
+def _relu_slope(y, g, zero, one):
+    return zero if y <= zero else g
+
+
+rnn_tanh_grad, rnn_relu_grad = _rnn_grad("rnn_tanh_grad", _tanh_slope), _rnn_grad("rnn_relu_grad", _relu_slope)
+
+
+# -- all steps, where there are few sequences: then calls would take longer than what they do ---------------------------------
+#
+# ``rows`` hold, in the order of the steps, which row is a step's first, and how many it has. A weight is laid out as (what goes in, what
+# comes out).
+
+
+@_inlined
+def _fits(rows, s, total, most):
+    return rows[s, 0] >= 0 and 0 <= rows[s, 1] <= most and rows[s, 0] + rows[s, 1] <= total
+
+
+@_inlined
+def _times(a, at, n, weight, out, added):
+    """The first ``n`` rows of ``out`` become the products of those of ``a`` from ``at`` on, or get them ``added``."""
+    inner = weight.shape[0]
+    fours = inner - inner % 4
+    for r in range(n):
+        x, ys = a[at + r], out[r]
+        if not added:
+            for i in range(ys.size):
+                ys[i] = 0
+        for j in range(0, fours, 4):
+            x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+            w0, w1, w2, w3 = weight[j], weight[j + 1], weight[j + 2], weight[j + 3]
+            for i in range(ys.size):
+                ys[i] += x0 * w0[i] + x1 * w1[i] + x2 * w2[i] + x3 * w3[i]
+        for j in range(fours, inner):
+            x0, w0 = x[j], weight[j]
+            for i in range(ys.size):
+                ys[i] += x0 * w0[i]
+
+
+_lstm, _lstm_grad, _gru, _gru_grad = [_inlined(step.function) for step in (lstm, lstm_grad, gru, gru_grad)]
+
+
+@kernel("w2[t,4*k] r2[k,4*k] r1[4*k] w2[n,k] w2[n,k] w2[t,k] w2[t,k] x2[s,2]")
+def lstm_steps(gates, weight, bias, h, c, cells, y, rows):
+    product = np.empty((h.shape[0], weight.shape[1]), h.dtype)
+    for s in range(rows.shape[0]):
+        if not _fits(rows, s, gates.shape[0], h.shape[0]):
+            return False
+        at, n = rows[s, 0], rows[s, 1]
+        _times(h, 0, n, weight, product, False)
+        _lstm(gates, product, bias, c, cells, y, at, 0, n)
+        for r in range(n):
+            for j in range(h.shape[1]):
+                h[r, j] = y[at + r, j]
+    return True
+
+
+@kernel("r2[t,4*k] r2[t,k] r2[t,k] r2[t,k] w2[n,k] w2[n,k] w2[t,4*k] r2[4*k,k] x2[s,2]")
+def lstm_steps_grad(gates, cells, before, grad, dh, dc, dgates, weight, rows):
+    for s in range(rows.shape[0]):
+        if not _fits(rows, s, gates.shape[0], dh.shape[0]):
+            return False
+        at, n = rows[s, 0], rows[s, 1]
+        _lstm_grad(gates, cells, before, grad, dh, dc, dgates, at, 0, n)
+        _times(dgates, at, n, weight, dh, False)
+    return True
+
+
+@kernel("w2[t,3*k] r2[k,3*k] r1[4*k] w2[n,k] w2[t,k] w2[t,k] x2[s,2]")
+def gru_steps(gates, weight, bias, h, news, y, rows):
+    product = np.empty((h.shape[0], weight.shape[1]), h.dtype)
+    for s in range(rows.shape[0]):
+        if not _fits(rows, s, gates.shape[0], h.shape[0]):
+            return False
+        at, n = rows[s, 0], rows[s, 1]
+        _times(h, 0, n, weight, product, False)
+        _gru(gates, product, bias, h, news, y, at, 0, n)
+    return True
+
+
+@kernel("r2[t,3*k] r2[t,k] r2[t,k] r2[t,k] w2[n,k] w2[t,3*k] w2[t,3*k] r2[3*k,k] x2[s,2]")
+def gru_steps_grad(gates, news, before, grad, dh, dgates, dproducts, weight, rows):
+    for s in range(rows.shape[0]):
+        if not _fits(rows, s, gates.shape[0], dh.shape[0]):
+            return False
+        at, n = rows[s, 0], rows[s, 1]
+        _gru_grad(gates, news, before, grad, dh, dgates, dproducts, at, 0, n)
+        _times(dproducts, at, n, weight, dh, True)
+    return True
+
+
+def _rnn_steps(one: Kernel, back: Kernel) -> tuple[Kernel, Kernel]:
+    step, grad_step = _inlined(one.function), _inlined(back.function)
+
+    def steps(gates, weight, bias, h, y, rows):
+        product = np.empty((h.shape[0], weight.shape[1]), h.dtype)
+        for s in range(rows.shape[0]):
+            if not _fits(rows, s, gates.shape[0], h.shape[0]):
+                return False
+            at, n = rows[s, 0], rows[s, 1]
+            _times(h, 0, n, weight, product, False)
+            step(gates, product, bias, h, y, at, 0, n)
+        return True
+
+    def steps_grad(y, grad, dh, dgates, weight, rows):
+        for s in range(rows.shape[0]):
+            if not _fits(rows, s, y.shape[0], dh.shape[0]):
+                return False
+            at, n = rows[s, 0], rows[s, 1]
+            grad_step(y, grad, dh, dgates, at, 0, n)
+            _times(dgates, at, n, weight, dh, False)
+        return True
+
+    for function, name in ((steps, "steps"), (steps_grad, "steps_grad")):
+        function.__name__ = function.__qualname__ = f"{one.function.__name__}_{name}"
+    return (kernel("r2[t,k] r2[k,k] r1[k] w2[n,k] w2[t,k] x2[s,2]")(steps),
+            kernel("r2[t,k] r2[t,k] w2[n,k] w2[t,k] r2[k,k] x2[s,2]")(steps_grad))
+
+
+rnn_tanh_steps, rnn_tanh_steps_grad = _rnn_steps(rnn_tanh, rnn_tanh_grad)
+rnn_relu_steps, rnn_relu_steps_grad = _rnn_steps(rnn_relu, rnn_relu_grad)
