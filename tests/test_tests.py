@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import signal
 import sys
@@ -191,10 +192,34 @@ def test_a_case_of_the_campaign_that_was_skipped_leaves_no_alarm(monkeypatch: py
     # What has these needs torch.
     case = SimpleNamespace(name="records/add/0")
     monkeypatch.setitem(sys.modules, "tests.campaign.cases", SimpleNamespace(cases=lambda *_: [case]))
-    monkeypatch.setitem(sys.modules, "tests.campaign.sides", SimpleNamespace(Skip=KeyError, compared=skip))
+    monkeypatch.setitem(sys.modules, "tests.campaign.sides", SimpleNamespace(Skip=KeyError, compared=skip, lacking=None))
     monkeypatch.setattr(campaign, "sides", lambda: (None, None))
     campaign.child(["records/add"], range(1), str(tmp_path / "report"), set())
-    assert ran == [case] and signal.alarm(0) == 0
+    assert ran == [case] and signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_a_resumed_campaign_keeps_what_is_done(tmp_path: Path) -> None:
+    """Of reports of an interrupted run: operations that ended, not those that were cut off, and none that are not wanted."""
+    from tests.campaign.__main__ import earlier
+
+    lines = {"report": ['{"done": "whole.bool/a", "run": 1}', '{"case": "whole.bool/b/2"}', '{"done": "whole.bool/b", "run": 3}'],
+             "report.4": ['{"at": "whole.bool/c/1"}', '{"done": "whole.bool/c", "run": 2}', '{"case": "whole.bool/d/1"}', '{"at": "whole'],
+             "report.4.todo": ["{}"]}
+    for name, rows in lines.items():
+        (tmp_path / name).write_text("\n".join(rows))
+    args = argparse.Namespace(report=str(tmp_path / "report"), resume=True)
+    found = earlier(args, ["whole.bool/b", "whole.bool/c", "whole.bool/d"])
+    assert [row.get("done", row.get("case")) for row in found] == ["whole.bool/b/2", "whole.bool/b", "whole.bool/c"]
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_derivatives_that_torch_lacks_are_told_from_those_that_it_refuses() -> None:
+    from tests.campaign.sides import Outcome, lacking
+
+    refused = [Outcome(error="RuntimeError", text=text) for text in ("derivative for aten::f is not implemented", "sizes differ")]
+    cases = [SimpleNamespace(mode=mode) for mode in ("double backward", "forward")]
+    assert [[lacking(e, Outcome(), case) for case in cases] for e in refused] == [[True, False], [False, False]]  # type: ignore[arg-type]
+    assert not lacking(refused[0], refused[1], cases[0])  # type: ignore[arg-type]
 
 
 def test_rounding_is_told_from_a_wrong_gradient() -> None:
@@ -226,3 +251,11 @@ def test_rounding_is_told_from_a_wrong_gradient() -> None:
         assert not near(stepwise, wrong)
     random = rng.uniform(-1, 1, (2, 200)).astype(bfloat16)
     assert not near(*random) and near(random[0], once)  # errors that are none of rounding excuse none
+
+
+def test_what_is_zero_in_double_precision_is_no_bound() -> None:
+    from tests.campaign.sides import as_near
+
+    torch = np.array([1e-5, 0.0], np.float32)
+    for truth, agrees in ((1e-13, True), (1e-6, False)):  # the first is what roundings leave in double precision
+        assert as_near([np.array([truth, -truth])], torch, np.array([-1e-5, 1.9e-5], np.float32), "float32") is agrees

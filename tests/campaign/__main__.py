@@ -5,6 +5,7 @@
     python -m tests.campaign --case records/div/17          # one case again, with what both sides say
     python -m tests.campaign --again campaign.jsonl --mode meta      # the differing cases of a report again: which still differ?
     python -m tests.campaign --whole float64,int64,errors   # all of torch's operator database as it stands
+    python -m tests.campaign --whole float64 --resume       # what an interrupted run left
 
 Each record of ours, and each entry of torch's operator database that both sides have, is called with random sizes (around the
 thresholds of the kernels, too), layouts, dtypes and values: forward, backward, double backward, forward mode, under vmap, with out=, in
@@ -148,6 +149,7 @@ def main() -> int:
     parser.add_argument("--again", help="a report, whose differing cases are run again")
     parser.add_argument("--mode", default="", help="with --again: cases of this mode alone")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--resume", action="store_true", help="keep what the report of an interrupted run has of these operations")
     parser.add_argument("--report", default="campaign.jsonl", help="where differences are written")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -166,7 +168,7 @@ def main() -> int:
     slices = [f"{source}/{name}" for source in sources for name in names(source)]
     wanted = tuple(args.only.split(","))
     slices = [s for s in slices if s.startswith(wanted) or re.sub("^whole[^/]*", "database", s).startswith(wanted)]
-    each = 0 if args.whole else -(-args.cases * 5 // 4 // len(slices))  # about a fifth is skipped: modes that do not apply; 0: all
+    each = 0 if args.whole else -(-args.cases * 5 // 4 // max(1, len(slices)))  # about a fifth is skipped: modes that do not apply; 0: all
     start, found, ran = time.perf_counter(), summary(args, slices, each), 0
     kinds: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], Any] = {}
@@ -197,15 +199,38 @@ def main() -> int:
     return 1 if differing else 0
 
 
+def written(path: Path) -> list[dict[str, Any]]:
+    """The lines of a report, but for one that was cut off."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")] if path.exists() else []
+
+
+def of_done(rows: list[dict[str, Any]]) -> tuple[set[str], list[dict[str, Any]]]:
+    """Which slices are done, and what was found of them."""
+    done = {r["done"] for r in rows if "done" in r}
+    return done, [r for r in rows if "run" in r or "case" in r and r["case"].rpartition("/")[0] in done]
+
+
+def earlier(args: argparse.Namespace, slices: list[str]) -> list[dict[str, Any]]:
+    """What the report of an interrupted run, and those of its children, have of the slices."""
+    report = Path(args.report)
+    parts = [path for path in sorted(report.parent.glob(report.name + ".*")) if path.suffix[1:].isdigit()]
+    rows = [row for path in (report, *parts) for row in of_done(written(path))[1]] if args.resume else []
+    for path in parts:
+        path.unlink(), Path(f"{path}.todo").unlink(missing_ok=True)
+    return [r for r in rows if r.get("done", r.get("case", "").rpartition("/")[0]) in slices]
+
+
 def summary(args: argparse.Namespace, slices: list[str], each: int) -> list[dict[str, Any]]:
     """Runs children until all slices are done, and reads their reports."""
-    rows: list[dict[str, Any]] = []
+    rows = earlier(args, slices)
+    slices = sorted({*slices} - of_done(rows)[0])
     running: list[tuple[subprocess.Popen[bytes], dict[str, Any], str]] = []
     parts = max(1, min(len(slices) // 12, 8 * args.jobs))  # few: a child first imports both sides and builds torch's database
     queue = [slices[i::parts] for i in range(parts)]
     pending: list[tuple[list[str], set[str]]] = [(q, set()) for q in queue if q]
     number = 0
     with open(args.report, "w", buffering=1) as whole:
+        whole.writelines([json.dumps(row) + "\n" for row in rows])
         while pending or running:
             while pending and len(running) < args.jobs:
                 part, skip = pending.pop()
@@ -221,11 +246,10 @@ def summary(args: argparse.Namespace, slices: list[str], each: int) -> list[dict
                 if process.poll() is None:
                     continue
                 running.remove(entry)
-                new = [json.loads(line) for line in Path(base).read_text().splitlines() if line.endswith("}")]
-                done = {r["done"] for r in new if "done" in r}
+                new = written(Path(base))
+                done, kept = of_done(new)
                 at = next((r["at"] for r in reversed(new) if "at" in r), "")
                 left = [s for s in todo["slices"] if s not in done]
-                kept = [r for r in new if "run" in r or "case" in r and r["case"].rpartition("/")[0] in done]
                 if left and process.returncode == -signal.SIGPROF:
                     kept.append({"late": at})
                     pending.append((left, {*todo["skip"], at}))
