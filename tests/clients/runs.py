@@ -20,7 +20,7 @@ CLOSE = 1e-4
 """By how much numbers may differ, of the largest beside them: sums of float32 in another order, after a step or two of training."""
 SMALL = 1e-2
 """What is smaller is measured by this: gradients that are nothing but rounding, and weights that go by their signs."""
-SETTING = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(ROOT)}
+SETTING = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false"}
 
 
 class Client(NamedTuple):
@@ -59,7 +59,8 @@ def outcomes(name: str, cases: Iterable[str] = (), repeat: int = 1, drop_in: boo
 
     Raises a RuntimeError where the process fails."""
     program = ["-m", "torchcompat"] * drop_in + [str(FOLDER / "carry.py"), str(FOLDER / f"programs/{name}.py"), str(repeat), *cases]
-    done = subprocess.run([sys.executable, *program], capture_output=True, text=True, env={**os.environ, **SETTING})
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, *program], capture_output=True, text=True, env={**os.environ, **SETTING, "PYTHONPATH": paths})
     if done.returncode:
         raise RuntimeError(f"{name} ended with {done.returncode}:\n{done.stderr[-3000:]}")
     return {case: (found, seconds) for case, found, seconds in map(json.loads, done.stdout.splitlines())}

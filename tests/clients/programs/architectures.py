@@ -26,7 +26,7 @@ from transformers import (
 
 PACKAGES = ("transformers",)
 CLOSE = 2e-3
-IN_SUITE = ("llama", "t5", "convnext")
+IN_SUITE = ("llama", "t5", "vit")
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
