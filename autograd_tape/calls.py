@@ -45,6 +45,7 @@ ORDER = (
     "Autograd",
     "gradient",                                # gradient functions registered in the place of a record's
     "determinism",                             # what has no deterministic implementation in torch, what is left unset
+    "nested",                                  # operations on nested tensors
     "opaque",                                  # operations on tensors in oneDNN's layout
     "sparse",                                  # operations on sparse tensors
     "bits",                                    # conjugate and negative views get values

@@ -107,6 +107,9 @@ _LAZY = {
         ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
         "_making.settings"),
+    **dict.fromkeys(
+        ["_nested_from_padded", "_nested_from_padded_and_nested_example", "_nested_tensor_from_mask",
+         "_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_tensor_list", "_nested_view_from_buffer"], "nested._methods"),
     "sparse_coo_tensor": "sparse._coo", "_validate_sparse_coo_tensor_args": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes",
     "ScriptModule": "jit", "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
     **dict.fromkeys(
@@ -348,6 +351,7 @@ _above.later("jit._serialization", "load_program")
 _of_the_tape.sparse_rows = lambda *args: _above.sparse_methods().sparse_rows(*args)
 _of_the_tape.sparse_elements = lambda *args: _above.sparse_methods().sparse_elements(*args)
 _above.later("sparse", "sparse_methods")
+_above.later("nested", "nested_methods")
 _above.later("_calls.aten", "operator")
 _above.later("_dynamo.eval_frame", "compile")
 _above.later("_library.schema", "parse_schema")

@@ -38,7 +38,7 @@ from ._calls.absent import AbsentAttribute
 from ._calls.frontend import TorchFrontend
 from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
-from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, preserve_format
+from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, nested_layout, preserve_format
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes
 from .storage import TypedStorage, UntypedStorage, resize, view_of
@@ -101,7 +101,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
     dequantize, int_repr, q_scale, q_zero_point, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, qscheme = [
         AbsentAttribute() for _ in range(8)]
-    record_stream, slice_inverse, to_padded_tensor, index, name, grad_dtype = [AbsentAttribute() for _ in range(6)]
+    record_stream, slice_inverse, index, name, grad_dtype = [AbsentAttribute() for _ in range(5)]
     reinforce, resize, resize_as = [AbsentAttribute() for _ in range(3)]
     argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
@@ -357,6 +357,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._k.special is not None:
             if self._k.special.__class__ is layout:
                 return above.sparse_methods().item(self)
+            if self.is_nested:
+                raise above.nested_methods().refused("_local_scalar_dense")
             data = values(self)
         if self._k.device is not CPU:
             data = self._fetched("item")
@@ -383,6 +385,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                 name = above.sparse_methods().NAMES[self._k.special]
                 raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        if self.is_nested:
+            raise above.nested_methods().without("sizes" if what == "numpy" else "strides")
         if self._k.device.type == "meta":
             if what == "numpy":
                 raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
@@ -505,11 +509,15 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __len__(self) -> int:
         if not self._data.ndim:
             raise TypeError("len() of a 0-d tensor")
+        if self.is_nested:
+            raise above.nested_methods().without("sizes")
         return self._data.shape[0]
 
     def __iter__(self) -> Iterator["Tensor"]:
         if not self._data.ndim:
             raise TypeError("iteration over a 0-d tensor")
+        if self.is_nested:
+            raise above.nested_methods().without("sizes")
         return iter(self.unbind(0))
 
     def __dir__(self) -> list[str]:
@@ -542,6 +550,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             made = None if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"
             ends = [made] if made else ["requires_grad=True"] if self._node is not None else []
             return above.sparse_methods().text(self, "tensor(", _is_default(dtype), ends)
+        if self.is_nested:
+            made = None if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"
+            return above.nested_methods().text(self, [made] if made else ["requires_grad=True"] if self._node is not None else [])
         shown, place = (None, []) if device.type == "meta" else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
             shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
@@ -774,6 +785,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if self.grad is not None:
                 twin.grad = deepcopy(self.grad, memo)
             return twin
+        if self.is_nested:
+            raise above.nested_methods().refused("new_empty")
         if type(self) is not Tensor:
             return self._copied_with_slots(memo)
         if bits_of(self) is None:
@@ -823,6 +836,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         cls = None if type(self) is Tensor else type(self)
         if self._k.special.__class__ is layout:
             return above.rebuilder("_rebuild_sparse_tensor"), above.sparse_methods().saved_parts(self, tuple)
+        if self.is_nested:
+            return above.rebuilder("_rebuild_nested_tensor"), above.nested_methods().saved_parts(self)
         if self._k.device.type == "meta":
             made = above.rebuilder("_rebuild_meta_tensor_no_storage")
             geometry = (self._k.dtype, tuple(self.shape), self.stride(), self.requires_grad)
@@ -986,7 +1001,7 @@ def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Tensor:
 
 def _kind_for(cls: type, k: Kind) -> Kind:
     """The kind of an instance of `cls`: special where the class overrides torch functions."""
-    plain = k.special if k.special.__class__ in (Bits, layout) else None
+    plain = k.special if k.special.__class__ in (Bits, layout, nested_layout) else None
     if cls is Tensor or getattr(cls, "_plain", False):
         return kind(k.dtype, k.device, plain)
     look_for_classes()
@@ -1035,16 +1050,16 @@ def _type_string(t: Tensor) -> str:
     return f"torch.{'quantized.' * (dtype.group == 'quantized')}{device}{dtype.scalar}Tensor"
 
 
-def _of_sparse(name: str) -> Fn:
-    """A method that the package of sparse tensors has."""
+def _of_package(name: str, package: str) -> Fn:
+    """A method that the package of sparse tensors has, or that of nested ones."""
     def method(self: object, *args: object, **kwargs: object) -> object:
         if TO_ALL:
             behind = method if hasattr(method, "door") else frontend.passing(method)  # made late, as most programs need none
             if (found := passed(behind, (self, args, kwargs))) is not HERE: return found
-        return getattr(above.sparse_methods(), name)(self, *args, **kwargs)
+        return getattr(getattr(above, package)(), name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`torchcompat.sparse`'s: {name.strip('_').replace('_', ' ')}."
+    method.__doc__ = f"`torchcompat.{package.partition('_')[0]}`'s: {name.strip('_').replace('_', ' ')}."
     return method
 
 
@@ -1052,7 +1067,9 @@ for _name in ("_coalesced_", "_dimI", "_dimV", "_indices", "_nnz", "_values", "c
               "dense_dim", "indices", "is_coalesced", "resize_as_sparse_", "row_indices", "smm", "sparse_dim", "sparse_mask",
               "sparse_resize_", "sparse_resize_and_clear_", "sspaddmm", "to_dense", "to_mkldnn", "to_sparse", "to_sparse_bsc",
               "to_sparse_bsr", "to_sparse_csc", "to_sparse_csr", "values"):
-    setattr(Tensor, _name, _of_sparse(_name))
+    setattr(Tensor, _name, _of_package(_name, "sparse_methods"))
+for _name in ("to_padded_tensor", "_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets"):
+    setattr(Tensor, _name, _of_package(_name, "nested_methods"))
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
 for _name, _present in (("nonzero", "bool"), ("long", "int"), ("div", "truediv"), ("idiv", "itruediv")):

@@ -16,7 +16,7 @@ from autograd_tape.tensor import TensorRef
 
 from ._calls.absent import absences as _absences
 from ._memory.bits import Bits
-from ._memory.layout import layout
+from ._memory.layout import layout, nested_layout
 
 
 class _State(threading.local):
@@ -147,7 +147,7 @@ def _overriding(args: tuple[object, ...]) -> Sequence[Any]:
                 continue
             k = getattr(x, "_k", None)
             if (k is None and hasattr(type(x), "__torch_function__") and not _of_torch(type(x))
-                    or k is not None and k.special.__class__ not in (NoneType, Bits, layout)
+                    or k is not None and k.special.__class__ not in (NoneType, Bits, layout, nested_layout)
                     and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)

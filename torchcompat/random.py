@@ -357,7 +357,9 @@ def _like(function: Fn, fill: str) -> Fn:
         if TO_ALL and (found := passed(
                 like, (input, dtype, layout, device, requires_grad, memory_format, generator, pin_memory))) is not HERE:
             return found
-        if not input._data.flags.c_contiguous or memory_format is not None:
+        if input.is_nested and fill != "normal_":
+            raise above.nested_methods().refused(like.__name__)
+        if not input._data.flags.c_contiguous or memory_format is not None or input.is_nested:
             t = _empty_like(input, dtype, device, memory_format, layout)
             getattr(t, fill)(generator=generator)
             return t.requires_grad_(requires_grad)
@@ -533,6 +535,8 @@ def _turned(p: object, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
+        if self.is_nested:
+            return above.nested_methods().drawn(self, name, args, {"generator": generator, **kwargs})
         frontend.check_random_inplace(self)
         for i, (parameter, given) in enumerate(zip(parameters, args)):
             if isinstance(given, Tensor) and given._data.ndim:

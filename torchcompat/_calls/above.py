@@ -30,6 +30,8 @@ class Above:
     """`autograd.hooks`."""
     sparse_methods: Callable[[], Any]
     """`sparse`: the module of what sparse tensors do where others do something else."""
+    nested_methods: Callable[[], Any]
+    """`nested`: the same of nested tensors."""
     to_mindspore: Fn
     """`_making.mindspore`."""
     operator: Callable[[str], Fn | None]

@@ -26,6 +26,7 @@ from .rebuild import (
     _rebuild_meta_tensor_no_storage,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
+    _rebuild_nested_tensor,
     _rebuild_sparse_tensor,
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
@@ -163,6 +164,8 @@ def _reduce_data(tensor: Tensor) -> tuple[Fn, Arguments]:
         from ..sparse._methods import saved_parts
 
         return _rebuild_sparse_tensor, saved_parts(tensor)
+    if tensor.is_nested:
+        return _rebuild_nested_tensor, tensor.detach().__reduce_ex__(2)[1]
     size, stride = tuple(tensor.shape), tuple(tensor.stride())
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)

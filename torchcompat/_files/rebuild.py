@@ -183,6 +183,11 @@ def _rebuild_meta_tensor_no_storage(dtype: DType, size: Sizes, stride: Sizes, re
     return _require(_meta(dtype, size, stride), requires_grad)
 
 
+def _strided(value: Any) -> bool:
+    """A tensor in memory."""
+    return _tensor(value) and not value.is_nested and value.layout is strided and value.device.type == "cpu"
+
+
 def _sparse_parts(value: Any) -> bool:
     """Tensors, the sizes, and of coordinates whether they are in order."""
     if type(value) is not tuple or len(value) not in (3, 4) or type(value[-1]) is bool and len(value) != 4:
@@ -198,6 +203,12 @@ def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
     if later is not None:
         later.append((layout, data))
     return _sparse(layout, data, later is None)
+
+
+@checked(buffer=_strided, sizes=_strided, strides=_strided, storage_offsets=_strided)
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Any:
+    """The nested tensor whose parts lie in a row of elements; who makes it looks whether they do."""
+    return torch._nested_view_from_buffer(buffer, sizes, strides, storage_offsets)
 
 
 def _sparse(layout: Any, data: tuple[Any, ...], check: bool) -> Any:
@@ -375,7 +386,7 @@ REBUILDERS = {
     f.__name__: f
     for f in (
         _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
-        _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor,
+        _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor, _rebuild_nested_tensor,
     )
 }  # fmt: skip
 
@@ -387,7 +398,7 @@ def rebuilder(name: str) -> Fn:
 
 ABSENT = {
     "torch._utils._rebuild_qtensor": "quantized tensors",
-    "torch._utils._rebuild_nested_tensor": "nested tensors", "torch._utils._rebuild_wrapper_subclass": "tensors without memory",
+    "torch._utils._rebuild_wrapper_subclass": "tensors without memory",
     "torch._utils._rebuild_device_tensor_from_numpy": "tensors of other devices",
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": "tensors of other devices",
 } | {f"torch.{name}Storage": "quantized tensors" for name in ("QInt8", "QUInt8", "QInt32", "QUInt4x2", "QUInt2x4")}  # fmt: skip

@@ -30,6 +30,12 @@ class layout(_Named):
     __slots__ = ()
 
 
+class nested_layout(layout):
+    """What tells nested tensors apart, whose parts are strided."""
+
+    __slots__ = ()
+
+
 class memory_format(_Named):
     """The order of a strided tensor's dimensions in memory."""
 
@@ -38,5 +44,6 @@ class memory_format(_Named):
 
 strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged, _mkldnn = (
     layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn"))
+parts = nested_layout("strided")
 contiguous_format, preserve_format, channels_last, channels_last_3d = (
     memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"))

@@ -13,7 +13,7 @@ from autograd_tape.tensor import TensorRef
 from autograd_tape.version import changes, number_of
 
 from .bits import bits_of
-from .layout import _mkldnn, channels_last, channels_last_3d, layout, memory_format, sparse_coo, sparse_csr, strided
+from .layout import _mkldnn, channels_last, channels_last_3d, layout, memory_format, parts, sparse_coo, sparse_csr, strided
 from .size import Size
 from .._calls.above import above
 from ..storage import CLASSES, TypedStorage, UntypedStorage
@@ -152,7 +152,7 @@ class Metadata(_Base):
         """The memory."""
         if self._k.special.__class__ is layout:
             raise NotImplementedError(f"Cannot access storage of {_IMPLS.get(self._k.special, 'SparseCsr')}TensorImpl")
-        return UntypedStorage.of(self._data, self._k.device)
+        return UntypedStorage.of(self._data.flat if self.is_nested else self._data, self._k.device)
 
     def storage(self) -> TypedStorage:
         """The memory as elements of this dtype."""
@@ -247,7 +247,12 @@ class Metadata(_Base):
         """Whether the tensor is of layout torch._mkldnn."""
         return self._k.special is _mkldnn
 
-    is_quantized = is_nested = False
+    @property
+    def is_nested(self) -> bool:
+        """Whether the tensor is one of parts that have sizes of their own."""
+        return self._k.special is parts
+
+    is_quantized = False
     is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
 
     @property

@@ -56,8 +56,8 @@ GROUPS = (
     Reason("there is no MKL-DNN", "tensors are strided, and operations the same without it", "mkldnn_* "),
     Reason("processes do not work on one model together", "`autograd_tape.sharding` shards tensors over processes of MPI",
            "distributed library.Library.register_symm_mem_args numa"),
-    Reason("there are no nested tensors", "pad them, or see `nn.utils.rnn.pad_sequence`", """
-        nested Tensor.to_padded_tensor multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
+    Reason("there are no nested tensors of layout torch.jagged", "leave out `layout`", """
+        nested multiprocessing.reductions.rebuild_nested_tensor multiprocessing.reductions.reduce_nested_tensor"""),
     Reason("there are no named dimensions", "count them", "Tensor.name"),
     Reason("torch took it out, and refuses", "weigh log-probabilities by rewards", "Tensor.reinforce"),
     Reason("an operation that torch keeps to itself", "the function of `torch.nn.functional` by nearly the same name", """

@@ -202,8 +202,8 @@ def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._data.shape != data.shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of "
-                           f"{output.shape}.")
+        shapes = [t._data.shape if t.is_nested else t.shape for t in (gradient, output)]
+        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {shapes[0]} and output[0] has a shape of {shapes[1]}.")
     if output._k.dtype.is_complex != gradient._k.dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                            f"grad_output[0] has a dtype of {gradient._k.dtype} and output[0] has a dtype of {output._k.dtype}.")

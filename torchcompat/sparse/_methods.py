@@ -11,6 +11,7 @@ from autograd_tape.dtypes import DType
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import GradMode, grad_mode
 
+from .._calls.above import above
 from .._memory.layout import _mkldnn, layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .._memory.size import Size
 from .._tensor import Tensor, frontend
@@ -48,6 +49,8 @@ def indices(x: Tensor) -> Tensor:
 
 def values(x: Tensor) -> Tensor:
     """The values of a tensor, whose gradient is sparse."""
+    if x.is_nested:
+        return above.nested_methods().values(x)
     of_layout(x, "values", *NAMES, words="sparse tensor layout")
     if x._data.__class__ is Coo and not x._data.coalesced:
         raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
