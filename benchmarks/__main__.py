@@ -12,7 +12,7 @@ from benchmarks import processes, report
 from benchmarks.harness import Failure, Result, Side, check, measure, sides
 from benchmarks.workloads import registered
 
-GROUPS = ("small", "listening", "tape", "kernels", "steps", "import", "memory")
+GROUPS = ("small", "layers", "listening", "tape", "kernels", "steps", "import", "memory")
 MOST_LOAD = 0.5  # per CPU; two spinning threads on a busy machine wait whole time slices for each other, mostly torch's
 HERE = Path(__file__).resolve().parent
 

@@ -14,7 +14,7 @@ from ._on_demand import LazyModule, contiguous, state
 from .sharing import share_rows
 from .reduce import add
 
-__all__ = ["join", "moments"]
+__all__ = ["join", "moments", "of_rows"]
 
 _compiled = LazyModule("norm")
 #: Rows of fewer than 16 are cut into blocks of this many numbers, columns into blocks of this many rows or numbers.
@@ -50,6 +50,19 @@ def moments(x: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarra
     lined = tuple([1 if yes else m for m, yes in zip(shape, reduced)])
     mean, variance = (v.reshape(lined).transpose(back) for v in found)
     return mean, variance
+
+
+def of_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`moments` of each row of a contiguous matrix, flat.
+
+    >>> [v.tolist() for v in of_rows(np.array([[1.0, 3.0], [5, 5]]))]
+    [[2.0, 5.0], [1.0, 0.0]]
+    """
+    n, size = rows.shape
+    if not size:
+        return np.full(n, np.nan), np.full(n, np.nan)
+    mean, variance = _table(rows.reshape(n, size, 1))
+    return mean.reshape(-1), variance.reshape(-1)
 
 
 def join(means: np.ndarray, variances: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

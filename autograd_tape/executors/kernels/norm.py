@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from ._on_demand import LazyModule, compute_array, contiguous, state
-from .moments import join, moments
+from .moments import join, moments, of_rows
 from .sharing import share_rows
 from .reduce import RUN, add
 
@@ -139,17 +139,21 @@ def layer_norm_backward(
 
 
 def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """``(rows - centre) * scale + shift`` with one coefficient each per row, in double precision."""
-    dtype = rows.dtype
-    shift = shift - (centre - centre.astype(dtype)) * scale  # what the centre loses by rounding
-    centre, scale, shift = (np.ascontiguousarray(v, dtype) for v in (centre, scale, shift))
+    """``(rows - centre) * scale + shift`` with one coefficient each, in double precision, per row of one of the samples that they are."""
+    dtype, count = rows.dtype, len(centre)
+    rounded = centre.astype(dtype)
+    shift = shift - (centre - rounded) * scale  # what the centre loses by rounding
+    parts = [v.astype(dtype, copy=False) for v in (rounded, scale, shift)]
     y = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        share_rows(_compiled.scale_shift, dtype.char, *rows.shape, 1, rows, centre, scale, shift, y)
-    else:
-        np.subtract(rows, centre[:, None], out=y)
-        y *= scale[:, None]
-        y += shift[:, None]
+        parts = [contiguous(v) if count == len(rows) else np.tile(v, len(rows) // count) for v in parts]
+        share_rows(_compiled.scale_shift, dtype.char, *rows.shape, 1, rows, *parts, y)
+    elif count:
+        samples = y.reshape(len(rows) // count, count, rows.shape[1])
+        rounded, scale, shift = [v[:, None] for v in parts]
+        np.subtract(rows.reshape(samples.shape), rounded, samples)
+        samples *= scale
+        samples += shift
     return y
 
 
@@ -236,7 +240,7 @@ def batch_norm(
         rstd = 1 / np.sqrt(var + eps)
         scale = rstd * _double(weight, channels, 1.0)
         shift = _double(bias, channels, 0.0)
-        y = _scale_shift(rows, np.tile(mean, n), np.tile(scale, n), np.tile(shift, n))
+        y = _scale_shift(rows, mean, scale, shift)
     return (
         y.reshape(c.shape).astype(x.dtype, copy=False),
         mean.astype(c.dtype),
@@ -301,10 +305,12 @@ def group_norm(
         )
     width = channels // groups
     with np.errstate(all="ignore"):
-        mean, var = (v.reshape(-1) for v in moments(rows.reshape(n * groups, width * rows.shape[1]), (1,)))
+        mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
         rstd = 1 / np.sqrt(var + eps)
-        scale = np.repeat(rstd, width) * np.tile(_double(weight, channels, 1.0), n)
-        y = _scale_shift(rows, np.repeat(mean, width), scale, np.tile(_double(bias, channels, 0.0), n))
+        scale, shift = rstd.repeat(width), _double(bias, channels, 0.0)
+        if weight is not None:
+            scale *= np.tile(_double(weight, channels, 1.0), n) if n > 1 else _double(weight, channels, 1.0)
+        y = _scale_shift(rows, mean.repeat(width), scale, np.tile(shift, n) if n > 1 else shift)
     shape = (n, groups)
     return (
         y.reshape(c.shape).astype(x.dtype, copy=False),

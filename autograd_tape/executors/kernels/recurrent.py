@@ -47,15 +47,15 @@ def _lstm(gates: Array, product: Array, bias: Array, c: Array, cells: Array, y: 
     k, rows = c.shape[1], slice(at + start, at + stop)
     g, p, c = gates[rows], product[start:stop], c[start:stop]
     p += bias
-    _sigmoid(p[:, :2 * k], g[:, :2 * k])
-    i, f, new, o = g[:, :k], g[:, k:2 * k], g[:, 2 * k:3 * k], g[:, 3 * k:]
-    new += p[:, 2 * k:3 * k]
-    np.tanh(new, new)
-    _sigmoid(p[:, 3 * k:], o)
-    c *= f
-    c += i * new
+    new = g[:, 2 * k:3 * k]
+    kept = np.tanh(new + p[:, 2 * k:3 * k])
+    _sigmoid(p, g)  # of all, which takes less time than two calls for parts
+    new[...] = kept
+    c *= g[:, k:2 * k]
+    kept *= g[:, :k]
+    c += kept
     cells[rows] = c
-    np.multiply(o, np.tanh(c), y[rows])
+    np.multiply(g[:, 3 * k:], np.tanh(c), y[rows])
 
 
 def _lstm_grad(gates: Array, cells: Array, before: Array, grad: Array, dh: Array, dc: Array, dgates: Array, at: int, start: int,

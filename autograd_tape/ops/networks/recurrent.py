@@ -465,16 +465,18 @@ _network("rnn_relu", "RNN_RELU", "Layers of h = relu(x W_ih^T + b_ih + h W_hh^T 
 
 
 def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef, gates: int) -> None:
-    if input.shape[1] != w_ih.shape[1]:
-        raise AutogradError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    x, w = input.shape, w_ih.shape
+    if x[1] != w[1]:
+        raise AutogradError(f"input has inconsistent input_size: got {x[1]} expected {w[1]}")
     size = w_hh.shape[1]
-    if w_ih.shape[0] != gates * size:
-        raise AutogradError(f"weight_ih first dim must be {gates} * hidden_size = {gates * size}, but got {w_ih.shape[0]}")
+    if w[0] != gates * size:
+        raise AutogradError(f"weight_ih first dim must be {gates} * hidden_size = {gates * size}, but got {w[0]}")
     for i, h in enumerate(states):
-        if input.shape[0] != h.shape[0]:
-            raise AutogradError(f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size {h.shape[0]}")
-        if h.shape[1] != size:
-            raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {h.shape[1]}, expected {size}")
+        have = h.shape
+        if x[0] != have[0]:
+            raise AutogradError(f"Input batch size {x[0]} doesn't match hidden{i} batch size {have[0]}")
+        if have[1] != size:
+            raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {have[1]}, expected {size}")
 
 
 def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef,
