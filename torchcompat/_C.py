@@ -46,6 +46,7 @@ has_lapack = has_spectral = True  # NumPy brings both
 has_mkldnn = _has_mkldnn = True  # its layout, that is
 has_mkl = True  # what torch has with it, that is
 has_cuda = has_mps = has_openmp = False
+_GLIBCXX_USE_CXX11_ABI = True
 
 
 class _AnyTensor(type(Tensor)):  # type: ignore[misc]  # which is a class

@@ -74,6 +74,11 @@ class _Loader(importlib.abc.Loader):
             _own[self.target] = module.__spec__, module.__loader__, module.__package__
         return module
 
+    def get_code(self, fullname: str) -> Any:
+        """What `python -m torch.x` carries out."""
+        spec = importlib.util.find_spec(self.target)
+        return None if spec is None else spec.loader.get_code(self.target)  # type: ignore[union-attr]  # that of a file
+
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__, module.__loader__, module.__package__ = _own[self.target]
         if self.again and module.__spec__ is not None and module.__spec__.loader is not None:  # importlib.reload, which creates none

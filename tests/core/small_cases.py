@@ -51,6 +51,11 @@ def timed(**options):
     benchmark.add_input(ones)
     found = benchmark.benchmark(**options)
     return found.num_iters, found.latency_avg_ms > 0, found.iters_per_second > 0, [line.split(":")[0] for line in str(found).split("\\n")]
+def env(**facts):
+    fields = dict.fromkeys(collect.SystemEnv._fields)
+    return collect.pretty_str(collect.SystemEnv(**{**fields, "pip_version": "pip3", "cpu_info": "one", **facts}))
+def runner(status, output):
+    return lambda command: (status, output, "wrong")
 active = torch._C._are_functorch_transforms_active
 class Shared:
     @_utils.classproperty
@@ -101,6 +106,22 @@ CODES = [
         "csr_to_coo(torch.tensor([0., 2, 3]), torch.tensor([0, 1, 1]))")],
     "torch._C._get_accelerator().type, torch._C._get_default_device(), torch._C._get_privateuse1_backend_name()",
     "active(), torch.func.grad(lambda x: x * active())(torch.tensor(1.)).item()",
+    "env()", "env(is_debug_build=False, nvidia_gpu_models='a\\nb', pip_packages='', conda_packages='x\\ny', torch_version='2')",
+    "env(cuda_runtime_version='13', caching_allocator_config={'a': 'b'}, pip_packages='x', is_cuda_available='False')",
+    *[f"collect.{call}" for call in (
+        "get_gcc_version(runner(0, 'gcc (Debian) 12'))", "get_gcc_version(runner(1, ''))",
+        "get_clang_version(runner(0, 'clang version 3'))",
+        "get_cmake_version(runner(0, 'cmake version 3'))", "get_gpu_info(runner(0, 'GPU 0: A (UUID: GPU-1)'))",
+        "get_running_cuda_version(runner(0, 'release 13.0, V13.0.88'))", "get_nvidia_driver_version(runner(0, 'Driver Version: 5.1  x'))",
+        "get_lsb_version(runner(0, 'Description:\\tDebian 12'))", "check_release_file(runner(0, 'PRETTY_NAME=\"Debian\"'))",
+        "get_pip_packages(runner(0, 'torch==1\\nfoo==2\\nonnx==3'))", "get_pip_packages(runner(1, ''))",
+        "get_conda_packages(runner(0, '# a\\nmkl 1\\nfoo 2'))", "get_conda_packages(runner(1, ''))", "get_cpu_info(runner(1, 'x'))",
+        "run_and_return_first_line(runner(0, 'a\\nb'), 'c')", "run('exit 3')[0]", "get_cuda_module_loading_config()",
+        "is_xnnpack_available()")],
+    "cpp.CppExtension('x', ['a.cpp'], extra_compile_args=['-O2']).extra_compile_args", "cpp.CUDAExtension('x', ['a.cu'])",
+    "cpp.CppExtension('x', ['a.cpp']).language, cpp.CUDA_HOME, cpp.IS_HIP_EXTENSION", "cpp.include_paths('cuda')",
+    "cpp.BuildExtension.with_options(use_ninja=False).__name__", "cpp.check_compiler_is_gcc('nothing')",
+    "issubclass(cpp.BuildExtension, __import__('setuptools').Command)", "cpp.get_cxx_compiler()",
     "torch.torch is torch",
 ]
 
@@ -118,7 +139,8 @@ def outcome(torch: Any, code: str) -> Any:
 
     names: dict[str, Any] = {"torch": torch, "collections": collections, "Colour": Colour, "i8": torch.int8}
     for name, path in (("tree_", "utils._pytree"), ("weak", "utils.weak"), ("baton_", "utils.file_baton"), ("_utils", "_utils"),
-                       ("throughput", "utils.throughput_benchmark"), ("backcompat", "utils.backcompat"), ("_", "utils.checkpoint")):
+                       ("throughput", "utils.throughput_benchmark"), ("backcompat", "utils.backcompat"), ("_", "utils.checkpoint"),
+                       ("collect", "utils.collect_env"), ("cpp", "utils.cpp_extension")):
         names[name] = importlib.import_module(f"{torch.__name__}.{path}")
     with tempfile.TemporaryDirectory() as folder:
         names["temporary"] = lambda: str(Path(folder) / "baton")

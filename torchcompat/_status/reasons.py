@@ -76,7 +76,7 @@ GROUPS = (
            "utils.data.datapipes"),
     Reason("a tool for torch's own sources and builds", "", """
         utils.benchmark
-        utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_extension utils.cpp_backtrace utils.get_cpp_backtrace utils.collect_env
+        utils.hipify utils.viz utils.cmake_prefix_path utils.cpp_backtrace utils.get_cpp_backtrace
         utils.debug_log nn.cpp contrib get_file_path
         nn.backends linalg.common_notes"""),
     Reason("checkpoints compute everything again", "`torch.utils.checkpoint.checkpoint` with all its other options", """
