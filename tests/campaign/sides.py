@@ -4,10 +4,10 @@ Numbers within `TOLERANCE` of torch's agree. So do those that differ by a few hu
 arguments and results (`CANCELLED`, in single and double precision): where numbers cancel, the error of a sum is one of its terms.
 
 Where they do not, torch computes the same case in double precision, from the same numbers (`exact`), and what is found agrees if it is as
-near to that truth as torch's result may be: no element is further from it than (1) twice torch's own largest error in that tensor, which
-counts as the largest element at most, and (2) what the element moves by if each argument is off by half a unit in its last place, which
-no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in the element's last place. In half
-precision, where torch's largest error is large beside many an element, it must also be in proportion: at most twice as many times what
+near to that truth as torch's result may be: no element is further from it than torch's there, or than (1) twice torch's own largest error in
+that tensor, which counts as the largest element at most, and (2) what the element moves by if each argument is off by half a unit in its last
+place, which no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in the element's last place.
+In half precision, where torch's largest error is large beside many an element, it must also be in proportion: at most twice as many times what
 half a unit in the element's last place and (2) come to as torch's result is anywhere. So
 another order of summation, or roundings in other places, are no difference, while a wrong formula is one wherever torch's is right. What
 is infinite or NaN here must be so in torch; where only torch overflows on its way, the excuses are those of its other elements. What it
@@ -441,7 +441,7 @@ def as_near(truths: list[np.ndarray], expected: np.ndarray, found: np.ndarray, d
         allowed = np.minimum(allowed + moved + last + zero, 2 * share * reach)
     else:
         allowed = allowed + moved + last
-    return bool((np.abs(found - truth)[finite] <= allowed).all())
+    return bool((np.abs(found - truth)[finite] <= np.fmax(allowed, np.abs(expected - truth)[finite])).all())
 
 
 def differences(expected: Outcome, found: Outcome, truths: Sequence[Outcome] = ()) -> list[str]:

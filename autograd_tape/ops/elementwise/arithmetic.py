@@ -719,8 +719,13 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
         if isinstance(input, complex):
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
-    flat = (input == 0) & (real_part_of(F, exponent) >= 0)
-    return F.where(flat, F.zero_gradient(grad), grad * (result * F.log(F.where(flat, 1, input))))
+    zero = input == 0
+    flat = zero & (real_part_of(F, exponent) >= 0)
+    if input.shape == result.shape:
+        log = F.log(F.where(flat, 1, input))
+    else:  # of fewer numbers than results, into which gradients are added up before they are divided by them, as in torch
+        log = F.where(flat, 0, F.masked_fill(F.log(F.masked_fill(input, zero, 1)), zero, -np.inf))
+    return F.where(flat, F.zero_gradient(grad), grad * (result * log))
 
 
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
