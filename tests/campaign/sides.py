@@ -3,17 +3,17 @@
 Numbers within `TOLERANCE` of torch's agree. So do those that differ by a few hundred times the precision of the largest number among
 arguments and results (`CANCELLED`, in single and double precision): where numbers cancel, the error of a sum is one of its terms.
 
-Where they do not, torch computes the same case in double precision, from the same numbers (`exact`), and what is found agrees if it is as
-near to that truth as torch's result may be: no element is further from it than torch's there, or than (1) twice torch's own largest error in
-that tensor, which counts as the largest element at most, and (2) what the element moves by if each argument is off by half a unit in its last
-place, which no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in the element's last place.
-In half precision, where torch's largest error is large beside many an element, it must also be in proportion: at most twice as many times what
-half a unit in the element's last place and (2) come to as torch's result is anywhere. So
-another order of summation, or roundings in other places, are no difference, while a wrong formula is one wherever torch's is right. What
-is infinite or NaN here must be so in torch; where only torch overflows on its way, the excuses are those of its other elements. What it
-makes of random numbers has no truth. The report counts apart what agrees only so. The truth of what is in double precision, and of whole
-numbers, is known of torch's `special` functions alone: SciPy's. Derivatives that torch has no formula for cannot be compared; those that
-are here are counted (`lacking`).
+Where they do not, torch computes the same case in double precision, from the same numbers (`exact`), and what is found agrees if it is
+as near to that truth as torch's result may be: no element is further from it than torch's there, or than (1) twice torch's own largest
+error in that tensor, which counts as the largest element at most, and (2) what the element moves by if each argument is off by half a
+unit in its last place, which no computation that rounds on its way can be told from, unless a decision turns by it, and (3) a unit in
+the element's last place. In half precision, where torch's largest error is large beside many an element, it must also be in proportion:
+at most twice as many times what half a unit in the element's last place and (2) come to as torch's result is anywhere. So another order
+of summation, or roundings in other places, are no difference, while a wrong formula is one wherever torch's is right. What is infinite
+or NaN here must be so in torch; where only torch overflows on its way, the excuses are those of its other elements. What it makes of
+random numbers has no truth. The report counts apart what agrees only so. The truth of what is in double precision, and of whole
+numbers, is known of torch's `special` functions alone: SciPy's. Derivatives that torch has no formula for cannot be compared; those
+that are here are counted (`lacking`).
 
 What torch's own tests do before they look at derivatives is done here, too: `output_process_fn_grad` leaves of vectors what is unique,
 `gradcheck_wrapper` makes of matrices those that the operation is meant for.
