@@ -1,8 +1,8 @@
 """The operations of torchvision's compiled library, for when that is to be loaded: it is made for torch's own and cannot be.
 
 Regions are rows (image, x1, y1, x2, y2) of `rois`, cut into bins of which each gives one number per channel. Where a bin's number is a
-weighted sum of pixels (`roi_align`, the kinds of position-sensitive pooling), `_bins` says which and how much, and the backward
-operation adds along the same list. torchvision itself registers gradients, tensors without data, and autocast.
+weighted sum of pixels (`roi_align`, the kinds of position-sensitive pooling), `_aligned` and `_averaged` say which and how much, to
+the backward operations, too. torchvision itself registers gradients, tensors without data, and autocast.
 
 Sources: K. He et al. 2017 (Mask R-CNN) for `roi_align`; R. Girshick 2015 (Fast R-CNN) for `roi_pool`; J. Dai et al. 2016 (R-FCN) for the
 position-sensitive ones; X. Zhu et al. 2018 (Deformable ConvNets v2) for `deform_conv2d`.
@@ -23,13 +23,16 @@ from .libraries import Library
 Shape = tuple[int, int, int, int]
 
 
-class _Bin(NamedTuple):
-    """What one region's bins are made of: `pixels` (bins, terms) within a plane, and how much of each."""
+class _Bins(NamedTuple):
+    """What one region's bins are made of: `rows` @ plane @ `columns`.T of the part of a plane that begins at `top` and `left`."""
 
     region: int
     image: int
-    pixels: np.ndarray
-    shares: np.ndarray
+    top: int
+    left: int
+    rows: np.ndarray
+    columns: np.ndarray
+    places: int
 
 
 def _checked(kernel: str, input: Tensor, rois: Tensor, text: str = "rois must have shape as Tensor[K, 5]") -> None:
@@ -60,36 +63,38 @@ def _rows(rois: Tensor) -> np.ndarray:
     return rows if rows.dtype != np.float16 else rows.astype(np.float32)
 
 
-def _between(at: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(the pixels before and after places along an axis, the shares of both): none of places more than a pixel outside."""
+def _shares(at: np.ndarray, size: int) -> tuple[int, np.ndarray]:
+    """Means along an axis over places (bins, places), each between two pixels: (the first pixel, the shares (bins, pixels from there)).
+    Nothing is at places more than a pixel outside."""
+    n, k = at.shape
     inside = (at >= -1) & (at <= size)
-    at = np.maximum(at, 0)
-    low = np.minimum(at.astype(np.int64), size - 1)
-    part = np.where(low < size - 1, at - low.astype(at.dtype), 0).astype(at.dtype)
-    return low, np.minimum(low + 1, size - 1), np.where(inside, 1 - part, 0).astype(at.dtype), np.where(inside, part, 0).astype(at.dtype)
+    at = np.clip(np.nan_to_num(at), 0, size - 1)
+    low = at.astype(np.int64)
+    part = at - low.astype(at.dtype)
+    first, last = (int(low.min()), int(low.max())) if low.size else (0, 0)
+    shares = np.zeros((n, last + 2 - first), at.dtype)
+    bins = np.arange(n)[:, None]
+    np.add.at(shares, (bins, low - first), np.where(inside, 1 - part, 0))
+    np.add.at(shares, (bins, low - first + 1), np.where(inside, part, 0))
+    return first, shares[:, :size - first] / at.dtype.type(max(k, 1))
 
 
 def _aligned(rois: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[int, int], ratio: int, offset: float,
-             least: float | None) -> Iterator[_Bin]:
-    """Bins that are means over a grid of places, each between four pixels."""
+             least: float | None) -> Iterator[_Bins]:
+    """Bins that are means over a grid of places, which are means along one axis, and then along the other."""
     T = rois.dtype.type
     for region, row in enumerate(rois):
-        lines = []
-        for axis in (1, 0):
-            start, end = (T(row[k] * T(scale)) - T(offset) for k in ((2, 4) if axis else (1, 3)))
+        found, places = [], 1
+        for axis in (0, 1):
+            start, end = (value * T(scale) - T(offset) for value in row[[2, 4] if axis == 0 else [1, 3]])
             extent = end - start if least is None else max(end - start, T(least))
-            n, size = bins[1 - axis], extent / T(bins[1 - axis])
-            grid = ratio if ratio > 0 else int(np.ceil(extent / T(n)))
-            places = start + np.arange(n, dtype=T)[:, None] * size + (np.arange(max(grid, 0), dtype=T) + T(0.5)) * (size / T(max(grid, 1)))
-            lines.append(_between(places.astype(T), plane[1 - axis]))
-        (y0, y1, v0, v1), (x0, x1, u0, u1) = lines
-        count = max(y0.shape[1] * x0.shape[1], 1)  # a bin of no places is 0
-        pixels, shares = [], []
-        for y, v in ((y0, v0), (y1, v1)):
-            for x, u in ((x0, u0), (x1, u1)):
-                pixels.append((y[:, None, :, None] * plane[1] + x[None, :, None, :]).reshape(bins[0] * bins[1], -1))
-                shares.append((v[:, None, :, None] * u[None, :, None, :]).reshape(bins[0] * bins[1], -1) / T(count))
-        yield _Bin(region, int(row[0]), np.concatenate(pixels, 1), np.concatenate(shares, 1))
+            n, size = bins[axis], extent / T(bins[axis])
+            grid = max(ratio if ratio > 0 else int(np.ceil(extent / T(n))), 0)
+            at = start + np.arange(n, dtype=T)[:, None] * size + (np.arange(grid, dtype=T) + T(0.5)) * (size / T(max(grid, 1)))
+            found.append(_shares(at.astype(T), plane[axis]))
+            places *= grid
+        (top, rows), (left, columns) = found
+        yield _Bins(region, int(row[0]), top, left, rows, columns, places)
 
 
 def _rounded(row: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[int, int], whole: bool,
@@ -152,15 +157,13 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     return torch.from_numpy(order[kept])
 
 
-def _spread(shape: Shape, bins: Iterator[_Bin], grad: Tensor) -> Tensor:
+def _spread(shape: Shape, bins: Iterator[_Bins], grad: Tensor) -> Tensor:
     """The gradient of weighted sums of pixels: of each pixel what the bins got of it."""
     found = torch.zeros(shape, dtype=grad.dtype)
-    planes, grads = found.view(shape[0], shape[1], -1).numpy(), grad.detach().reshape(*grad.shape[:2], -1).numpy()
+    planes, grads = found.numpy(), grad.detach().numpy()
     for part in bins:
-        weighted = (grads[part.region][:, :, None] * part.shares).reshape(shape[1], -1)
-        pixels = part.pixels.reshape(-1)
-        for channel in range(shape[1]):
-            planes[part.image, channel] += np.bincount(pixels, weighted[channel], shape[2] * shape[3]).astype(planes.dtype)
+        bottom, right = part.top + part.rows.shape[1], part.left + part.columns.shape[1]
+        planes[part.image, :, part.top:bottom, part.left:right] += part.rows.T @ grads[part.region] @ part.columns
     return found
 
 
@@ -169,10 +172,11 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
     """(K, C, pooled_height, pooled_width): means over places of each bin, each between four pixels."""
     _checked("roi_align_forward_kernel", input, rois)
     result = input.new_empty((len(rois), input.size(1), pooled_height, pooled_width))
-    planes, found = input.detach().reshape(*input.shape[:2], -1).numpy(), result.view(len(rois), input.size(1), -1).numpy()
+    planes, found = input.detach().numpy(), result.numpy()
     for part in _aligned(_rows(rois), input.shape[2:], spatial_scale, (pooled_height, pooled_width), sampling_ratio, 0.5 * aligned,
                          None if aligned else 1.0):
-        found[part.region] = (planes[part.image][:, part.pixels] * part.shares).sum(-1)
+        bottom, right = part.top + part.rows.shape[1], part.left + part.columns.shape[1]
+        found[part.region] = part.rows @ planes[part.image, :, part.top:bottom, part.left:right] @ part.columns.T
     return result
 
 
@@ -229,7 +233,7 @@ def ps_roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_heigh
     out, mapping = _own_channels(input, pooled_height, pooled_width)
     whole = roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, True)
     for part in _aligned(_rows(rois), input.shape[2:], spatial_scale, (pooled_height, pooled_width), sampling_ratio, 0.5, None):
-        if not part.pixels.size:
+        if not part.places:
             whole[part.region] = torch.nan  # the mean of no places
     return _of_their_channels(whole, out), mapping.expand(len(rois), -1, -1, -1).contiguous()
 
