@@ -6,8 +6,9 @@ import torch
 PACKAGES = ("gpytorch", "linear_operator")
 CLOSE = 1e-3
 X = torch.linspace(0, 1, 30)
-KERNELS = {"rbf": gpytorch.kernels.RBFKernel, "matern": lambda: gpytorch.kernels.MaternKernel(2.5), "periodic": gpytorch.kernels.PeriodicKernel,
-           "rq": gpytorch.kernels.RQKernel, "mixture": lambda: gpytorch.kernels.SpectralMixtureKernel(num_mixtures=2),
+KERNELS = {"rbf": gpytorch.kernels.RBFKernel, "matern": lambda: gpytorch.kernels.MaternKernel(2.5),
+           "periodic": gpytorch.kernels.PeriodicKernel, "rq": gpytorch.kernels.RQKernel,
+           "mixture": lambda: gpytorch.kernels.SpectralMixtureKernel(num_mixtures=2),
            "sum": lambda: gpytorch.kernels.LinearKernel() + gpytorch.kernels.CosineKernel()}
 
 
@@ -73,4 +74,5 @@ def iterative() -> float:
     return loss.item()
 
 
-CASES = {**{kernel: lambda kernel=kernel: fitted(kernel) for kernel in KERNELS}, "inducing points": sparse, "conjugate gradients": iterative}
+CASES = {**{kernel: lambda kernel=kernel: fitted(kernel) for kernel in KERNELS},
+         "inducing points": sparse, "conjugate gradients": iterative}
