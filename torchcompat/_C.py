@@ -24,6 +24,7 @@ from ._calls.emitted import EmitHooks, _clear_class_state as _jit_clear_class_re
 from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey, DispatchKeySet as DispatchKeySet
 from .dispatch import DispatchKey as Door, exclude_keys, get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
+from ._calls.kinds import try_infer_type as _jit_try_infer_type  # noqa: F401
 from ._memory.size import Size
 from ._tensor import PLAIN_DISPATCH, Tensor, frontend
 from .backends import mkldnn

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import numbers
+import typing
 from typing import Any, NamedTuple
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
@@ -25,6 +28,29 @@ def _signature(target: Fn) -> inspect.Signature | None:
         return inspect.signature(inspect.unwrap(target))
     except (TypeError, ValueError):
         return None
+
+
+_NAMES = {"Tensor": torch.Tensor, "Device": torch.device, "int": int, "float": float, "bool": bool, "str": str, "complex": complex,
+          "NoneType": type(None), "number": numbers.Number, "Any": Any, "List": typing.List, "Dict": typing.Dict,  # noqa: UP006
+          "Tuple": typing.Tuple, "Optional": typing.Optional}  # noqa: UP006
+
+
+def _torchscript_type_to_python_type(ts_type: Any) -> Any:
+    """Python's type for one of TorchScript's.
+
+    Raises:
+        KeyError: there is none.
+    """
+    def read(node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return _NAMES[node.id]
+        if isinstance(node, ast.Tuple):
+            return tuple([read(part) for part in node.elts])
+        if isinstance(node, ast.Subscript):
+            return read(node.value)[read(node.slice)]
+        raise KeyError(ast.unparse(node))
+
+    return read(ast.parse(ts_type.annotation_str, mode="eval").body)
 
 
 def check_for_mutable_operation(target: Fn | str, args: Arguments, kwargs: Keywords) -> None:
@@ -67,9 +93,9 @@ def create_type_hint(x: object) -> Any:
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """Whether an argument of one type may be given where another is asked for."""
-    import typing
-
     if signature_type is argument_type or signature_type is Any:
+        return True
+    if signature_type is numbers.Number and argument_type in (int, float):
         return True
     origin, inner = typing.get_origin(signature_type), typing.get_args(signature_type)
     if origin is typing.Union:
@@ -80,7 +106,7 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
         kinds = typing.get_args(argument_type)
         return typing.get_origin(argument_type) in (list, tuple) and all([
             issubclass(kind, inner[0]) for kind in kinds if isinstance(kind, type)])
-    if signature_type is float and argument_type is int or signature_type is torch.dtype and argument_type is int:
+    if (signature_type, argument_type) in ((float, int), (torch.dtype, int), (int, torch.dtype)):  # a dtype is a number there
         return True
     return isinstance(argument_type, type) and isinstance(signature_type, type) and issubclass(argument_type, signature_type)
 
@@ -92,6 +118,8 @@ def normalize_function(target: Fn, args: Arguments, kwargs: Keywords | None = No
     signature = _signature(target) if module.startswith(("torchcompat", "torch.")) or module == "torch" else None
     if signature is None:
         return None
+    if "out" not in (kwargs or {}):  # that is another overload
+        signature = signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "out"])
     return _args_kwargs_to_normalized_args_kwargs(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from autograd_tape.annotations import Keywords
 from torchcompat._calls.absent import absences as _absences
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 KEPT = ("nn_module_stack", "torch_fn", "source_fn_stack", "original_aten", "recompute", "ac_graph_id", "has_backward_hook", "from_node",
         "quantization_tag", "_numeric_debug_handle", "custom", "partitioner_tag")
 """What new nodes take over of a node's `meta`, besides its stack."""
-current_meta: dict[str, Any] = {}
+current_meta: Keywords = {}
 should_preserve_node_meta = False
 
 
@@ -55,7 +56,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
         current_meta = before
 
 
-def get_current_meta() -> dict[str, Any]:
+def get_current_meta() -> Keywords:
     """What new nodes take their notes from."""
     return current_meta
 
@@ -85,7 +86,7 @@ def format_stack() -> list[str]:
 
 
 @contextmanager
-def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
+def annotate(annotation_dict: Keywords) -> Iterator[None]:
     """A block in which nodes that are exported or traced by `make_fx` get these entries under `meta["custom"]`."""
     before = current_meta.get("custom")
     current_meta["custom"] = {**(before or {}), **annotation_dict}
@@ -98,7 +99,7 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
             current_meta["custom"] = before
 
 
-def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[F], F]:
+def annotate_fn(annotation_dict: Keywords) -> Callable[[F], F]:
     """A decorator: the function is carried out in a block of `annotate`."""
     def decorator(func: F) -> F:
         @functools.wraps(func)

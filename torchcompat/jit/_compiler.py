@@ -24,6 +24,7 @@ from autograd_tape import warned
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 from autograd_tape.ops import ALIASES, RECORDS
+from torchcompat._calls.kinds import kind_of
 from torchcompat._jit_internal import (
     FunctionModifiers, _qualified_name, boolean_dispatched, get_torchscript_modifier, is_ignored_fn, should_drop,
 )
@@ -290,29 +291,6 @@ class _Tagged:
         from ._pickle import restore_type_tag
 
         return restore_type_tag, (self.value, self.kind)
-
-
-def kind_of(value: Any) -> str | None:
-    """The type of an attribute as files write it; None where they have no room for it."""
-    if value is None:
-        return "NoneType"
-    for kind, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "str"), (complex, "complex"), (torch.Tensor, "Tensor"),
-                       (torch.device, "Device"), (torch.dtype, "int")):
-        if isinstance(value, kind):
-            return name if type(value) is kind or kind in (torch.Tensor, torch.device, torch.dtype) else None
-    if type(value) in (list, tuple):
-        kinds = [kind_of(x) for x in value]
-        if None in kinds or type(value) is list and len(set(kinds)) > 1:
-            return None
-        if type(value) is tuple:
-            return f"Tuple[{', '.join(map(str, kinds)) or '()'}]"
-        return f"List[{kinds[0] if kinds else 'Tensor'}]"
-    if type(value) is dict and all([type(k) in (str, int) for k in value]):
-        keys, items = {kind_of(k) for k in value}, {kind_of(v) for v in value.values()}
-        if None in items or len(keys) > 1 or len(items) > 1:
-            return None
-        return f"Dict[{next(iter(keys), 'str')}, {next(iter(items), 'Tensor')}]"
-    return None
 
 
 class Compiler(Known):

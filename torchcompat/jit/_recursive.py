@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 
 from torchcompat._calls.absent import absences as _absences
+from torchcompat._calls.kinds import kind_of
 from torchcompat._jit_internal import _qualified_name
 from torchcompat.nn import Module
 
-from ._compiler import kind_of
 from ._script import Face, RecursiveScriptModule, wrapped
 
 __all__ = ["ConcreteModuleType", "ConcreteTypeStore", "concrete_type_store", "get_module_concrete_type", "wrap_cpp_module"]
@@ -58,7 +58,8 @@ class ConcreteTypeStore:
     def get_or_create_concrete_type(self, nn_module: Module) -> ConcreteModuleType:
         """The type of a module: another one for other types of attributes, with another name."""
         cls, own = type(nn_module), nn_module.__dict__
-        attributes = [(name, "Tensor", table == "_parameters") for table in ("_parameters", "_buffers") for name in own[table]]
+        attributes: list[tuple[str, str | None, bool]] = [
+            (name, "Tensor", table == "_parameters") for table in ("_parameters", "_buffers") for name in own[table]]
         attributes += [(name, kind_of(value), False) for name, value in own.items() if name not in _TABLES or name == "training"]
         modules = tuple([(name, self.get_or_create_concrete_type(m)) for name, m in nn_module._modules.items() if m is not None])
         known = self.type_store.setdefault(cls, [])

@@ -33,6 +33,8 @@ from ._writing import write
 
 _FACE = ("_actual", "_methods", "_class", "_fields", "original_name", "_frozen")
 _TABLES = frozenset(Module().__dict__)
+_OF_FACES = frozenset({"code", "code_with_constants", "graph", "graph_for", "inlined_graph", "original_name", "_c"})
+"""What modules that derive from `ScriptModule` have of their faces."""
 
 
 class ScriptWarning(Warning):
@@ -219,9 +221,29 @@ for _cls in (ScriptMethod, ScriptFunction):
 class ScriptModule(Module):
     """A module that was scripted, traced or loaded. Modules that derive from it and mark methods by `script_method` are Python's."""
 
+    def _scripted(self) -> Any:
+        """The face of what the module is made of."""
+        face = self.__dict__.get("_face")
+        return script_module(self) if face is None else face
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scripted(), name) if name in _OF_FACES else super().__getattr__(name)
+
+    def define(self, src: str) -> None:
+        """Adds the methods that a source in TorchScript's language defines, which are carried out on what the module is made of now."""
+        face = self.__dict__["_face"] = self._scripted()
+        face.define(src)
+        self.__dict__.update({name: method for name, method in face._methods.items() if isinstance(method.function, _code.Function)})
+
     def save(self, f: str | os.PathLike[str] | IO[bytes], **kwargs: Any) -> None:
         """Writes the module for `torch.jit.load`."""
-        write(script_module(self), f, kwargs.get("_extra_files"))
+        write(self._scripted(), f, kwargs.get("_extra_files"))
+
+    def save_to_buffer(self, *args: Any, **kwargs: Any) -> bytes:
+        """What `save` writes."""
+        stream = io.BytesIO()
+        self.save(stream, _extra_files=kwargs.get("_extra_files", args[0] if args else None))
+        return stream.getvalue()
 
 
 class _Forward:
@@ -423,12 +445,6 @@ class Face(ScriptModule):
     def save(self, f: str | os.PathLike[str] | IO[bytes], **kwargs: Any) -> None:
         """Writes the module to a path, for `torch.jit.load`."""
         write(self, f, kwargs.get("_extra_files"))
-
-    def save_to_buffer(self, *args: Any, **kwargs: Any) -> bytes:
-        """What `save` writes."""
-        stream = io.BytesIO()
-        write(self, stream, kwargs.get("_extra_files", args[0] if args else None))
-        return stream.getvalue()
 
 
 def _refused(name: str) -> Fn:

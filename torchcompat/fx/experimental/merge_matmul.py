@@ -42,7 +42,7 @@ def merge_matmul(in_mod: Module) -> GraphModule:
     """A module that multiplies once where `in_mod` multiplies several matrices by the same one."""
     gm = symbolic_trace(in_mod)
     graph = gm.graph
-    users: dict[Any, list[Node]] = {}
+    users: dict[Node | str, list[Node]] = {}
     for node in graph.nodes:
         if node.op == "call_function" and node.target is torch.matmul:
             right = node.args[1]

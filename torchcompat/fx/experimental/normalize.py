@@ -13,7 +13,6 @@ from ..graph_module import GraphModule
 from ..interpreter import Transformer
 from ..node import Node, Target, map_aggregate
 from ..operator_schemas import create_type_hint, normalize_function, normalize_module
-from ..proxy import Proxy
 
 __all__ = ["NormalizeArgs", "NormalizeOperators"]
 
@@ -23,14 +22,14 @@ class NormalizeArgs(Transformer):
 
     def __init__(self, module: GraphModule, normalize_to_only_use_kwargs: bool = True) -> None:
         super().__init__(module)
-        self.node_map: dict[Any, Node] = {}
+        self.node_map: dict[object, Node] = {}
         self.normalize_to_only_use_kwargs = normalize_to_only_use_kwargs
 
     def run_node(self, n: Node) -> Any:
         """A stand-in for a node in the new graph, which has its notes and its type."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)
 
-        def kind(arg: object) -> Any:
+        def kind(arg: object) -> object:
             return n.meta.get("type") if isinstance(arg, Node) else type(arg)
 
         if n.op == "call_function":
@@ -67,7 +66,7 @@ class NormalizeOperators(Transformer):
         torch.floor_divide: operator.floordiv, torch.remainder: operator.mod, torch.eq: operator.eq, torch.ne: operator.ne,
         torch.lt: operator.lt, torch.le: operator.le, torch.gt: operator.gt, torch.ge: operator.ge}
 
-    def call_function(self, target: Target, args: Arguments, kwargs: Keywords) -> Proxy | Any:
+    def call_function(self, target: Target, args: Arguments, kwargs: Keywords) -> object:
         """A call of a function. AssertionError: it cannot be called."""
         if not callable(target):
             raise AssertionError(f"Expected callable target, got {type(target)}")

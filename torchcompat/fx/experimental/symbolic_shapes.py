@@ -21,7 +21,7 @@ class GuardOnDataDependentSymNode(RuntimeError):
         cond: the condition.
     """
 
-    cond: Any
+    cond: object
 
     def __init__(self, cond: object, *args: object) -> None:
         super().__init__(*args)
@@ -80,7 +80,7 @@ def guard_float(a: object) -> float:
     return float(_of(float, a))
 
 
-def guard_scalar(a: Any) -> bool | int | float:
+def guard_scalar(a: object) -> bool | int | float:
     """A bool, an int or a float. AssertionError: it is none of them."""
     if not isinstance(a, (bool, int, float)):
         raise AssertionError(f"unrecognized scalar {a}")
@@ -122,7 +122,7 @@ def has_static_value(a: object) -> bool:
     return True
 
 
-def is_symbolic(val: Any) -> bool:
+def is_symbolic(val: object) -> bool:
     """Whether a number is a symbol. AttributeError: it is none."""
     if not isinstance(val, (bool, int, float)):
         raise AttributeError(f"'{type(val).__name__}' object has no attribute 'node'")
@@ -134,19 +134,19 @@ def is_nested_int(s: object) -> bool:
     return False
 
 
-def has_symbolic_sizes_strides(elem: Any) -> bool:
+def has_symbolic_sizes_strides(elem: object) -> bool:
     """Whether a tensor has sizes that are symbols. AttributeError: it is no tensor."""
     if not isinstance(elem, torch.Tensor):
         raise AttributeError(f"'{type(elem).__name__}' object has no attribute '_has_symbolic_sizes_strides'")
     return False
 
 
-def free_symbols(val: object) -> set[Any]:
+def free_symbols(val: object) -> set[object]:
     """The symbols in sizes: none."""
     return set()
 
 
-def free_unbacked_symbols(x: object) -> set[Any]:
+def free_unbacked_symbols(x: object) -> set[object]:
     """The symbols in sizes that only data tell: none."""
     return set()
 
@@ -161,7 +161,7 @@ def has_free_unbacked_symbols(x: object) -> bool:
     return bool(free_unbacked_symbols(x))
 
 
-def check_consistent(new: Any, old: Any) -> None:
+def check_consistent(new: object, old: object) -> None:
     """Nothing. RuntimeError: two numbers, or two tensors' shapes, are not the same."""
     if isinstance(new, torch.Tensor) and isinstance(old, torch.Tensor):
         new, old = new.shape, old.shape
@@ -176,7 +176,7 @@ def constrain_range(a: object, *, min: int | None = None, max: int | None = None
         raise ValueError(f"Invalid value {int(a)} for range [{low}:{high}]")
 
 
-def sym_eq(x: Any, y: Any) -> bool:
+def sym_eq(x: object, y: object) -> bool:
     """Whether numbers, or tuples or lists of them, are the same. AssertionError: one is a number, the other not."""
     if isinstance(x, (tuple, list)) and isinstance(y, (tuple, list)):
         return len(x) == len(y) and all([sym_eq(a, b) for a, b in zip(x, y)])

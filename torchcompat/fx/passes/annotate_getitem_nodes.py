@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import typing
 
 from torchcompat._calls.absent import absences as _absences
 
@@ -20,7 +21,7 @@ def annotate_getitem_nodes(graph: Graph) -> None:
         kind = whole.type
         if kind is None:
             continue
-        origin, inner = getattr(kind, "__origin__", None), getattr(kind, "__args__", ())
+        origin, inner = typing.get_origin(kind), typing.get_args(kind)
         if origin is tuple:
             if index == slice(None, None, None) or len(inner) == 2 and inner[1] is ...:
                 node.type = inner[0]

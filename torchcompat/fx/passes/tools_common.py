@@ -7,7 +7,6 @@ import heapq
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from torchcompat import Tensor
 from torchcompat._calls.absent import absences as _absences
@@ -186,7 +185,7 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
         early = started and node.op == "call_function" and node.target in _EARLY
         (ready.appendleft if early else ready.append)(node)
 
-    def take() -> Any:
+    def take() -> Node | None:
         nonlocal started
         started = True
         return ready.popleft() if ready else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torchcompat import Tensor
 from torchcompat._calls.absent import absences as _absences
+from torchcompat.utils._pytree import PyTree
 
 from ...graph import Graph
 from ...graph_module import _get_attr
@@ -31,7 +32,7 @@ class InternalMatch:
 
     anchors: list[Node]
     nodes_map: dict[Node, Any] = field(default_factory=dict)
-    placeholder_nodes: list[Any] = field(default_factory=list)
+    placeholder_nodes: list[PyTree] = field(default_factory=list)
     returning_nodes: list[Node] = field(default_factory=list)
     name_node_map: dict[str, Node] = field(default_factory=dict)
 
@@ -114,18 +115,19 @@ class SubgraphMatcher:
 
     def _match_attributes(self, pn: Node, gn: Node) -> bool:
         """Whether two attributes are tensors; which, does not matter."""
-        modules = [node.graph.owning_module for node in (pn, gn)]
-        for name, module in zip(("pn", "gn"), modules):
-            if module is None:
+        found = []
+        for name, node in (("pn", pn), ("gn", gn)):
+            if node.graph.owning_module is None:
                 raise AssertionError(f"{name}.graph.owning_module must not be None")
-        mine, theirs = [_get_attr(module, node.target) for module, node in zip(modules, (pn, gn))]
+            found.append(_get_attr(node.graph.owning_module, node.target))
+        mine, theirs = found
         if type(mine) is not type(theirs):
             return False
         if not isinstance(mine, Tensor):
             raise RuntimeError(f"Unsupported type {mine} when matching attributes")
         return True
 
-    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
+    def _is_contained(self, nodes_map: dict[Node, PyTree]) -> bool:
         """Whether what is used elsewhere are results of the pattern."""
         inner = {gn: pn for pn, gn in nodes_map.items() if pn.op != "placeholder"}
         return all([user in inner for gn, pn in inner.items() if pn not in self.pattern_returning_nodes for user in gn.users])
@@ -145,7 +147,7 @@ class SubgraphMatcher:
             return self._match_args(_all_arguments(pn), _all_arguments(gn), match)
         return same and self._match_args([*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()], match)
 
-    def _match_args(self, mine: Any, theirs: Any, match: InternalMatch) -> bool:
+    def _match_args(self, mine: Sequence[PyTree], theirs: Sequence[PyTree], match: InternalMatch) -> bool:
         return len(mine) == len(theirs) and all([self._match_arg(a, b, match) for a, b in zip(mine, theirs)])
 
     def _match_arg(self, a: Any, b: Any, match: InternalMatch) -> bool:
@@ -164,7 +166,7 @@ class SubgraphMatcher:
         return not isinstance(gn, Node) and type(gn) is type(pn) and bool(gn == pn)
 
 
-def _all_arguments(node: Node) -> list[Any]:
+def _all_arguments(node: Node) -> list[PyTree]:
     """The arguments of an operation of `torch.ops` in the order of its schema, defaults among them."""
     return [node.kwargs[a.name] if a.name in node.kwargs else node.args[i] if not a.kwarg_only and i < len(node.args) else a.default_value
             for i, a in enumerate(node.target._schema.arguments)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from torchcompat._calls.absent import absences as _absences
 
@@ -26,13 +25,13 @@ class SourcePartition:
     """
 
     nodes: list[Node]
-    source: Any
+    source: object
     input_nodes: list[Node] = field(default_factory=list)
     output_nodes: list[Node] = field(default_factory=list)
     params: list[Node] = field(default_factory=list)
 
 
-def _source(node: Node, wanted: list[Any]) -> tuple[Any, str] | None:
+def _source(node: Node, wanted: list[object]) -> tuple[object, str] | None:
     """Which of the wanted sources a node comes of, and the name of the call."""
     stack = node.meta.get("source_fn_stack")
     if stack is not None:
@@ -57,14 +56,14 @@ def _source(node: Node, wanted: list[Any]) -> tuple[Any, str] | None:
     return None
 
 
-def get_source_partitions(graph: Graph, wanted_sources: list[Any],
-                          filter_fn: Callable[[Node], bool] | None = None) -> dict[Any, list[SourcePartition]]:
+def get_source_partitions(graph: Graph, wanted_sources: list[object],
+                          filter_fn: Callable[[Node], bool] | None = None) -> dict[object, list[SourcePartition]]:
     """The nodes that come of calls of functions or modules, by these.
 
     Args:
         filter_fn: a call is left out where this is false of one of its nodes.
     """
-    found: dict[Any, dict[str, list[Node]]] = {}
+    found: dict[object, dict[str, list[Node]]] = {}
     for node in graph.nodes:
         told = _source(node, wanted_sources)
         if told is not None:
@@ -73,7 +72,7 @@ def get_source_partitions(graph: Graph, wanted_sources: list[Any],
             for source, calls in found.items()}
 
 
-def _partition(nodes: list[Node], source: Any) -> SourcePartition:
+def _partition(nodes: list[Node], source: object) -> SourcePartition:
     inputs = dict.fromkeys([n for node in nodes for n in node.args if isinstance(n, Node) and n not in nodes and n.op != "get_attr"])
     outputs = [node for node in nodes if node.op != "get_attr" and any([user not in nodes for user in node.users])]
     return SourcePartition(nodes, source, list(inputs), outputs, [node for node in nodes if node.op == "get_attr"])
