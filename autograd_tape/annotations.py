@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ForwardRef, Protocol, TypeAlias, TypeVar, Union
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,10 +15,15 @@ Shape: TypeAlias = tuple[int, ...]
 Sizes: TypeAlias = Sequence[int]
 Dims: TypeAlias = int | Sequence[int] | None
 """Dimensions that are reduced, turned or counted: one, several, or all."""
-DTypeLike: TypeAlias = "DType | str | np.dtype | type"
-"""What names a data type."""
-DeviceLike: TypeAlias = "Device | str | int"
-"""What names a device."""
+if TYPE_CHECKING:
+    DTypeLike: TypeAlias = DType | str | np.dtype | type
+    DeviceLike: TypeAlias = Device | str | int
+else:  # found where they are, by whoever asks for the types of a function
+    _home = "autograd_tape.dtypes"
+    DTypeLike = Union[ForwardRef("DType", module=_home), str, ForwardRef("np.dtype", module=_home), type]  # noqa: UP007
+    """What names a data type."""
+    DeviceLike = Union[ForwardRef("Device", module=_home), str, int]  # noqa: UP007
+    """What names a device."""
 Fn: TypeAlias = Callable[..., Any]
 """A function of which its caller knows what it takes and gives: a program's, one to be wrapped, an operation found by name."""
 SomeFn = TypeVar("SomeFn", bound=Callable[..., Any])

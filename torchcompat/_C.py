@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -33,7 +34,8 @@ from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_c
 from .autograd.anomaly_mode import is_anomaly_enabled as _is_anomaly_enabled
 from .autograd.function import Error
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .overrides import DisableTorchFunctionSubclass
+from .overrides import DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass
+from .overrides import _EnableTorchFunction as _EnableTorchFunction
 from .overrides import disabled_torch_function as _disabled
 from .random import Generator
 
@@ -322,6 +324,20 @@ def _select_conv_backend(input: Tensor, weight: Tensor, bias: Tensor | None, str
         return _ConvBackend.MkldnnTranspose if transposed else _ConvBackend.Mkldnn
     kind = "Transpose" if transposed else "Dilated" if any([d != 1 for d in dilation]) else ""
     return _ConvBackend[f"Slow{kind}{max(input.ndim - 2, 2)}d"]
+
+
+_OF_SCHEMAS = {"_overlaps": "schema_info", "_is_alias_of": "schema_info", "_SchemaInfo": "schema_info", "_SchemaArgument": "schema_info",
+               "_SchemaArgType": "schema_info", "_jit_get_schemas_for_operator": "schemas", "_jit_get_all_schemas": "schemas",
+               "_get_schema": "schemas"}
+"""The module of `_library` that has a name, which is imported when somebody asks."""
+
+
+if not TYPE_CHECKING:  # what stands here is known, and no other name
+    def __getattr__(name: str) -> object:
+        home = _OF_SCHEMAS.get(name)
+        if home is None:
+            raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+        return getattr(importlib.import_module(f"torchcompat._library.{home}"), name)
 
 
 _SETTINGS: dict[str, int] = {"profiling_executor": True, "profiling_mode": True, "num_profiled_runs": 1, "fuse_on_cpu": False,

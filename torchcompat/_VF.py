@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from autograd_tape.errors import type_name
 from autograd_tape.random.arguments import C_NAMES
 
 from ._tensor import Tensor, frontend
-
-if TYPE_CHECKING:
-    from torchcompat.random import Generator
+from torchcompat.random import Generator
 
 
 def _all_results(found: object, *asked: bool) -> tuple[Tensor, ...]:

@@ -20,6 +20,7 @@ from autograd_tape.tensor import above as _of_the_tape
 from ._calls.above import above as _above
 from ._calls.absent import AbsentModules as _AbsentModules, absent as _absent, submodules as _submodules
 from ._tensor import frontend as _frontend
+from .overrides import overridable as _overridable
 from ._making.conversion import checked_dtype as _checked_dtype
 from ._memory.layout import _mkldnn as _mkldnn
 from .random import _sample_dirichlet as _sample_dirichlet, _standard_gamma as _standard_gamma
@@ -97,7 +98,8 @@ _LAZY = {
          "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", *[f"_sym_{name}" for name in (
              "sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2")]], "_calls.symbols"),
     **dict.fromkeys(["_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "_int_mm", "_shape_as_tensor"], "_VF"),
-    "DisableTorchFunctionSubclass": "overrides", "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
+    **dict.fromkeys(["DisableTorchFunction", "DisableTorchFunctionSubclass"], "overrides"),
+    **dict.fromkeys(["DispatchKey", "DispatchKeySet"], "_calls.keys"),
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
     "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", "symeig": "_calls.removed", "_compute_linear_combination": "_VF",
     **dict.fromkeys(["eig", "lstsq", "matrix_rank", "solve"], "_calls.removed"), "svd_lowrank": "_lowrank", "pca_lowrank": "_lowrank",
@@ -195,26 +197,6 @@ def compiled_with_cxx11_abi() -> object:
     return True
 
 
-def numel(input: Tensor) -> _Any:
-    """The number of elements."""
-    return input.numel()
-
-
-def is_inference(input: Tensor) -> _Any:
-    """Whether the tensor was made in inference mode."""
-    return input.is_inference()
-
-
-def is_conj(input: Tensor) -> _Any:
-    """Whether the memory of the tensor holds the conjugates of its elements, as after `conj()`."""
-    return input.is_conj()
-
-
-def is_neg(input: Tensor) -> _Any:
-    """Whether the memory of the tensor holds the negatives of its elements."""
-    return input.is_neg()
-
-
 def _of_method(name: str) -> _Any:
     """A function that calls the method of that name."""
     method = getattr(Tensor, name)
@@ -226,9 +208,11 @@ def _of_method(name: str) -> _Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.__doc__
-    return function
+    return _overridable(function)
 
 
+numel, is_inference, is_conj, is_neg = map(_of_method, ("numel", "is_inference", "is_conj", "is_neg"))
+is_floating_point, is_complex = map(_of_method, ("is_floating_point", "is_complex"))
 resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
 resize_as_, resize_as_sparse_ = map(_of_method, ("resize_as_", "resize_as_sparse_"))
 
@@ -261,16 +245,6 @@ def _debug_has_internal_overlap(self: Tensor) -> _Any:
 
     data = self._data
     return 0 if is_dense(data.shape, data.strides, data.itemsize) else 2 if is_single(data) else 1
-
-
-def is_floating_point(input: Tensor) -> _Any:
-    """Whether the dtype is a floating one."""
-    return input.is_floating_point()
-
-
-def is_complex(input: Tensor) -> _Any:
-    """Whether the dtype is complex."""
-    return input.is_complex()
 
 
 def get_default_dtype() -> dtype:
@@ -355,6 +329,9 @@ _above.later("nested", "nested_methods")
 _above.later("_calls.aten", "operator")
 _above.later("_dynamo.eval_frame", "compile")
 _above.later("_library.schema", "parse_schema")
+_above.later("_calls.overridable", "overridable_functions", "ignored_functions", "testing_overrides", "nowrap_functions", "methods",
+             "name_of")
+_above.later("_library.schemas", "of_overload", "has_overload", "overloads_of", "fit_schema")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass", "of_wrapper", "without_dispatch")
 
 from ._making import legacy as _legacy

@@ -10,9 +10,11 @@ from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, grad_mode
 
 from ._tensor import Tensor, frontend
+from .overrides import overridable
 from .random import randn
 
 
+@overridable
 def lobpcg(A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
            iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
            method: str | None = None, tracker: Fn | None = None, ortho_iparams: dict[str, int] | None = None,

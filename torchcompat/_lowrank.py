@@ -9,6 +9,7 @@ from autograd_tape.dtypes import float16, float32, float64
 
 from . import linalg
 from ._tensor import Tensor
+from .overrides import overridable
 from .random import randn
 
 
@@ -27,6 +28,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
     return _basis(A if M is None else A - M, q, 2 if niter is None else niter)
 
 
+@overridable
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """U (*, m, q), S (*, q), V (*, n, q) with U diag(S) V^H close to `A` (*, m, n), or to A - M, whose rank should be about `q`.
 
@@ -47,6 +49,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return (right, S, left) if wide else (left, S, right)
 
 
+@overridable
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components: `svd_lowrank` of `A` (*, m, n), whose columns are first brought to a mean of 0 where `center`.
 

@@ -10,7 +10,7 @@ import copyreg
 import operator
 from copy import deepcopy
 from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -40,7 +40,9 @@ from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
 from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, nested_layout, preserve_format
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
-from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes
+from .overrides import (
+    WITHOUT, DisableTorchFunction, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes,
+)
 from .storage import TypedStorage, UntypedStorage, resize, view_of
 
 if TYPE_CHECKING:
@@ -925,11 +927,24 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if not issubclass(cls, Tensor):
             raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
                             "class inherits from Tensor.")
-        t = _new(cls)
-        t._data, t._v, t._base = self._data, self._v, self._base
-        t._node = self._node
-        t._k = _kind_for(cls, self._k)
-        return t
+        if self._data.__class__ is not np.ndarray:  # what lies elsewhere has no views
+            t = _new(cls)
+            t._data, t._k, t._node, t._v, t._base = self._data, _kind_for(cls, self._k), self._node, self._v, self._base
+            return t
+        with DisableTorchFunction():
+            view: Any = frontend.basic_alias(self, (Ellipsis,))
+        if hasattr(view, "_level"):  # a transform's tensors have a class of their own
+            return cast("Tensor", view)
+        k = _kind_for(cls, view._k)
+        try:
+            view.__class__ = cls
+            t = view
+        except TypeError:  # which has slots of its own
+            t = _new(cls)
+            t._data, t._v, t._base, t._node = view._data, view._v, view._base, view._node
+            t._v.add_view(t)
+        t._k = k
+        return cast("Tensor", t)
 
     @staticmethod
     def _make_wrapper_subclass(cls: _TensorMeta, size: Size | tuple[int, ...], **options: object) -> "Tensor":
@@ -1003,11 +1018,11 @@ def _kind_for(cls: type, k: Kind) -> Kind:
     """The kind of an instance of `cls`: special where the class overrides torch functions."""
     plain = k.special if k.special.__class__ in (Bits, layout, nested_layout) else None
     if cls is Tensor or getattr(cls, "_plain", False):
-        return kind(k.dtype, k.device, plain)
+        return kind(k.dtype, k.device, plain, k.inference)
     look_for_classes()
     if carries_out(cls):
         above.look_for_dispatch()
-    return kind(k.dtype, k.device, cls)
+    return kind(k.dtype, k.device, cls, k.inference)
 
 
 def _rebuild_from_type_v2(func: Fn, new_type: type, args: Arguments, state: object) -> "Tensor":

@@ -12,7 +12,7 @@ from ._calls.absent import absent
 from ._making.creation import tensor
 from ._memory.size import Size
 from ._tensor import Tensor, frontend as F
-from .overrides import handle_torch_function, has_torch_function
+from .overrides import handle_torch_function, has_torch_function, overridable
 
 if TYPE_CHECKING:
     from torchcompat import (
@@ -85,6 +85,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
+@overridable
 def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The indices along each dimension of a tensor of `shape` of the elements at `indices` into the flattened one.
 

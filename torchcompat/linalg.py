@@ -14,12 +14,13 @@ from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 from ._calls.frontend import LinAlgError as LinAlgError
 from ._calls.namespace import operations as _operations
 from ._tensor import Tensor, frontend as _F
+from .overrides import overridable as _overridable
 
 if TYPE_CHECKING:
     from ._calls.of_linalg import *
 
 _get, __dir__ = _operations(__name__)
-_Limit: TypeAlias = "float | Tensor | None"
+_Limit: TypeAlias = float | Tensor | None
 
 
 if not TYPE_CHECKING:  # what stands here is known, and no other name
@@ -37,6 +38,7 @@ def _limits(name: str, former: str, value: _Limit, atol: _Limit, rtol: _Limit, a
     return {"atol": value, "rtol": 0.0} if absolute else {"atol": 0.0, "rtol": value}
 
 
+@_overridable
 def matrix_rank(input: Tensor, tol: _Limit = None, hermitian: bool = False, *, atol: _Limit = None, rtol: _Limit = None,
                 out: Tensor | None = None) -> Tensor:
     """How many singular values of matrices exceed max(atol, rtol * largest), or `tol`.
@@ -53,6 +55,7 @@ def matrix_rank(input: Tensor, tol: _Limit = None, hermitian: bool = False, *, a
     return rank
 
 
+@_overridable
 def pinv(input: Tensor, rcond: _Limit = None, hermitian: bool = False, *, atol: _Limit = None, rtol: _Limit = None,
          out: Tensor | None = None) -> Tensor:
     """The Moore-Penrose inverses of matrices: singular values up to max(atol, rtol * largest), or rcond * largest, count as zero.
@@ -72,6 +75,7 @@ def pinv(input: Tensor, rcond: _Limit = None, hermitian: bool = False, *, atol: 
     return inverse
 
 
+@_overridable
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """U, S, Vh with U diag(S) Vh = A; a `driver` can be chosen on CUDA alone.
 
@@ -82,6 +86,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     return _F.function("linalg.svd")(A, full_matrices, out=out)
 
 
+@_overridable
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values of matrices, in descending order; `driver` as for `svd`."""
     _refuse_driver(driver)

@@ -7,14 +7,12 @@ import enum
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from autograd_tape.locks import fork_safe_lock
 
 from ._calls.absent import absences as _absences
-
-if TYPE_CHECKING:
-    from torchcompat.utils.tensorboard import SummaryWriter
+from torchcompat.utils.tensorboard import SummaryWriter
 
 STAT_EVENT = "torch.monitor.Stat"
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from typing import Any, cast
 from collections.abc import Callable, Sequence
 from types import NoneType
 
-from autograd_tape.annotations import Arguments, Fn
-from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
+from autograd_tape.annotations import Arguments, Fn, SomeFn
+from autograd_tape.calls import TO_ALL, Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
+from ._calls.above import above
 from ._calls.absent import absences as _absences
 from ._memory.bits import Bits
 from ._memory.layout import layout, nested_layout
@@ -35,6 +36,28 @@ class DisableTorchFunctionSubclass:
 
     def __exit__(self, *exc: object) -> None:
         _state.disabled -= 1
+
+
+class DisableTorchFunction:
+    """Inside, neither modes nor classes override functions."""
+
+    def __enter__(self) -> None:
+        self.modes, _state.modes = _state.modes, ()
+        _state.disabled += 1
+
+    def __exit__(self, *exc: object) -> None:
+        _state.modes = self.modes
+        _state.disabled -= 1
+
+
+class _EnableTorchFunction:
+    """As long as it is there, classes override functions where nothing did."""
+
+    def __init__(self) -> None:
+        self._before, _state.disabled = _state.disabled, 0
+
+    def __del__(self) -> None:
+        _state.disabled = self._before
 
 
 def disabled_torch_function(func: Callable[..., Any], types: object, args: Any = (), kwargs: Any = None) -> Any:
@@ -76,6 +99,8 @@ class _Functions(Interceptor):
     place = "function"
     found = False
     """Whether there are classes that override torch functions."""
+    forwards = False
+    """Whether there are some that are no tensors, but hand attributes on to one."""
 
     def meet(self, door: Door, args: Arguments, out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         state = _state.__dict__  # this thread's, quicker than attribute after attribute
@@ -126,8 +151,13 @@ def look_for_classes() -> None:
 def joins(args: Sequence[object]) -> bool:
     """Whether the class of an argument that is no tensor overrides torch functions and nobody has listened to calls for such classes yet:
     from now on somebody does."""
-    if FUNCTIONS.found or not _overriding(tuple(args)):
+    found = _overriding(tuple(args))
+    forwards = not FUNCTIONS.forwards and any([not isinstance(x, TensorRef) and hasattr(x, "_k") for x in found])
+    if not found or FUNCTIONS.found and not forwards:
         return False
+    if forwards:  # what hands its attributes on passes for a tensor on every quiet path: from now on none is open
+        FUNCTIONS.forwards = True
+        listen(FUNCTIONS)
     look_for_classes()
     return True
 
@@ -145,7 +175,7 @@ def _overriding(args: tuple[object, ...]) -> Sequence[Any]:
         for x in value if isinstance(value, (tuple, list)) else (value,):
             if x.__class__ in WITHOUT:
                 continue
-            k = getattr(x, "_k", None)
+            k = x._k if isinstance(x, TensorRef) else None  # what forwards its attributes to a tensor is none
             if (k is None and hasattr(type(x), "__torch_function__") and not _of_torch(type(x))
                     or k is not None and k.special.__class__ not in (NoneType, Bits, layout, nested_layout)
                     and type(x).__torch_function__ is not disabled_torch_function):
@@ -170,6 +200,11 @@ def convert_results(result: Any, cls: type, func: Fn) -> Any:
     return result
 
 
+def in_function_mode() -> bool:
+    """Whether this thread is in a mode."""
+    return bool(_state.modes)
+
+
 def has_torch_function(relevant: Any) -> bool:
     """Whether a mode, or any of these arguments, overrides torch functions."""
     return bool(_state.modes) or any([_overrides(x) for x in relevant])
@@ -187,7 +222,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 def _overrides(x: Any) -> bool:
     """Whether the class of an argument overrides torch functions."""
-    k = getattr(x, "_k", None)
+    k = x._k if isinstance(x, TensorRef) else None
     return not _state.disabled and (hasattr(type(x), "__torch_function__") if k is None else getattr(k, "special", None) is not None)
 
 
@@ -225,6 +260,29 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Fn], Fn]:
     return inner
 
 
+def overridable(function: SomeFn) -> SomeFn:
+    """A function that is no operation of its own, but is shown as one to modes, and to classes of its arguments.
+
+    >>> class Named:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func.__name__
+    >>> import torchcompat as torch
+    >>> torch.numel(Named()), torch.linalg.svd(Named())
+    ('numel', 'svd')
+    """
+    @functools.wraps(function)
+    def shown(*args: object, **kwargs: object) -> object:
+        if TO_ALL or not args or args[0].__class__ not in WITHOUT:
+            given = (*args, *kwargs.values())
+            if has_torch_function(given):
+                return handle_torch_function(shown, given, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    shown.overridable = True  # type: ignore[attr-defined]  # for who lists them
+    return cast("SomeFn", shown)
+
+
 def handle_torch_function(public_api: Fn, relevant: Any, *args: object, **kwargs: object) -> Any:
     """What the innermost mode, or else a class of `relevant`, makes of a call of a function written in Python.
 
@@ -248,6 +306,46 @@ def handle_torch_function(public_api: Fn, relevant: Any, *args: object, **kwargs
     home = public_api.__module__.replace("torchcompat", "torch", 1)
     raise TypeError(f"no implementation found for '{home}.{public_api.__name__}' on types that implement "
                     f"__torch_function__: {list(types)}")
+
+
+def get_overridable_functions() -> dict[object, list[object]]:
+    """The functions that may be overridden, by where programs find them: modules, `torch.Tensor`, and each property by itself.
+
+    >>> import torchcompat as torch
+    >>> torch.add in get_overridable_functions()[torch], torch.zeros in get_overridable_functions()[torch]
+    (True, False)
+    """
+    return {space: list(functions) for space, functions in above.overridable_functions().items()}
+
+
+def get_ignored_functions() -> set[object]:
+    """The functions that cannot be overridden."""
+    return set(above.ignored_functions())
+
+
+def get_testing_overrides() -> dict[object, Fn]:
+    """For each function that may be overridden one that takes the same and returns -1, for tests of what overrides them."""
+    return dict(above.testing_overrides())
+
+
+def get_default_nowrap_functions() -> set[object]:
+    """What `Tensor.__torch_function__` leaves as it is: what says where a tensor comes from."""
+    return set(above.nowrap_functions())
+
+
+def resolve_name(f: object) -> str | None:
+    """What a program calls one of torch's functions, None where it is none.
+
+    >>> import torchcompat as torch
+    >>> resolve_name(torch.add), resolve_name(torch.ops.aten.add.Tensor), resolve_name(len)
+    ('torch.add', 'aten.add.Tensor', None)
+    """
+    return above.name_of(f)
+
+
+def is_tensor_method_or_property(func: object) -> bool:
+    """Whether tensors have a function as a method, or it reads a property of theirs."""
+    return func in above.methods() or getattr(func, "__name__", "") == "__get__"
 
 
 def is_tensor_like(inp: object) -> bool:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 import torchcompat as torch
 
 from ._calls.absent import absences as _absences
-
-if TYPE_CHECKING:
-    from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
+from autograd_tape.dtypes import DType
 
 _absences(__name__)
 

@@ -30,6 +30,7 @@ from ._making.conversion import checked_dtype
 from ._memory.bits import values
 from ._memory.layout import layout
 from ._tensor import Tensor, frontend
+from .overrides import overridable
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import memory_format
@@ -403,6 +404,7 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
+@overridable
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
     dtype = input._k.dtype if out is None else out._k.dtype
@@ -457,6 +459,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
+@overridable
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
@@ -471,12 +474,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
+@overridable
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
     numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
     return _sampled(numbers, "poisson", input)
 
 
+@overridable
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials with the chance `prob` each, of tensors that broadcast, both float32 or both float64."""
     for name, x, place in (("count", count, 1), ("prob", prob, 2)):

@@ -93,6 +93,11 @@ class UntypedStorage:
             _by_owner[id(owner)] = self
         self._owner, self._bytes = owner, owner[:self._bytes.nbytes]
 
+    @property
+    def _cdata(self) -> int:
+        """A number for the memory, the same as long as it is there."""
+        return id(self._owner)
+
     def _whole(self) -> np.ndarray:
         """All bytes of the owner, of which `resize_` may have left fewer."""
         return _as_bytes(self._owner)
@@ -500,7 +505,7 @@ class TypedStorage:
 
     @property
     def _cdata(self) -> int:
-        return id(self._untyped_storage)
+        return self._untyped_storage._cdata
 
     def element_size(self) -> int:
         """Bytes an element."""

@@ -594,7 +594,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         first, *lines = body.splitlines()
         head = first[first.index("(") + 1:-2].split(", ")
         lines = [line.removeprefix("    ") for line in lines]
-        spelled_head, lines, more = (spelled_too(head, lines, words, rec.varargs if loose else "") if words else
+        spelled_head, lines, more = (spelled_too(head, lines, words, rec.varargs or "" if loose else "") if words else
                                      told_where_missing(head, lines))
         cells |= more | {"_defaults": rec.defaults | {"out": None}}
         body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])

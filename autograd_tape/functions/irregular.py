@@ -131,7 +131,7 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None,
     if make is not None and rec.field("function") is None:
         function = make(frontend, frontend.namespace, General(rec, frontend))
     else:
-        function = _framed(rec, frontend, inner or rec.field("function"), make, rec.varargs if loose else "")
+        function = _framed(rec, frontend, inner or rec.field("function"), make, rec.varargs or "" if loose else "")
     function.__doc__ = rec.doc
     inplace = inner is not None and inner is rec.field("function_")
     function.__module__, function.__qualname__ = frontend.home(rec, rec.name + "_" * inplace)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
-from autograd_tape.annotations import Fn
+from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.calls import Interceptor
 
 
@@ -47,6 +47,18 @@ class Above:
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     parse_schema: Callable[[str], object]
     """`_library.schema`."""
+    of_overload: Callable[[str, object], Any]
+    has_overload: Callable[[str, str], bool]
+    overloads_of: Callable[[str], list[str]]
+    fit_schema: Callable[[object, tuple[object, ...], Keywords], None]
+    """`_library.schemas`: what records say of ATen's overloads."""
+    overridable_functions: Callable[[], dict[object, list[object]]]
+    ignored_functions: Callable[[], frozenset[object]]
+    testing_overrides: Callable[[], dict[object, Fn]]
+    nowrap_functions: Callable[[], frozenset[object]]
+    methods: Callable[[], list[object]]
+    name_of: Callable[[object], str | None]
+    """`_calls.overridable`: the functions that `__torch_function__` sees."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""
     jvp: Fn

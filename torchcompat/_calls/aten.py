@@ -11,7 +11,7 @@ import functools
 import re
 import threading
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -26,6 +26,7 @@ from autograd_tape.functions.general import General
 from autograd_tape.ops.networks.resampling import interpolated
 from autograd_tape.tensor import TensorRef
 
+from .above import above
 from .._tensor import Tensor, frontend
 from ..dispatch import DispatchKey, exclude_keys
 from .keys import AUTOGRAD, DispatchKeySet
@@ -377,6 +378,12 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduc
     return found
 
 
+def _flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False, *,
+                     attn_mask: Tensor | None = None, scale: float | None = None) -> tuple[Tensor, Tensor]:
+    masks = (attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else (None, attn_mask)
+    return _first_of(F.attention(query, key, value, *masks, is_causal, scale), query, 1)
+
+
 FUNCTIONS: dict[str, Fn] = {
     "nll_loss2d": _nll_loss, "nll_loss_nd": _nll_loss, "log_sigmoid": lambda input: F.logsigmoid(input),
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
@@ -390,9 +397,7 @@ FUNCTIONS: dict[str, Fn] = {
     "slice": lambda input, dim=0, start=None, end=None, step=1: F.slice(input, dim, start, end, step),
     "nll_loss_forward": _nll_loss_forward, "mkldnn_rnn_layer": _mkldnn_rnn_layer,
     "log_sigmoid_forward": lambda input: _first_of(F.logsigmoid(input), input, 1),
-    "_scaled_dot_product_flash_attention_for_cpu": lambda query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None:
-        _first_of(F.attention(query, key, value, *((attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else
-                                                   (None, attn_mask)), is_causal, scale), query, 1),
+    "_scaled_dot_product_flash_attention_for_cpu": _flash_attention,
     **{f"{name}_pad{n}d": _padded(mode, n) for name, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},
     **{f"max_pool{n}d_with_indices": _pool(n) for n in (1, 2, 3)},
     **{f"max_pool{n}d_with_indices_backward": _pool_backward(n) for n in (2, 3)},
@@ -425,6 +430,9 @@ def function(name: str) -> Callable[..., Any] | None:
     if name in ("rand_like", "randn_like", "randint_like", "scalar_tensor"):
         return lambda *args, pin_memory=None, layout=None, **kwargs: getattr(torch, name)(*args, **kwargs)
     found = getattr(frontend, name, None) or getattr(Tensor, name, None) or vars(torch).get(name)
+    space, _, own_name = name.partition("_")
+    if found is None and space in ("linalg", "fft", "special"):
+        found = getattr(getattr(torch, space), own_name, None)
     if found is None and name.endswith("_copy"):
         view = function(name[:-5])
         return None if view is None else lambda *args, **kwargs: _clones(view(*args, **kwargs))
@@ -448,8 +456,8 @@ class OpOverload:
     """
 
     __module__ = "torch._ops"
-    _schema: Any = None
-    tags: Sequence[object] = ()
+    _schema: Any
+    tags: Sequence[object]
 
     def __init__(self, name: str, overload: str, function: Fn, namespace: str = "aten") -> None:
         self.name_, self.overload, self.function, self.namespace = name, overload, function, namespace
@@ -458,8 +466,41 @@ class OpOverload:
         self._namespace, self._opname, self._overloadname, self._name = namespace, name, overload, self.name()
         self.rules: dict[type, Fn] = {}
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OF_RECORDS or self.namespace != "aten":
+            raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
+        value = self.__dict__[name] = above.of_overload(name, self)
+        return value
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+        if "self" in kwargs and "operator" not in self.__dict__:
+            kwargs["input"] = kwargs.pop("self")
+        try:
+            if "out" in kwargs and self.namespace == "aten" and not self._schema.is_mutable:
+                above.fit_schema(self._schema, args, kwargs)
+            result = self.function(*args, **kwargs)
+            if result.__class__ is tuple and self.namespace == "aten" and len(self._schema.returns) == 1:
+                return list(result)  # where functions return tuples
+            return result
+        except TypeError:
+            if self.namespace == "aten":
+                above.fit_schema(self._schema, args, kwargs)
+            raise
+
+    def _can_decompose(self) -> bool:
+        """Whether it is made of other operations, whatever carries these out."""
+        return self.namespace == "aten" and bool(above.of_overload("composite", self))
+
+    def decompose(self, *args: object, **kwargs: object) -> object:
+        """The operation as others make it up; NotImplemented where none do."""
+        return self(*args, **kwargs) if self._can_decompose() else NotImplemented
+
+    @property
+    def op(self) -> Fn:
+        """What carries it out."""
+        return self.function
+
+    _op = op
 
     def redispatch(self, keyset: DispatchKeySet, /, *args: Tensor | int, **kwargs: object) -> Tensor:
         """The operation for the rest of a walk, as a kernel that is told it goes on: without Autograd in it nothing is recorded."""
@@ -498,6 +539,7 @@ class OpOverload:
         return isinstance(other, OpOverload) and str(self) == str(other)
 
 
+_OF_RECORDS = frozenset(["_schema", "tags"])
 _overloads: dict[tuple[str, str], OpOverload] = {}
 
 
@@ -536,13 +578,24 @@ class OpOverloadPacket:
             if overload not in self.own:
                 raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
             return self.own[overload]
+        if (self.__name__, overload) not in _overloads and not above.has_overload(self.__name__, overload):
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
         found = overload_of(self.__name__, overload, self._function)
         setattr(self, overload, found)
         return found
 
+    @property
+    def op(self) -> Fn:
+        """What carries it out, as a function of this namespace."""
+        found: Any = functools.partial(self._function)
+        found.__module__, found.__name__ = self.__module__, self.__name__
+        return cast("Fn", found)
+
+    _op = op
+
     def overloads(self) -> list[str]:
         """The names of those that are known."""
-        return list(self.own if self.own is not None else [o for n, o in _overloads if n == self.__name__])
+        return list(self.own) if self.own is not None else above.overloads_of(self.__name__)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (OpOverloadPacket, str)) and str(self) == str(other)

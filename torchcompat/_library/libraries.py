@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.annotations import Fn
@@ -24,9 +24,7 @@ from .operator import (
 from .schema import FunctionSchema, parse_schema
 from .tag import Tag, as_tags
 from .._calls.shown import shown_in
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
 
 OUTER = {"Tracer": DispatchKey.Tracing, "Functionalize": DispatchKey.Functionalize, "FuncTorchBatched": DispatchKey.Batched,
          "AutocastCPU": DispatchKey.AutocastCPU, "AutocastCUDA": DispatchKey.AutocastGPU}

@@ -28,7 +28,7 @@ from ..dispatch import DispatchKey, is_excluded
 from ..utils import _python_dispatch
 from .._calls.aten import OpOverload, OpOverloadPacket, namespace
 from .._calls.keys import AUTOGRAD, DispatchKeySet
-from .schema import Argument, FunctionSchema, Misfit, listed
+from .schema import Argument, FunctionSchema, Misfit, bound, listed
 from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
@@ -124,38 +124,7 @@ class Operator(Door):
         schema, arguments = self.schema, self.schema.arguments
         if not kwargs and len(args) == len(arguments) and self._only_tensors and all([isinstance(a, TensorRef) for a in args]):
             return args
-        if len(args) > len(arguments):
-            raise RuntimeError(f"{schema.name}() expected at most {len(arguments)} argument(s) but received {len(args)} argument(s). "
-                               f"Declaration: {schema}")
-        positional = sum([not a.kwarg_only for a in arguments])
-        if len(args) > positional:
-            raise RuntimeError(f"{schema.name}() takes {positional} positional argument(s) but {len(args)} was/were given.  "
-                               f"Declaration: {schema}")
-        for name in kwargs:
-            at = next((i for i, a in enumerate(arguments) if a.name == name), None)
-            if at is None:
-                raise RuntimeError(f"Unknown keyword argument '{name}' for operator '{self.qualname}'. Schema: {schema}")
-            if at < len(args):
-                raise RuntimeError(f"Argument '{name}' specified both as positional and keyword argument. Schema: {schema}")
-        bound = []
-        for i, a in enumerate(arguments):
-            if i >= len(args) and a.name not in kwargs:
-                if a.default is ...:
-                    raise RuntimeError(f"{schema.name}() is missing value for argument '{a.name}'. Declaration: {schema}")
-                bound.append(a.default)
-                continue
-            value = args[i] if i < len(args) else kwargs[a.name]
-            if value.__class__ is not TensorRef and (not isinstance(value, TensorRef) or a.type.wrappers or a.type.name != "Tensor"):
-                try:
-                    value = a.type.fit(value)
-                except Misfit as e:
-                    if not hasattr(type(value), "__torch_function__") or isinstance(value, TensorRef):
-                        detail = str(e) if str(e).startswith("\n") else f"\nCast error details: {e}"
-                        raise RuntimeError(
-                            f"{schema.name}() Expected a value of type '{a.type.python}' for argument '{a.name}' but instead found type "
-                            f"'{type(value).__name__}'.\nPosition: {i}\nValue: {value!r}\nDeclaration: {schema}{detail}") from None
-            bound.append(value)
-        return tuple(bound)
+        return bound(schema, args, kwargs)
 
     def spelled(self, args: tuple[object, ...]) -> tuple[Arguments, Keywords]:
         """Arguments as kernels get them: without defaults at the end."""

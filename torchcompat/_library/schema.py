@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.locks import cached_property
+from autograd_tape.tensor import TensorRef
 
 import torchcompat as torch
 
@@ -211,7 +213,7 @@ class Argument:
 
     def _shown(self, value: object) -> str:
         if isinstance(value, list):
-            if len(value) > 0 and len(self.type.wrappers) and len(self.type.wrappers[-1]) > 2 and len(set(value)) == 1:
+            if len(value) > 1 and self.type.name in ("int", "SymInt") and len(set(value)) == 1:
                 return self._shown(value[0])
             return f"[{', '.join(map(self._shown, value))}]"
         if isinstance(value, str):
@@ -234,7 +236,7 @@ def listed(arguments: Sequence[Argument], spell: Callable[[Argument], str]) -> s
     return ", ".join(shown)
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class FunctionSchema:
     """What an operation takes and returns."""
 
@@ -244,6 +246,11 @@ class FunctionSchema:
     returns: tuple[Argument, ...]
     is_vararg: bool = False
     is_varret: bool = False
+
+    @property
+    def qualname(self) -> str:
+        """The full name, with that of the overload."""
+        return self.name + (f".{self.overload_name}" if self.overload_name else "")
 
     @cached_property
     def is_mutable(self) -> bool:
@@ -299,9 +306,10 @@ class FunctionSchema:
     def __str__(self) -> str:
         returns = ", ".join([*map(str, self.returns), *["..."] * self.is_varret])
         bare = len(self.returns) == 1 and not self.returns[0].name or self.is_varret and not self.returns
-        full = self.name + (f".{self.overload_name}" if self.overload_name else "")
         given = ", ".join([*[x for x in [listed(self.arguments, str)] if x], *["..."] * self.is_vararg])
-        return f"{full}({given}) -> {returns if bare else f'({returns})'}"
+        return f"{self.qualname}({given}) -> {returns if bare else f'({returns})'}"
+
+    __repr__ = __str__
 
 
 def _alike(a: FunctionSchema, b: FunctionSchema) -> bool:
@@ -329,6 +337,47 @@ def _written(new: Argument, old: Argument) -> bool:
     """Whether what is given for a new argument can be given for the old one."""
     defaults = [(a.has_default_value(), a.default_value) for a in (new, old)]
     return _same_place(new, old) and new.type.isSubtypeOf(old.type) and defaults[0] == defaults[1]
+
+
+def bound(schema: FunctionSchema, args: Sequence[object], kwargs: Keywords) -> Arguments:
+    """The arguments of a call in the order of a schema, as what its types are.
+
+    Raises:
+        RuntimeError: they do not fit it.
+    """
+    arguments = schema.arguments
+    if len(args) > len(arguments):
+        raise RuntimeError(f"{schema.name}() expected at most {len(arguments)} argument(s) but received {len(args)} argument(s). "
+                           f"Declaration: {schema}")
+    positional = sum([not a.kwarg_only for a in arguments])
+    if len(args) > positional:
+        raise RuntimeError(f"{schema.name}() takes {positional} positional argument(s) but {len(args)} was/were given.  "
+                           f"Declaration: {schema}")
+    for name in kwargs:
+        at = next((i for i, a in enumerate(arguments) if a.name == name), None)
+        if at is None:
+            raise RuntimeError(f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}")
+        if at < len(args):
+            raise RuntimeError(f"Argument '{name}' specified both as positional and keyword argument. Schema: {schema}")
+    found = []
+    for i, a in enumerate(arguments):
+        if i >= len(args) and a.name not in kwargs:
+            if a.default is ...:
+                raise RuntimeError(f"{schema.name}() is missing value for argument '{a.name}'. Declaration: {schema}")
+            found.append(a.default)
+            continue
+        value = args[i] if i < len(args) else kwargs[a.name]
+        if value.__class__ is not TensorRef and (not isinstance(value, TensorRef) or a.type.wrappers or a.type.name != "Tensor"):
+            try:
+                value = a.type.fit(value)
+            except Misfit as e:
+                if not hasattr(type(value), "__torch_function__") or isinstance(value, TensorRef):
+                    detail = str(e) if str(e).startswith("\n") else f"\nCast error details: {e}"
+                    raise RuntimeError(
+                        f"{schema.name}() Expected a value of type '{a.type.python}' for argument '{a.name}' but instead found type "
+                        f"'{type(value).__name__}'.\nPosition: {i}\nValue: {value!r}\nDeclaration: {schema}{detail}") from None
+        found.append(value)
+    return tuple(found)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from .._tensor import Tensor, frontend
 from .._memory.bits import values
 from ..storage import TypedStorage, UntypedStorage, lent
 from .._calls.shown import shown_in
-
-if TYPE_CHECKING:
-    from torchcompat._memory.layout import layout
+from torchcompat._memory.layout import layout
 
 _new = object.__new__
 _REALS = frozenset([int, float, bool])

@@ -14,9 +14,10 @@ from autograd_tape.node import watch_entries
 from autograd_tape.tensor import NOTHING, info_of
 
 from .._calls.above import above
-from .._tensor import Tensor, _blank, _kind_for, default_np, frontend
+from .._tensor import Tensor, _blank, default_np, frontend
 from .creation import tensor, to_array
 from .._memory.size import Size
+from ..overrides import DisableTorchFunction
 from ..storage import TypedStorage, UntypedStorage
 
 
@@ -40,9 +41,8 @@ def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: An
         if dtype is not None and source._k.dtype is not dtype:
             raise TypeError(f"expected TensorOptions(dtype={dtype}, device=cpu) (got TensorOptions(dtype={source._k.dtype}, "
                             f"device={source._k.device}))")
-        t: Any = object.__new__(cls)
-        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
-        return t
+        with DisableTorchFunction():
+            return source.as_subclass(cls)
     if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
         if isinstance(args[0], TypedStorage) and args[0].dtype.np != want:
             raise RuntimeError(f"Expected a Storage of type {SCALAR_TYPE_NAMES[(dtype or default_dtype()).name]} or an UntypedStorage, but "

@@ -85,7 +85,7 @@ GROUPS = (
         profiler autograd.profiler autograd.profiler_util autograd.profiler_legacy"""),
     Reason("tensors are sent by one strategy", "`torch.multiprocessing`", "multiprocessing"),
     Reason("a part of torch's own machinery, which is another here", "", """
-        DisableTorchFunction ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
+        ExcludeDispatchKeyGuard StorageBase prepare_multiprocessing_environment set_anomaly_enabled
         thread_safe_generator init_num_threads overrides utils.data
         nn.modules nn.functional autograd return_types signal DispatchKeySet
         classproperty"""),

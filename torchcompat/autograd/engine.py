@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +26,7 @@ from .._tensor import Tensor, carries_out as overrides, frontend
 from .._memory.bits import values
 from .._memory.layout import _mkldnn, contiguous_format
 from .._calls.shown import shown_in
+from ..overrides import FUNCTIONS, handle_torch_function, has_torch_function, in_function_mode
 from .edges import several, with_leaves
 
 if TYPE_CHECKING:
@@ -390,6 +391,9 @@ def backward(tensors: Any, grad_tensors: Tensor | Sequence[Tensor | None] | None
         _mode.set(before)
 
 
+_PLAIN = frozenset([Tensor, tuple, list])
+
+
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Any, ...]:
@@ -403,6 +407,13 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow = materialize_grads if allow_unused is None else allow_unused
+    if FUNCTIONS.found or in_function_mode() or outputs.__class__ not in _PLAIN:
+        listed = [tuple(x.values()) if isinstance(x, dict) else tuple(x) if isinstance(x, (tuple, list)) else (x,)
+                  for x in (outputs, inputs)]
+        if has_torch_function(parts := (*listed[0], *listed[1])):
+            return cast("tuple[Any, ...]", handle_torch_function(
+                grad, parts, *listed, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
+                only_inputs=only_inputs, allow_unused=allow, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads))
     names = inputs if inputs.__class__ is dict else None
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not outputs:

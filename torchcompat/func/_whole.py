@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from collections.abc import Sequence
 
 from autograd_tape.dtypes import kind
@@ -15,10 +15,8 @@ from .._memory.layout import layout
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
-
-if TYPE_CHECKING:
-    from autograd_tape.node import TapeEntry
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
+from autograd_tape.node import TapeEntry
 
 # -- tangents ---------------------------------------------------------------------------------------------------------------
 

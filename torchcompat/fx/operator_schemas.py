@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
+from torchcompat._calls.aten import OpOverload, OpOverloadPacket
+from torchcompat._library.schema import FunctionSchema
 from torchcompat._calls.absent import absences as _absences
 
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "get_signature_for_torch_op", "create_type_hint", "type_matches",
@@ -72,9 +74,37 @@ def check_for_mutable_operation(target: Fn | str, args: Arguments, kwargs: Keywo
 
 def get_signature_for_torch_op(op: Any, return_schemas: bool = False) -> Any:
     """The signatures of an operator, in a list; None where it has none."""
+    if isinstance(op, OpOverload):
+        return ([_of_schema(op._schema)], [op._schema]) if return_schemas else [_of_schema(op._schema)]
+    if isinstance(op, OpOverloadPacket):
+        schemas = [getattr(op, name)._schema for name in op.overloads()]
+        return ([_of_schema(s) for s in schemas], schemas) if return_schemas else [_of_schema(s) for s in schemas]
     found = _signature(op)
     signatures = None if found is None else [found]
     return (signatures, None) if return_schemas else signatures
+
+
+def _python(kind: object) -> object:
+    """Python's type for a schema's, `Any` where there is none."""
+    try:
+        found: object = _torchscript_type_to_python_type(kind)
+    except KeyError:
+        return Any
+    return found
+
+
+def _of_schema(schema: FunctionSchema) -> inspect.Signature:
+    """The signature of a schema: what it calls `self` is `input`, as in torch's functions; `from` is no name in Python."""
+    parameters = []
+    given = [a.name for a in schema.arguments]
+    for a in schema.arguments:
+        name = "input" if a.name == "self" and "input" not in given else "_from" if a.name == "from" else a.name
+        parameters.append(inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_python(a.type),
+            default=a.default if a.has_default_value() else inspect.Parameter.empty))
+    returned = [_python(r.type) for r in schema.returns]
+    back: object = returned[0] if len(returned) == 1 else typing.Tuple[tuple(returned)] if returned else None  # noqa: UP006
+    return inspect.Signature(parameters, return_annotation=back)
 
 
 def create_type_hint(x: object) -> Any:
@@ -114,6 +144,8 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
 def normalize_function(target: Fn, args: Arguments, kwargs: Keywords | None = None, arg_types: object = None,
                        kwarg_types: object = None, normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
     """The arguments of a function of torch with defaults filled in; None where its signature does not tell."""
+    if isinstance(target, OpOverload):
+        return _args_kwargs_to_normalized_args_kwargs(_of_schema(target._schema), args, kwargs or {}, normalize_to_only_use_kwargs)
     module = str(getattr(target, "__module__", ""))
     signature = _signature(target) if module.startswith(("torchcompat", "torch.")) or module == "torch" else None
     if signature is None:
@@ -145,6 +177,8 @@ def _args_kwargs_to_normalized_args_kwargs(sig: inspect.Signature, args: Argumen
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if any([p.kind not in kinds for p in sig.parameters.values()]):
         return None
+    if "input" in sig.parameters and "self" in kwargs and "input" not in kwargs:
+        kwargs = {"input": kwargs["self"], **{k: v for k, v in kwargs.items() if k != "self"}}
     bound = sig.bind(*args, **kwargs)
     bound.apply_defaults()
     new_args: list[Any] = []

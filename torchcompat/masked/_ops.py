@@ -18,16 +18,14 @@ from torchcompat._calls.absent import absences as _absences
 from . import _sparse
 from .maskedtensor.core import MaskedTensor, is_masked_tensor
 from .maskedtensor.creation import as_masked_tensor
+from torchcompat._tensor import Tensor
 
 if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
     from torchcompat.autograd.function import Context
-
     class _Named(Context):
         """A context that keeps a name."""
 
         reduction: str
-
     Dims = int | tuple[int, ...] | list[int] | None
 
 __all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "logsumexp", "norm", "var", "std",

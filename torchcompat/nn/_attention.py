@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
 from autograd_tape import warned
+from ..overrides import overridable
 from .._calls.shown import shown_in
+from torchcompat._tensor import Tensor
 
 if TYPE_CHECKING:
     from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -109,6 +110,7 @@ def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_
     return F.linear(q, w_q, b_q), F.linear(k, w_k, b_k), F.linear(v, w_v, b_v)
 
 
+@overridable
 def multi_head_attention_forward(
         query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
         in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,

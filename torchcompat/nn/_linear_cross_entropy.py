@@ -9,6 +9,7 @@ import torchcompat as torch
 from torchcompat._tensor import frontend as F
 from torchcompat.autograd.function import Function, once_differentiable
 from autograd_tape import warned
+from ..overrides import overridable
 from .._calls.shown import shown_in
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class _Each(Function):
         return (*ctx.rows.losses(grad.to(ctx.rows.dtype), ctx.needs_input_grad[:3])[1], None)
 
 
+@overridable
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
                          weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
                          label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:

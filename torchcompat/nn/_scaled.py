@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torchcompat as torch
-
-if TYPE_CHECKING:
-    from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
+from autograd_tape.dtypes import DType
 
 _T = TypeVar("_T")
 

@@ -23,11 +23,11 @@ from torchcompat.overrides import (
     handle_torch_function as handle_torch_function, has_torch_function as has_torch_function,
     has_torch_function_unary as has_torch_function_unary, has_torch_function_variadic as has_torch_function_variadic,
 )
+from torchcompat.overrides import overridable as _overridable
+from torchcompat._tensor import Tensor
 
 if TYPE_CHECKING:
     from torchcompat._calls.of_functional import *
-    from torchcompat._tensor import Tensor
-
     from ._attention import _canonical_mask as _canonical_mask, _none_or_dtype as _none_or_dtype
     from ._attention import multi_head_attention_forward as multi_head_attention_forward
     from ._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
@@ -72,6 +72,7 @@ def __dir__() -> list[str]:
     return sorted(operations | set(_LATER) | set(globals()))
 
 
+@_overridable
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017; Maddison et al., 2017).
 
@@ -92,6 +93,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return _frontend.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
 
 
+@_overridable
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """input where it is positive, else input times a slope (Xu et al., 2015).
 
@@ -174,7 +176,7 @@ def _fractional(n: int) -> tuple[Fn, Fn]:
         made.__name__ = made.__qualname__ = called
         made.__doc__ = (f"The maxima of windows, whose places along the last {n} dimensions are drawn (Graham, 2014)"
                         f"{', and where they lie' * (made is with_indices)}.")
-    return function, with_indices
+    return _overridable(function), _overridable(with_indices)
 
 
 fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)

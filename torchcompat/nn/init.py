@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from collections.abc import Callable
 
 from autograd_tape import warned
@@ -11,9 +11,7 @@ from autograd_tape.annotations import SomeFn
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 from torchcompat._tensor import frontend as _frontend
-
-if TYPE_CHECKING:
-    from torchcompat.random import Generator
+from torchcompat.random import Generator
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
@@ -10,10 +9,8 @@ import torchcompat as torch
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check
 from .._calls.shown import shown_in
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat._tensor import Tensor
+from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adafactor", "adafactor"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check, check_lr, check_not_negative, decayed
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
+from torchcompat._tensor import Tensor
 
 __all__ = ["Adadelta", "adadelta"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
@@ -14,9 +13,7 @@ from ._rule import (
     RuleOptimizer, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers, with_scalars,
 )
 from .optimizer import _to_scalar, number
-
-if TYPE_CHECKING:
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adam", "adam"]
 

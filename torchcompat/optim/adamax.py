@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
+from torchcompat._tensor import Tensor
 
 __all__ = ["Adamax", "adamax"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Keywords
 
@@ -10,9 +9,7 @@ from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from .adam import Adam, adam
-
-if TYPE_CHECKING:
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["AdamW", "adamw"]
 

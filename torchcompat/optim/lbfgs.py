@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.annotations import Arguments
@@ -10,10 +10,8 @@ import torchcompat as torch
 
 from ._rule import check_lr
 from .optimizer import Optimizer, _to_scalar
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
+from torchcompat._tensor import Tensor
 
 __all__ = ["LBFGS"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,7 @@ from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from ._rule import RuleOptimizer, check, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers
-
-if TYPE_CHECKING:
-    from torchcompat.optim.optimizer import ParamsT
+from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["SGD", "sgd"]
 

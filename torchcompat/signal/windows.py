@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import DeviceLike, Keywords
 from autograd_tape.dtypes import DType, default_dtype
 
 from .._memory.layout import strided
 from .._tensor import Tensor, frontend as F
-
-if TYPE_CHECKING:
-    from torchcompat._memory.layout import layout
+from torchcompat._memory.layout import layout
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",
            "nuttall"]

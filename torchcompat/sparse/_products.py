@@ -13,6 +13,7 @@ from autograd_tape.record import get_record
 
 from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .._tensor import Tensor, frontend
+from ..overrides import overridable
 from ._arithmetic import add_coo
 from ._buffers import NAMES, Compressed, Coo, flat_index, is_sparse, sparse
 from ._compressed import compressed_of, coordinates
@@ -533,6 +534,7 @@ def _mm_reduce(x: Tensor, d: Tensor, reduce: str) -> Tensor:
 # -- hybrid results ---------------------------------------------------------------------------------------------------------------
 
 
+@overridable
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a tensor whose rows are sparse."""
     b = in_order(mat1._data)
@@ -543,6 +545,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
         return sparse(Coo((b.shape[0], mat2._data.shape[1]), index_tensor(rows[None]), F.index_select(dense, 0, index_tensor(rows))))
 
 
+@overridable
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat1 @ mat2, of two sparse matrices and a dense one, as a sparse one."""
     rows, cols = mat1.shape[0], mat2.shape[1]
@@ -558,6 +561,7 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alp
         return sparse(Coo((rows, cols), index_tensor(np.concatenate([input._data.indices._data, product.indices._data], 1)), values))
 
 
+@overridable
 def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse one."""
     return sspaddmm(sparse(Coo((input.shape[0], mat2.shape[1]), index_tensor(np.zeros((2, 0))), mat2.new_zeros(0), True)), input, mat2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torchcompat as torch
 from autograd_tape.annotations import DeviceLike, Keywords
@@ -13,10 +13,8 @@ from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
+from autograd_tape.dtypes import DType
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from .module import Module
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.nn.common_types import _size_any_t
+from torchcompat._tensor import Tensor
+from torchcompat.nn.common_types import _size_any_t
 
 __all__ = ["Fold", "Unfold"]
 

@@ -6,9 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from autograd_tape.dtypes import bfloat16, float16, float32, float64
+from autograd_tape.dtypes import DType
 
 if TYPE_CHECKING:
-    from autograd_tape.dtypes import Device, DType
+    from autograd_tape.dtypes import Device
 
 __all__ = ["LinearCrossEntropyOptions"]
 

@@ -12,11 +12,11 @@ from .. import functional as F
 from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
+from autograd_tape.annotations import DeviceLike
+from torchcompat._tensor import Tensor
+from autograd_tape.dtypes import DType
 
 if TYPE_CHECKING:
-    from autograd_tape.annotations import DeviceLike
-    from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
     from .linear_cross_entropy_options import LinearCrossEntropyOptions
 
 __all__ = [

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple, _pair as _pair, _single, _triple as _triple
+from torchcompat._tensor import Tensor
+from torchcompat.nn.common_types import _size_1_t
 
 if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.nn.common_types import _size_1_t, _size_any_opt_t, _size_any_t
+    from torchcompat.nn.common_types import _size_any_opt_t, _size_any_t
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograd_tape.annotations import DeviceLike
 import torchcompat as torch
@@ -11,10 +11,8 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-
-if TYPE_CHECKING:
-    from autograd_tape.dtypes import DType
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
+from autograd_tape.dtypes import DType
 
 __all__ = ["Embedding", "EmbeddingBag"]
 

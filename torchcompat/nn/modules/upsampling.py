@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
+from torchcompat._tensor import Tensor
+from torchcompat.nn.common_types import _size_2_t, _size_any_t
+from torchcompat.nn.common_types import _ratio_2_t, _ratio_any_t
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from collections.abc import Callable
-
-if TYPE_CHECKING:
-    from torchcompat.nn.modules.module import Module
+from torchcompat.nn.modules.module import Module
 
 
 def undone(module: Module, sought: Callable[[object], bool]) -> bool:

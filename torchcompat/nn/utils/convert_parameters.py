@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from collections.abc import Iterable
 
 import torchcompat as torch
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

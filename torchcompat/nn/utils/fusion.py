@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torchcompat as torch
 
 from ..parameter import Parameter
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.nn.modules.module import Module
+from torchcompat._tensor import Tensor
+from torchcompat.nn.modules.module import Module
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

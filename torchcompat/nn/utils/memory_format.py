@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
-
-if TYPE_CHECKING:
-    from torchcompat._memory.layout import memory_format
-    from torchcompat.nn.modules.module import Module
+from torchcompat.nn.modules.module import Module
+from torchcompat._memory.layout import memory_format
 
 
 def _converted(module: Module, memory_format: memory_format, kinds: tuple[type, ...]) -> Module:

@@ -14,16 +14,14 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torchcompat as torch
 
 from ._hooks import undone
 from .convert_parameters import parameters_to_vector
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.nn.modules.module import Module
+from torchcompat._tensor import Tensor
+from torchcompat.nn.modules.module import Module
 
 
 class BasePruningMethod(ABC):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from collections.abc import Iterable, Sequence
 
 import torchcompat as torch
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",

@@ -11,10 +11,10 @@ from .. import functional as F
 from ..modules.conv import _ConvTransposeNd
 from ..parameter import Parameter, is_lazy
 from ._hooks import undone
+from torchcompat.nn.modules.module import Module
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
-    from torchcompat.nn.modules.module import Module
 
 __all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm", "spectral_norm"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from autograd_tape import warned
 from ..parameter import Parameter, is_lazy
 from ._hooks import undone
+from torchcompat.nn.modules.module import Module
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
-    from torchcompat.nn.modules.module import Module
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torchcompat as torch
 from torchcompat._memory.shared import forget_names
@@ -27,9 +27,7 @@ from ._utils.fetch import _DatasetKind as _DatasetKind, _pipes, _seeded
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
-
-if TYPE_CHECKING:
-    from torchcompat.random import Generator
+from torchcompat.random import Generator
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
 
 from autograd_tape import warned
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
-    from torchcompat.random import Generator
+from torchcompat._tensor import Tensor
+from torchcompat.random import Generator
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
 

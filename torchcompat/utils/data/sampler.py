@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
-
-if TYPE_CHECKING:
-    from torchcompat.random import Generator
+from torchcompat.random import Generator
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
 
