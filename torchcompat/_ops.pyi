@@ -14,11 +14,11 @@ from torchcompat.random import Generator as _Generator
 _Number = _int | _float | _complex | _bool
 
 __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage', 'BoolTensor', 'ByteStorage', 'ByteTensor', 'CharStorage',
-        'CharTensor', 'ComplexDoubleStorage', 'ComplexFloatStorage', 'DisableTorchFunctionSubclass', 'DispatchKey', 'DispatchKeySet',
-        'DoubleStorage', 'DoubleTensor', 'Event', 'FloatStorage', 'FloatTensor', 'Future', 'Generator', 'GradScaler', 'HalfStorage',
-        'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'PyTorchFileReader', 'PyTorchFileWriter',
-        'QInt32Storage', 'QInt8Storage', 'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ScriptModule', 'ShortStorage',
-        'ShortTensor', 'Size', 'Stream', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TypedStorage', 'UntypedStorage',
+        'CharTensor', 'ComplexDoubleStorage', 'ComplexFloatStorage', 'DisableTorchFunction', 'DisableTorchFunctionSubclass', 'DispatchKey',
+        'DispatchKeySet', 'DoubleStorage', 'DoubleTensor', 'Event', 'FloatStorage', 'FloatTensor', 'Future', 'Generator', 'GradScaler',
+        'HalfStorage', 'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'PyTorchFileReader',
+        'PyTorchFileWriter', 'QInt32Storage', 'QInt8Storage', 'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ScriptModule',
+        'ShortStorage', 'ShortTensor', 'Size', 'Stream', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TypedStorage', 'UntypedStorage',
         '_addmm_activation', '_assert', '_check', '_check_index', '_check_not_implemented', '_check_tensor_all', '_check_tensor_all_with',
         '_check_type', '_check_value', '_check_with', '_chunk_cat', '_compute_linear_combination', '_convert_indices_from_coo_to_csr',
         '_convert_indices_from_csr_to_coo', '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_int_mm', '_is_all_true',
@@ -126,6 +126,7 @@ CharStorage: type[TypedStorage]
 CharTensor: Any
 ComplexDoubleStorage: type[TypedStorage]
 ComplexFloatStorage: type[TypedStorage]
+from torchcompat.overrides import DisableTorchFunction as DisableTorchFunction
 from torchcompat.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from torchcompat._calls.keys import DispatchKey as DispatchKey
 from torchcompat._calls.keys import DispatchKeySet as DispatchKeySet
