@@ -12,7 +12,6 @@ import sys
 import zipfile
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
 
 from ..dropin import install
 
@@ -70,6 +69,6 @@ def _search_in(folder: str) -> None:
         sys.path.append(root)
 
 
-def _carry_out(code: CodeType, main: ModuleType, loader: Any) -> None:
+def _carry_out(code: CodeType, main: ModuleType, loader: object) -> None:
     main.__dict__.update(__builtins__=sys.modules["builtins"], __loader__=loader)
     exec(code, main.__dict__)

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torchcompat.dropin import _Finder
 
 
 class Finder(MetaPathFinder):
@@ -20,7 +23,7 @@ class Finder(MetaPathFinder):
     def __init__(self, always: bool) -> None:
         self.always, self.asked = always, False
 
-    def _installed(self, name: str | None) -> Any:
+    def _installed(self, name: str | None) -> _Finder | None:
         """What answers instead of this; None where torch is there and nobody asked for it to be shadowed."""
         if name != "torch" or self.asked:
             return None
@@ -33,12 +36,12 @@ class Finder(MetaPathFinder):
         dropin.install()
         return dropin._finder
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         """Of torch."""
         finder = self._installed(fullname)
         return None if finder is None else finder.find_spec(fullname, path, target)
 
-    def find_distributions(self, context: Any = None) -> Iterable[Any]:
+    def find_distributions(self, context: object = None) -> Iterable[object]:
         """The record of what stands in torch's place."""
         finder = self._installed(getattr(context, "name", None))
         return () if finder is None else finder.find_distributions(context)
