@@ -70,7 +70,8 @@ __all__ = [
 ]  # fmt: skip
 
 FileLike = str | os.PathLike[str] | IO[bytes]
-MapLocation = MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
+MapLocation = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
+MAP_LOCATION = MapLocation
 STORAGE = TypedStorage | UntypedStorage
 
 DEFAULT_PROTOCOL = 2

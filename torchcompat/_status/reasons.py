@@ -27,7 +27,7 @@ GROUPS = (
         Capsule Code CompilationUnit CompleteArgumentSpec ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext
         ErrorReport ExecutionPlan FatalError FileCheck FunctionSchema Gradient Graph GraphExecutorState IODescriptor JITException
         LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoopLogger OperatorInfo ParameterDict PyTorchFileReader.*
-        PyTorchFileWriter.* Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
+        Script* SerializationStorageContext StaticModule ThroughputBenchmark TracingState Use Value fork wait
         import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_schema parse_type_comment
         unify_type_list utils.mobile_optimizer utils.model_dump utils.bundled_inputs utils.show_pickle
         utils.jit"""),

@@ -10,46 +10,46 @@ class DiGraph:
     """Nodes with attributes, and edges between them, in the order in which they were added."""
 
     def __init__(self) -> None:
-        self._node: dict[Any, dict[str, Any]] = {}
-        self._succ: dict[Any, dict[Any, bool]] = {}
-        self._pred: dict[Any, dict[Any, bool]] = {}
+        self._node: dict[str, dict[str, Any]] = {}
+        self._succ: dict[str, dict[str, bool]] = {}
+        self._pred: dict[str, dict[str, bool]] = {}
 
-    def add_node(self, n: Any, **kwargs: Any) -> None:
+    def add_node(self, n: str, **kwargs: Any) -> None:
         """Adds a node, or attributes to one."""
         self._node.setdefault(n, {}).update(kwargs)
         self._succ.setdefault(n, {})
         self._pred.setdefault(n, {})
 
-    def add_edge(self, u: Any, v: Any) -> None:
+    def add_edge(self, u: str, v: str) -> None:
         """Adds an edge, and its nodes where they are missing."""
         self.add_node(u)
         self.add_node(v)
         self._succ[u][v] = self._pred[v][u] = True
 
-    def _neighbours(self, edges: Mapping[Any, Mapping[Any, bool]], n: Any) -> Iterator[Any]:
+    def _neighbours(self, edges: Mapping[str, Mapping[str, bool]], n: str) -> Iterator[str]:
         if n not in edges:
             raise ValueError(f"The node {n} is not in the digraph.")
         return iter(edges[n])
 
-    def successors(self, n: Any) -> Iterator[Any]:
+    def successors(self, n: str) -> Iterator[str]:
         """Where edges of a node lead; ValueError where there is no such node."""
         return self._neighbours(self._succ, n)
 
-    def predecessors(self, n: Any) -> Iterator[Any]:
+    def predecessors(self, n: str) -> Iterator[str]:
         """Where edges to a node come from; ValueError where there is no such node."""
         return self._neighbours(self._pred, n)
 
     @property
-    def edges(self) -> Iterator[tuple[Any, Any]]:
+    def edges(self) -> Iterator[tuple[str, str]]:
         """All edges."""
         return ((u, v) for u, following in self._succ.items() for v in following)
 
     @property
-    def nodes(self) -> dict[Any, dict[str, Any]]:
+    def nodes(self) -> dict[str, dict[str, Any]]:
         """The attributes by node."""
         return self._node
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._node)
 
     def __contains__(self, n: object) -> bool:
@@ -58,7 +58,7 @@ class DiGraph:
         except TypeError:  # what cannot be a node
             return False
 
-    def _reached(self, edges: Mapping[Any, Mapping[Any, bool]], start: Any) -> dict[Any, None]:
+    def _reached(self, edges: Mapping[str, Mapping[str, bool]], start: str) -> dict[str, None]:
         found, waiting = {start: None}, [start]
         while waiting:
             for n in self._neighbours(edges, waiting.pop(0)):
@@ -67,15 +67,15 @@ class DiGraph:
                     waiting.append(n)
         return found
 
-    def forward_transitive_closure(self, src: Any) -> set[Any]:
+    def forward_transitive_closure(self, src: str) -> set[str]:
         """All nodes that edges lead to from a node, and itself."""
         return set(self._reached(self._succ, src))
 
-    def backward_transitive_closure(self, src: Any) -> set[Any]:
+    def backward_transitive_closure(self, src: str) -> set[str]:
         """All nodes that edges lead from to a node, and itself."""
         return set(self._reached(self._pred, src))
 
-    def all_paths(self, src: Any, dst: Any) -> str:
+    def all_paths(self, src: str, dst: str) -> str:
         """All paths from one node to another as a drawing; without edges where there are none."""
         found, forward = DiGraph(), self.forward_transitive_closure(src)
         if dst in forward:
@@ -85,7 +85,7 @@ class DiGraph:
                         found.add_edge(before, n)
         return found.to_dot()
 
-    def first_path(self, dst: Any) -> list[Any]:
+    def first_path(self, dst: str) -> list[str]:
         """The nodes by which a node came into the graph, from the first on: each was the earliest that leads to the next."""
         order = {n: i for i, n in enumerate(self._node)}
         path = [dst]

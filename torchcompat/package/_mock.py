@@ -6,7 +6,7 @@ class MockedObject:
 
     _name: str
 
-    def __new__(cls, *args, **kwargs):  # type: ignore[no-untyped-def]  # whatever the object would have been made of
+    def __new__(cls, *args, **kwargs):
         if not kwargs.get("_suppress_err"):
             raise NotImplementedError(
                 f"Object '{cls._name}' was mocked out during packaging but it is being used in '__new__'. If this error is happening "
@@ -20,8 +20,8 @@ class MockedObject:
         return f"MockedObject({self._name})"
 
 
-def _refusing(method):  # type: ignore[no-untyped-def]  # made for any method
-    def refuse(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+def _refusing(method):
+    def refuse(self, *args, **kwargs):
         raise NotImplementedError(f"Object '{self._name}' was mocked out during packaging but it is being used in {method}")
 
     return refuse

@@ -14,7 +14,7 @@ from .importer import Importer, ObjMismatchError, ObjNotFoundError, attribute, s
 def _class() -> Any:
     base: Any = pickler_class(pickle)
 
-    class PackagePickler(base):  # type: ignore[misc]  # made when somebody pickles
+    class PackagePickler(base):
         def __init__(self, importer: Importer, file: IO[bytes], protocol: int, persistent_id: Any) -> None:
             super().__init__(file, protocol)
             self.importer, self._persistent = importer, persistent_id

@@ -9,7 +9,7 @@ from .._files.rebuild import torchs
 from .importer import Importer, attribute
 
 
-class PackageUnpickler(pickle._Unpickler):  # type: ignore[name-defined]  # whose names can be looked up elsewhere
+class PackageUnpickler(pickle._Unpickler):
     """An unpickler; torch's names are this package's."""
 
     def __init__(self, importer: Importer, file: IO[bytes], **kwargs: Any) -> None:

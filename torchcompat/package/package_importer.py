@@ -332,7 +332,7 @@ class PackageImporter(Importer):
             return made[number]
 
         unpickler = self.Unpickler(io.BytesIO(self.zip_reader.get_record(self._path(package, resource))))
-        unpickler.persistent_load = persistent_load  # type: ignore[method-assign]
+        unpickler.persistent_load = persistent_load  # type: ignore[assignment, method-assign]
         self.storage_context, self.last_map_location = storages, map_location
         try:
             with sparse_checked_at_end():

@@ -276,7 +276,7 @@ def get_cuda_module_loading_config() -> str:
 
 def is_xnnpack_available() -> str:
     """Whether there is XNNPACK: "False"."""
-    return str(torch.backends.xnnpack.enabled)
+    return str(getattr(torch.backends.xnnpack, "enabled"))  # noqa: B009  # an attribute of its class
 
 
 def get_env_info() -> Any:

@@ -134,12 +134,12 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
     return setuptools.Extension(name, list(sources), *args, **kwargs)
 
 
-def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> setuptools.Extension:
+def CUDAExtension(name: str, sources: Sequence[str], *args: object, **kwargs: object) -> setuptools.Extension:
     """Raises OSError: there is no CUDA."""
     raise OSError(_NO_CUDA)
 
 
-def SyclExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> setuptools.Extension:
+def SyclExtension(name: str, sources: Sequence[str], *args: object, **kwargs: object) -> setuptools.Extension:
     """Raises OSError: there is no SYCL."""
     raise OSError(_NO_SYCL)
 

@@ -25,14 +25,14 @@ __all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDi
 WeakRef = ref
 
 
-class WeakIdRef(weakref.ref):  # type: ignore[type-arg]  # of anything
+class WeakIdRef(weakref.ref):
     """A weak reference that is equal to those of the same object, or, when that is gone, to itself."""
 
     __slots__ = ("_id",)
 
     def __init__(self, key: object, callback: Callable[[Any], object] | None = None) -> None:
         self._id = id(key)
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]  # which typeshed says is made by __new__
 
     def __call__(self) -> Any:
         return super().__call__()
@@ -45,14 +45,14 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]  # of anything
         return self is other if mine is None or others is None else mine is others
 
 
-class _WeakHashRef(weakref.ref):  # type: ignore[type-arg]
+class _WeakHashRef(weakref.ref):
     """A weak reference that has the object's hash for ever, and is equal to those of equal objects."""
 
     __slots__ = ("_id",)
 
     def __init__(self, key: object, callback: Callable[[Any], object] | None = None) -> None:
         self._id = hash(key)
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]  # which typeshed says is made by __new__
 
     def __call__(self) -> Any:
         return super().__call__()
@@ -73,7 +73,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         ref_type: the class of the references; `WeakIdRef`, or one whose references are equal where the objects are.
     """
 
-    def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: type = WeakIdRef) -> None:
+    def __init__(self, dict: Mapping[object, object] | None = None, ref_type: type = WeakIdRef) -> None:
         self.data: Any = {}
         self.ref_type = ref_type
         self._forget = _forgetter(self)
@@ -147,7 +147,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         """The value of a key, which is the default where it was not there."""
         return self.data.setdefault(self.ref_type(key, self._forget), default)
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: object) -> WeakIdKeyDictionary:
         if not isinstance(other, Mapping):
             return NotImplemented
         found = self.copy()
@@ -155,7 +155,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
             found[key] = value
         return found
 
-    def __ror__(self, other: object) -> Any:
+    def __ror__(self, other: object) -> WeakIdKeyDictionary:
         if not isinstance(other, Mapping):
             return NotImplemented
         found = type(self)(ref_type=self.ref_type)
@@ -164,7 +164,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
                 found[key] = value
         return found
 
-    def __ior__(self, other: Any) -> WeakIdKeyDictionary:
+    def __ior__(self, other: Any) -> WeakIdKeyDictionary:  # type: ignore[misc]  # anything that `update` takes
         self.update(other)
         return self
 
@@ -176,7 +176,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _forgetter(dictionary: WeakIdKeyDictionary) -> Callable[[Any], None]:
+def _forgetter(dictionary: WeakIdKeyDictionary) -> Callable[[object], None]:
     """What takes an entry out when its key is gone, and does not keep the dictionary alive."""
     referred = weakref.ref(dictionary)
 
