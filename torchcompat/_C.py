@@ -26,6 +26,7 @@ from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey
 from .dispatch import DispatchKey as Door, exclude_keys, get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
 from ._calls.kinds import try_infer_type as _jit_try_infer_type  # noqa: F401
+from ._memory.bits import marked
 from ._memory.size import Size
 from ._tensor import PLAIN_DISPATCH, Tensor, frontend
 from .backends import mkldnn
@@ -245,6 +246,33 @@ def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
 
 
 _fallback_warnings = [False]
+_fallback = [True]
+"""Whether vmap may carry out what it has no rule for example by example."""
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Switches what vmap does where it has no rule."""
+    _fallback[0] = enabled
+
+
+_functorch = types.SimpleNamespace(_set_vmap_fallback_enabled=_set_vmap_fallback_enabled, _is_vmap_fallback_enabled=lambda: _fallback[0])
+
+
+def _set_conj(tensor: Tensor, conj: bool) -> None:
+    """Makes a tensor stand for the conjugates of what its memory holds, or for that.
+
+    Raises:
+        RuntimeError: it is not complex.
+    """
+    if not tensor._k.dtype.is_complex:
+        raise RuntimeError('isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/c10/core/'
+                           'TensorImpl.h":1470, please report a bug to PyTorch. ')
+    marked(tensor, conj, tensor.is_neg())
+
+
+def _set_neg(tensor: Tensor, neg: bool) -> None:
+    """Makes a tensor stand for the negatives of what its memory holds, or for that."""
+    marked(tensor, tensor.is_conj(), neg)
 
 
 def _current_graph_task_id() -> int:

@@ -91,7 +91,7 @@ _LAZY = {
          "is_autocast_cpu_enabled", "is_autocast_enabled", "is_autocast_ipu_enabled", "is_autocast_xla_enabled",
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
-         "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func", "Future": "futures",
+         "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func", "ScriptMethod": "jit", "Future": "futures",
     **dict.fromkeys(["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module"], "_calls.streams"),
     **dict.fromkeys(
         ["SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int",

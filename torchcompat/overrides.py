@@ -8,6 +8,7 @@ from typing import Any, cast
 from collections.abc import Callable, Sequence
 from types import NoneType
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, SomeFn
 from autograd_tape.calls import TO_ALL, Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
@@ -77,6 +78,12 @@ class TorchFunctionMode:
     def __exit__(self, *exc: object) -> None:
         _state.modes = _state.modes[:-1]
         unlisten(FUNCTIONS)
+
+    @classmethod
+    def push(cls, *args: object, **kwargs: object) -> TorchFunctionMode:
+        """A mode, with a warning that `with` takes what the class makes."""
+        warned.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
+        return cls(*args, **kwargs)
 
     def __torch_function__(self, func: object, types: object, args: object = (), kwargs: object = None) -> Any:
         raise NotImplementedError

@@ -27,7 +27,7 @@ def chunk_vmap(func: Fn, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     check_randomness(randomness)
 
     @functools.wraps(func, updated=())
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: object) -> Any:
         return mapped(func, in_dims, out_dims, randomness, lambda size: -(-size // chunks), args, kwargs)
 
     return vmap(func, in_dims=in_dims, out_dims=out_dims, randomness=randomness) if chunks == 1 else wrapped

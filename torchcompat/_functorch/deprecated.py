@@ -22,7 +22,7 @@ def _moved(function: Fn, to: str) -> Any:
             "https://pytorch.org/docs/main/func.migrating.html")
 
     @functools.wraps(function)
-    def moved(*args: Any, **kwargs: Any) -> Any:
+    def moved(*args: object, **kwargs: object) -> Any:
         warned.warn(text, FutureWarning)
         return function(*args, **kwargs)
 

@@ -13,7 +13,7 @@ import copy
 from typing import Any
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from autograd_tape.annotations import Fn
+from autograd_tape.annotations import DeviceLike, Fn, Keywords
 from .._calls.absent import absences as _absences
 from .._tensor import Tensor, frontend
 from ..nn import Module, Parameter
@@ -109,7 +109,7 @@ class FunctionalModuleWithBuffers(Module):
             _untracked(params)
         return FunctionalModuleWithBuffers(model, param_names, buffer_names, param_map, buffer_map), params, buffers
 
-    def forward(self, params: Iterable[Tensor], buffers: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:
+    def forward(self, params: Iterable[Tensor], buffers: Iterable[Tensor], *args: object, **kwargs: object) -> Any:
         """What the module gives with these parameters and buffers."""
         return _called(self.stateless_model, self.all_names_map, (*params, *buffers), args, kwargs)
 
@@ -129,7 +129,7 @@ class FunctionalModule(Module):
             _untracked(params)
         return FunctionalModule(model, names, names_map), params
 
-    def forward(self, params: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:
+    def forward(self, params: Iterable[Tensor], *args: object, **kwargs: object) -> Any:
         """What the module gives with these parameters."""
         return _called(self.stateless_model, self.names_map, params, args, kwargs)
 
@@ -139,7 +139,7 @@ def _untracked(params: tuple[Tensor, ...]) -> None:
         param.requires_grad_(False)
 
 
-def _called(model: Module, names: Names, state: Iterable[Tensor], args: Any, kwargs: Any) -> Any:
+def _called(model: Module, names: Names, state: Iterable[Tensor], args: tuple[object, ...], kwargs: Keywords) -> Any:
     """What a module gives that has other tensors meanwhile."""
     before = _swap_state(model, names, state)
     try:
@@ -199,7 +199,7 @@ def make_functional_deprecated_v1(model: Module) -> tuple[tuple[Tensor, ...], Fn
                            "make_functional_with_buffers_deprecated_v1(model) instead.")
     weights, names, _ = extract_weights(model)
 
-    def function(weights: tuple[Tensor, ...], data: tuple[Any, ...]) -> Any:
+    def function(weights: tuple[Tensor, ...], data: tuple[object, ...]) -> Any:
         return load_state(copy.deepcopy(model), weights, names)(*data)
 
     return weights, function, names
@@ -211,28 +211,28 @@ def make_functional_with_buffers_deprecated_v1(model: Module) -> tuple[tuple[Ten
     weights, names, _ = extract_weights(model)
     buffers, buffer_names, _ = extract_buffers(model)
 
-    def function(weights: tuple[Tensor, ...], buffers: tuple[Tensor, ...], data: tuple[Any, ...]) -> Any:
+    def function(weights: tuple[Tensor, ...], buffers: tuple[Tensor, ...], data: tuple[object, ...]) -> Any:
         return load_state(copy.deepcopy(model), weights, names, buffers, buffer_names)(*data)
 
     return weights, buffers, function, names, buffer_names
 
 
-def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Callable[..., Any]:
+def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: DeviceLike = "cpu") -> Callable[..., Any]:
     """A function of what modules of a class are made with that gives what `make_functional_deprecated_v1` does: of one, or, for
     `ensemble_shape` (n,), of n, whose parameters are stacked."""
     return _initialized(model_class, ensemble_shape, device, make_functional_deprecated_v1, 1)
 
 
 def functional_init_with_buffers(model_class: type[Module], ensemble_shape: tuple[int, ...] = (),
-                                 device: Any = "cpu") -> Callable[..., Any]:
+                                 device: DeviceLike = "cpu") -> Callable[..., Any]:
     """`functional_init` for modules with buffers; of one module, parameters alone are taken."""
     return _initialized(model_class, ensemble_shape, device, make_functional_with_buffers_deprecated_v1, 2)
 
 
-def _initialized(model_class: type[Module], ensemble_shape: tuple[int, ...], device: Any, split: Fn, count: int) -> Callable[..., Any]:
+def _initialized(model_class: type[Module], ensemble_shape: tuple[int, ...], device: DeviceLike, split: Fn, count: int) -> Fn:
     """What `functional_init` gives; the first `count` of what `split` gives of a module are tuples of tensors."""
 
-    def initialized(*args: Any, **kwargs: Any) -> Any:
+    def initialized(*args: object, **kwargs: object) -> Any:
         if len(ensemble_shape) >= 2:
             raise ValueError("NYI: ensemble_shape with more than 1 element")
         if not ensemble_shape:

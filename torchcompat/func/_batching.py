@@ -19,6 +19,7 @@ from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 
+from .._C import _fallback
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
@@ -201,6 +202,8 @@ def loop(level: Level, function: Fn, args: Sequence[Any], name: str) -> Tensor:
     """`function` for each example, the results stacked."""
     if not level.size:
         raise RuntimeError(f"Batching rule not implemented for aten::{name}. The fallback path does not support vmap over dims of size 0.")
+    if not _fallback[0]:
+        raise RuntimeError(f"aten::{name} hit the vmap fallback which is currently disabled")
     opened = [_opened(a, level) for a in args]
     return _stacked(level, [function(*[_taken(a, level, i) for a in opened]) for i in range(level.size)])
 

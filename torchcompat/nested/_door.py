@@ -4,7 +4,7 @@ words."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def operation(*names: str) -> Callable[[Fn], Fn]:
     return enter
 
 
-def is_nested(x: object) -> bool:
+def is_nested(x: object) -> TypeGuard[Tensor]:
     """Whether something is a nested tensor."""
     return isinstance(x, TensorRef) and x._k.special is nested_parts
 
@@ -165,7 +165,7 @@ def each(name: str, function: Fn, *inputs: Any, elementwise: bool = False, view:
 
         return formula
 
-    return recorded(made, name, *[(x, None if x is None else gradient(i)) for i, x in enumerate(inputs)], saves=tuple(given))
+    return recorded(made, name, *[(x, gradient(i)) for i, x in enumerate(inputs)], saves=tuple(given))
 
 
 def _seen(results: Sequence[Any], buffer: Nested) -> Nested:

@@ -173,7 +173,8 @@ def _nested_view_from_buffer(self: Tensor, nested_size: Tensor, nested_strides: 
     right = fit or nested_size._data.size == 0 == offsets.numel()
     if not right or not all([t._k.dtype is int64 for t in (nested_size, nested_strides, offsets)]):
         raise ValueError("sizes and strides are rows of int64, one for each offset")
-    made = Nested(flat, *[tuple([tuple(row) for row in t.tolist()]) for t in (nested_size, nested_strides)], tuple(offsets.tolist()))
+    sizes, steps = [tuple([tuple(row) for row in t.tolist()]) for t in (nested_size, nested_strides)]
+    made = Nested(flat, sizes, steps, tuple(offsets.tolist()))
     for size, step, offset in zip(made.sizes, made.steps, made.offsets):
         last = offset + sum([(n - 1) * s for n, s in zip(size, step)])
         if min(size, default=0) < 0 or 0 not in size and (offset < 0 or min(step, default=0) < 0 or last >= flat.size):

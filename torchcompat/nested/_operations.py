@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from autograd_tape.annotations import Fn
+from autograd_tape.annotations import Fn, Number
 from autograd_tape.dims import wrap_dim
+from autograd_tape.dtypes import DType
 
+from .._memory.layout import memory_format
 from .._tensor import Tensor, frontend
 from ..sparse._door import unrecorded
 from ..sparse._nodes import recorded
@@ -17,6 +18,7 @@ from ._buffers import Nested
 from ._door import changed, each, in_order, is_nested, nested, of_list, operation, parts, refused, unbound
 
 F = frontend
+Operand = Tensor | Number
 
 # -- elementwise ------------------------------------------------------------------------------------------------------------
 
@@ -28,7 +30,7 @@ def _node(name: str) -> str:
 def _unary(name: str, in_place: bool) -> None:
     function = getattr(F, name)
 
-    def carried_out(x: Tensor, *rest: Any) -> Tensor:
+    def carried_out(x: Tensor, *rest: object) -> Tensor:
         if rest and rest[-1] is True:  # the argument `inplace`
             return changed(x, carried_out(x))
         return each(_node(name), lambda t: function(t, *rest), x, elementwise=True)
@@ -68,7 +70,7 @@ def _tanh_(x: Tensor) -> Tensor:
     return changed(x, _tanh(x))
 
 
-def _binary(name: str, node: str, x: Any, other: Any, *rest: Any) -> Tensor:
+def _binary(name: str, node: str, x: Operand, other: Operand, *rest: object) -> Tensor:
     """An operation of two nested tensors of the same sizes, or of one and a number."""
     if is_nested(x) and is_nested(other) and x._data.sizes != other._data.sizes:
         raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
@@ -84,7 +86,7 @@ def _binary(name: str, node: str, x: Any, other: Any, *rest: Any) -> Tensor:
 
 
 def _scaled(name: str) -> Fn:
-    def carried_out(x: Any, other: Any, alpha: Any = 1) -> Tensor:
+    def carried_out(x: Operand, other: Operand, alpha: Number = 1) -> Tensor:
         if not isinstance(x, Tensor) and name == "sub":
             raise refused("rsub.Scalar")
         if alpha == 1:
@@ -99,12 +101,12 @@ operation("sub")(_scaled("sub"))
 
 
 @operation("mul")
-def _mul(x: Any, other: Any) -> Tensor:
+def _mul(x: Operand, other: Operand) -> Tensor:
     return _binary("mul", "MulBackward0", x, other)
 
 
 @operation("div")
-def _div(x: Any, other: Any, rounding_mode: str | None = None) -> Tensor:
+def _div(x: Operand, other: Operand, rounding_mode: str | None = None) -> Tensor:
     if not isinstance(x, Tensor):
         raise refused("reciprocal")
     if rounding_mode is not None:
@@ -113,8 +115,8 @@ def _div(x: Any, other: Any, rounding_mode: str | None = None) -> Tensor:
 
 
 def _in_place(name: str) -> Fn:
-    def carried_out(x: Any, other: Any, alpha: Any = 1) -> Tensor:
-        if not is_nested(x) and not x._data.ndim:
+    def carried_out(x: Tensor, other: Operand, alpha: Number = 1) -> Tensor:
+        if is_nested(other) and not x._data.ndim:
             raise RuntimeError(f"output with shape [] doesn't match the broadcast shape [{other.numel()}]")
         other = other if alpha == 1 else _mul(other, alpha)
         return changed(x, _binary(name + "_" * is_nested(other), _node(name), x, other))
@@ -127,14 +129,14 @@ operation("mul_")(_in_place("mul"))
 
 
 @operation("eq")
-def _eq(x: Tensor, other: Any) -> Tensor:
+def _eq(x: Tensor, other: Operand) -> Tensor:
     if is_nested(other):
         raise RuntimeError("eq does not support nested tensor as other value.")
     return _binary("eq", "", x, other)
 
 
 def _compared(name: str) -> Fn:
-    def carried_out(x: Tensor, other: Any) -> Tensor:
+    def carried_out(x: Tensor, other: Operand) -> Tensor:
         if isinstance(other, Tensor):
             raise refused(f"{name}.Tensor")
         return _binary(name, "", x, other)
@@ -147,7 +149,7 @@ operation("gt")(_compared("gt"))
 
 
 @operation("where")
-def _where(condition: Any, x: Any, other: Any) -> Tensor:
+def _where(condition: object, x: object, other: object) -> Tensor:
     for name, value in (("condition", condition), ("self", x), ("other", other)):
         if is_nested(value) and name != "condition":
             raise RuntimeError(f"{name} must not be nested")
@@ -155,7 +157,7 @@ def _where(condition: Any, x: Any, other: Any) -> Tensor:
 
 
 @operation("masked_fill")
-def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _masked_fill(x: Tensor, mask: Tensor, value: Operand) -> Tensor:
     if not (is_nested(x) and is_nested(mask)):
         raise RuntimeError(f"Expected both self and other to be nested, but got a {_said(x)} self and {_said(mask)} other")
     if x._data.sizes != mask._data.sizes:
@@ -167,10 +169,10 @@ def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @operation("fill_")
-def _fill_(x: Tensor, value: Any) -> Tensor:
+def _fill_(x: Tensor, value: Operand) -> Tensor:
     if not is_nested(x) or is_nested(value):
         raise RuntimeError("get_nested_tensor_impl requires a NestedTensor.")
-    return changed(x, each("FillBackward0", lambda t: F.full_like(t, float(value)), x))
+    return changed(x, each("FillBackward0", lambda t: F.full_like(t, value.item() if isinstance(value, Tensor) else value), x))
 
 
 @operation("zero_")
@@ -179,7 +181,7 @@ def _zero_(x: Tensor) -> Tensor:
 
 
 @operation("copy_")
-def _copy_(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+def _copy_(x: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
     if not is_nested(x) or not is_nested(other):
         raise RuntimeError("get_nested_tensor_impl requires a NestedTensor.")
     if x._data.sizes != other._data.sizes:
@@ -191,7 +193,7 @@ def _copy_(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 @operation("clone")
-def _clone(x: Tensor, memory_format: Any = None) -> Tensor:
+def _clone(x: Tensor, memory_format: memory_format | None = None) -> Tensor:
     name = "preserve_format" if memory_format is None else memory_format.name
     if name not in ("preserve_format", "contiguous_format"):
         raise RuntimeError("Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: "
@@ -202,17 +204,17 @@ def _clone(x: Tensor, memory_format: Any = None) -> Tensor:
 
 
 @operation("contiguous")
-def _contiguous(x: Tensor, memory_format: Any = None) -> Tensor:
+def _contiguous(x: Tensor, memory_format: memory_format | None = None) -> Tensor:
     return in_order(x)
 
 
 @operation("cast")
-def _cast(x: Tensor, dtype: Any) -> Tensor:
+def _cast(x: Tensor, dtype: DType) -> Tensor:
     return each("ToCopyBackward0", lambda t: F.cast(t, dtype), x, elementwise=True)
 
 
 def _like(name: str) -> Fn:
-    def carried_out(x: Tensor, dtype: Any = None, *rest: Any) -> Tensor:
+    def carried_out(x: Tensor, dtype: DType | None = None, *rest: object) -> Tensor:
         with unrecorded():
             made = each("", lambda t: getattr(F, name)(t, dtype=dtype), x)
         return made.requires_grad_() if len(rest) > 3 and rest[3] else made
@@ -253,7 +255,7 @@ def _select(x: Tensor, dim: int, index: int) -> Tensor:
 
 
 @operation("getitem")
-def _getitem(x: Tensor, index: Any) -> Any:
+def _getitem(x: Tensor, index: object) -> Tensor:
     keys = index if isinstance(index, tuple) else (index,)
     if not keys or keys[0] is Ellipsis and len(keys) == 1:
         return each("AliasBackward0", lambda t: t.view(t.shape), x, view=True)
@@ -286,7 +288,7 @@ def _chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @operation("split", "split_with_sizes")
-def _split_with_sizes(x: Tensor, sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split_with_sizes(x: Tensor, sizes: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     dim = _dim(x, dim)
     if isinstance(sizes, int):
         raise refused("split.Tensor")
@@ -309,7 +311,7 @@ def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 @operation("narrow")
-def _narrow(x: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def _narrow(x: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     if _dim(x, dim):
         raise RuntimeError(f"narrow(): only dim=0 supported for nested tensors, but got: {dim}")
     count = len(x._data.sizes)
@@ -344,7 +346,7 @@ def _unsqueeze(x: Tensor, dim: int) -> Tensor:
 
 
 @operation("squeeze")
-def _squeeze(x: Tensor, dim: Any = None) -> Tensor:
+def _squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         raise RuntimeError("squeeze(): For nested tensors, squeeze without the dim argument is not supported at the moment, however "
                            "you can "
@@ -410,7 +412,7 @@ def _reshape(x: Tensor, size: Sequence[int]) -> Tensor:
 
 
 @operation("sum")
-def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def _sum(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
     if dim is None:
         raise refused("sum")
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
@@ -423,7 +425,7 @@ def _sum(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     return each("SumBackwardAutogradNestedTensor1", lambda t: F.sum(t, -1, keepdim=True, dtype=dtype), x)
 
 
-def _said(x: Any) -> str:
+def _said(x: object) -> str:
     return "nested" if is_nested(x) else "non-nested"
 
 
@@ -496,7 +498,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 @operation("softmax")
-def _softmax(x: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def _softmax(x: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     if not x._data.sizes:
         return _clone(x)
     at = _dim(x, dim)
@@ -559,7 +561,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | No
 
 
 def _unknown(name: str) -> None:
-    def refuse(*_: object) -> Any:
+    def refuse(*_: object) -> Tensor:
         raise refused(name)
 
     operation(name)(refuse)

@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
+from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.codegen import execute
@@ -60,6 +61,12 @@ class TorchDispatchMode:
         unlisten(_MAKING, everything=False)
         unlisten(_CARRYING)
         run_on_tensors(-1)
+
+    @classmethod
+    def push(cls, *args: object, **kwargs: object) -> TorchDispatchMode:
+        """A mode, with a warning that `with` takes what the class makes."""
+        warned.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
+        return cls(*args, **kwargs)
 
     def __torch_dispatch__(self, func: object, types: object, args: object = (), kwargs: object = None) -> Any:
         raise NotImplementedError
