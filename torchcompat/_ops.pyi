@@ -17,13 +17,13 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'CharTensor', 'ComplexDoubleStorage', 'ComplexFloatStorage', 'DisableTorchFunction', 'DisableTorchFunctionSubclass', 'DispatchKey',
         'DispatchKeySet', 'DoubleStorage', 'DoubleTensor', 'Event', 'FloatStorage', 'FloatTensor', 'Future', 'Generator', 'GradScaler',
         'HalfStorage', 'HalfTensor', 'IntStorage', 'IntTensor', 'LongStorage', 'LongTensor', 'OutOfMemoryError', 'PyTorchFileReader',
-        'PyTorchFileWriter', 'QInt32Storage', 'QInt8Storage', 'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ScriptModule',
-        'ShortStorage', 'ShortTensor', 'Size', 'Stream', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TypedStorage', 'UntypedStorage',
-        '_addmm_activation', '_assert', '_check', '_check_index', '_check_not_implemented', '_check_tensor_all', '_check_tensor_all_with',
-        '_check_type', '_check_value', '_check_with', '_chunk_cat', '_compute_linear_combination', '_convert_indices_from_coo_to_csr',
-        '_convert_indices_from_csr_to_coo', '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c', '_grouped_mm', '_int_mm', '_is_all_true',
-        '_is_any_true', '_log_softmax', '_log_softmax_backward_data', '_masked_softmax', '_native_batch_norm_legit',
-        '_native_batch_norm_legit_no_training', '_native_multi_head_attention', '_nested_from_padded',
+        'PyTorchFileWriter', 'QInt32Storage', 'QInt8Storage', 'QUInt2x4Storage', 'QUInt4x2Storage', 'QUInt8Storage', 'ScriptMethod',
+        'ScriptModule', 'ShortStorage', 'ShortTensor', 'Size', 'Stream', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TypedStorage',
+        'UntypedStorage', '_addmm_activation', '_assert', '_check', '_check_index', '_check_not_implemented', '_check_tensor_all',
+        '_check_tensor_all_with', '_check_type', '_check_value', '_check_with', '_chunk_cat', '_compute_linear_combination',
+        '_convert_indices_from_coo_to_csr', '_convert_indices_from_csr_to_coo', '_dirichlet_grad', '_fft_c2c', '_fft_c2r', '_fft_r2c',
+        '_grouped_mm', '_int_mm', '_is_all_true', '_is_any_true', '_log_softmax', '_log_softmax_backward_data', '_masked_softmax',
+        '_native_batch_norm_legit', '_native_batch_norm_legit_no_training', '_native_multi_head_attention', '_nested_from_padded',
         '_nested_from_padded_and_nested_example', '_nested_tensor_from_mask', '_nested_tensor_from_mask_left_aligned',
         '_nested_tensor_from_tensor_list', '_nested_view_from_buffer', '_safe_softmax', '_scaled_mm', '_scaled_mm_v2', '_segment_reduce',
         '_shape_as_tensor', '_sobol_engine_draw', '_sobol_engine_ff_', '_sobol_engine_initialize_state_', '_sobol_engine_scramble_',
@@ -152,6 +152,7 @@ QInt8Storage: type[TypedStorage]
 QUInt2x4Storage: type[TypedStorage]
 QUInt4x2Storage: type[TypedStorage]
 QUInt8Storage: type[TypedStorage]
+def ScriptMethod(function: Any, name: Any, owner: Any = ...) -> None: ...
 from torchcompat.jit._script import ScriptModule as ScriptModule
 ShortStorage: type[TypedStorage]
 ShortTensor: Any
