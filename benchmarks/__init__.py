@@ -24,11 +24,12 @@ How to read them
 
 Groups
     ``small``    overhead of single operations, views, modules and backward on tensors of 10 to 100 elements
+    ``layers``   layers as they are served, a sample at a time, and their training; cells in loops; optimizers of many small parameters
     ``listening``  small calls while somebody listens: their times, and how many times the quiet call's that is, on both sides
     ``tape``     operations on an explicit tape, in times of the quiet call too; transforms; traces that run again. torch's side does what
                  its users do instead: it records anyway, and calls the function again
     ``kernels``  single operations at BERT-base and CNN sizes
-    ``steps``    whole training steps, forward to optimizer
+    ``steps``    whole training steps, forward to optimizer; recurrent inference; epochs of data loaders
     ``import``   fresh-process import time
     ``memory``   resident memory after import, in a training loop, and growth of an evaluation loop without ``no_grad``
 
