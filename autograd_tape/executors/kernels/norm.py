@@ -68,18 +68,23 @@ def layer_norm(
         share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with np.errstate(all="ignore"):
-            # Around the first number of each row: equal numbers become 0, and large means cost no digits.
-            np.subtract(rows, rows[:, :1], out=y)
-            y.mean(1, out=mean)
-            y -= mean[:, None]
-            mean += rows[:, 0]
-            rstd[:] = 1 / np.sqrt((y * y).mean(1) + c.dtype.type(eps))
-            y *= rstd[:, None]
+            _normalize_small(rows, eps, y, mean, rstd)
             if w.size:
                 y *= w
             if b.size:
                 y += b
     return y.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(kept), rstd.reshape(kept)
+
+
+def _normalize_small(rows: np.ndarray, eps: float, y: np.ndarray, mean: np.ndarray, rstd: np.ndarray) -> None:
+    """``y = (rows - mean) * rstd``. Around the first number of each row: equal numbers become 0, and large means cost no digits."""
+    np.subtract(rows, rows[:, :1], out=y)
+    y.mean(1, out=mean)
+    y -= mean[:, None]
+    mean += rows[:, 0]
+    np.add((y * y).mean(1), rows.dtype.type(eps), out=rstd)
+    np.divide(1, np.sqrt(rstd, out=rstd), out=rstd)
+    y *= rstd[:, None]
 
 
 def layer_norm_backward(
@@ -304,6 +309,16 @@ def group_norm(
             f"{list(x.shape)} and num_groups={groups}"
         )
     width = channels // groups
+    if 0 < c.size < state.fused:
+        found, mean = np.empty((n * groups, c.size // (n * groups)), c.dtype), np.empty(n * groups, c.dtype)
+        rstd = np.empty_like(mean)
+        with np.errstate(all="ignore"):
+            _normalize_small(c.reshape(found.shape), eps, found, mean, rstd)
+            samples = found.reshape(n, channels, rows.shape[1])
+            for parameter, apply in ((weight, np.multiply), (bias, np.add)):
+                if parameter is not None:
+                    apply(samples, parameter.reshape(-1, 1).astype(c.dtype, copy=False), samples)
+        return samples.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
     with np.errstate(all="ignore"):
         mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
         rstd = 1 / np.sqrt(var + eps)
