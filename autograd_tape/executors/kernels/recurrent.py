@@ -275,6 +275,7 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
         own = [gates, kept, before, grad, dh, dc, dgates]
     elif mode == "GRU":
         before, dproducts = _before(h, y, rows), np.empty_like(dgates)
+        assert kept is not None
         own = [gates, kept, before, grad, dh, dgates, dproducts]
     else:
         own = [y, grad, dh, dgates]
