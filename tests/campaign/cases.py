@@ -2,7 +2,8 @@
 
 A case is one call in one mode. Its arguments begin as somebody's sample; then sizes, dtype, layout and values are drawn anew, from
 the name and number of the case alone, so that any case can be run again. Cases of a source such as `whole.float64` are all samples
-that the database has of a dtype, as they stand, in all modes, and its erroneous ones (`whole.errors`).
+that the database has of a dtype, as they stand, in all modes, its erroneous ones (`whole.errors`), and for each entry a call whose
+tensors are given other dtypes one at a time (`whole.mixed`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import zip_longest
+from itertools import count, zip_longest
 from types import CellType, FunctionType
 from typing import Any
 
@@ -26,6 +27,8 @@ from tests.sources import codes
 
 MODES = ("forward", "backward", "double backward", "forward mode", "vmap", "out", "in-place", "meta")
 FLOATS = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128")
+OTHERS = ("float64", "float16", "bfloat16", "int64", "complex64", "bool")
+"""Dtypes that one argument is given where the others keep theirs."""
 WHOLE = ("int64", "int32", "uint8", "bool", "int8", "int16")
 SIZES = (0, 1, 2, 3, 5, 8, 17)
 THRESHOLDS = (32, 8192, 32768, 262144)
@@ -246,6 +249,9 @@ def whole_cases(dtype: str, name: str) -> Iterator[Case]:
     """All cases of one entry of the database in a dtype, or its erroneous calls."""
     import torch
 
+    if dtype == "mixed":
+        yield from mixed_cases(name)
+        return
     info, number = whole()[name], 0
     modes = ["forward"]
     if dtype == "errors":
@@ -273,6 +279,39 @@ def whole_cases(dtype: str, name: str) -> Iterator[Case]:
                 process = sample.output_process_fn_grad
                 same = process.__code__.co_code == (lambda x: x).__code__.co_code
                 yield Case(name, *value, mode, number, f"whole.{dtype}/{name}/{number}", None if same else process)
+
+
+def mixed_cases(name: str) -> Iterator[Case]:
+    """An entry's first sample (float32) of two tensors or more, with another dtype for one of them: each of them in turn, each dtype."""
+    import torch
+
+    info = whole()[name]
+    if torch.float32 not in info.supported_dtypes("cpu"):
+        return
+    torch.manual_seed(0), random.seed(0), np.random.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in info.sample_inputs("cpu", torch.float32, requires_grad=False):
+            value = ((sample.input, *sample.args), dict(sample.kwargs))
+            if len(leaves(value, torch.Tensor)) < 2:
+                continue
+            try:
+                value = tree(lambda t: stored(t, False), value, torch.Tensor)
+            except ValueError:
+                continue
+            break
+        else:
+            return
+    number = 0
+    for i, argument in enumerate(leaves(value)):
+        for dtype in OTHERS:
+            if argument.values.dtype.name == dtype:
+                continue
+            number += 1
+            with np.errstate(all="ignore"):
+                other = Array(argument.values.astype(dtype))
+            args, kwargs = tree(lambda a, i=i, at=count(), other=other: other if next(at) == i else a, value, Array)
+            yield Case(name, args, kwargs, "mixed", number, f"whole.mixed/{name}/{number}")
 
 
 def rebound(function: Any, torch: Any) -> Any:

@@ -58,6 +58,8 @@ UNSPECIFIED = ("empty", "new_empty")
 """Operations whose values are whatever lay in memory."""
 UP_TO_PHASE = ("svd", "linalg.svd", "eigh", "linalg.eigh", "linalg.eig", "linalg.eigvalsh", "linalg.eigvals", "svd_lowrank", "lobpcg")
 """Decompositions that are unique only up to a phase, or not at all where values repeat: their vectors, and gradients, are not compared."""
+TEXTS = ("errors", "mixed")
+"""Modes in which the texts of errors are compared."""
 TORCH_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
 
 
@@ -141,7 +143,7 @@ class Side:
         """The function called."""
         if case.name.startswith("whole."):
             function = self.of_database(case.path)
-            if case.mode not in ("forward", "errors"):
+            if case.mode not in ("forward", *TEXTS):
                 return partial(rebound(whole()[case.path].gradcheck_wrapper, self.torch), function)
             return function
         if case.name.startswith("records/"):
@@ -251,7 +253,7 @@ class Side:
         """What of a result is compared and differentiated."""
         return rebound(case.process, self.torch)(result) if case.process else result
 
-    errors = forward
+    errors = mixed = forward
 
     def meta(self, case: Case, function: Any) -> list[Any]:
         args, kwargs = self.arguments(case, "meta")
@@ -494,6 +496,8 @@ def compared(real: Side, own: Side, case: Case) -> tuple[Outcome, Outcome, list[
     Raises `Skip` where the mode does not apply."""
     expected, found = real.run(case), own.run(case)
     rows = differences(expected, found)
+    if case.mode in TEXTS and not rows and expected.text.splitlines()[:1] != found.text.splitlines()[:1]:
+        rows = ["another text"]
     if "values" not in rows:
         return expected, found, rows, False
     rows = differences(expected, found, truths(real, case, expected))
