@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._calls.of_linalg import *
 
 _get, __dir__ = _operations(__name__)
-_Limit: TypeAlias = float | Tensor | None
+_Limit: TypeAlias = "float | Tensor | None"
 
 
 if not TYPE_CHECKING:  # what stands here is known, and no other name

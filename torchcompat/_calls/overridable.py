@@ -6,6 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Iterator
+from typing import Any, cast
 
 from autograd_tape.annotations import Fn
 from autograd_tape.codegen import execute
@@ -31,7 +32,7 @@ def _takes_tensors(function: object) -> bool:
         function, "overridable")
 
 
-def _functions(space: str, home: object) -> Iterator[tuple[str, object]]:
+def _functions(space: str, home: object) -> Iterator[tuple[str, Any]]:
     """(name, function) of what may be one to override: public functions that change nothing, and all that tensors have."""
     for name in dir(home):
         found = inspect.getattr_static(home, name) if home is Tensor and isinstance(
@@ -106,7 +107,7 @@ def _like(function: Fn) -> Fn | None:
 @functools.cache
 def testing_overrides() -> dict[object, Fn]:
     """For each function that may be overridden one of the same parameters, which returns -1."""
-    made = {f: _like(f) for several in overridable_functions().values() for f in several}
+    made = {f: _like(cast("Fn", f)) for several in overridable_functions().values() for f in several}
     return {f: like for f, like in made.items() if like is not None}
 
 
