@@ -121,27 +121,27 @@ def test_nothing_is_read_before_somebody_reads_the_words() -> None:
 
 
 def test_imports_of_absent_modules_tell_why() -> None:
-    text = "No module named 'torchcompat.ao': torch 2.13 has torch.ao, torchcompat has not: "
+    text = "No module named 'torchcompat.quantization': torch 2.13 has torch.quantization, torchcompat has not: "
     with pytest.raises(ModuleNotFoundError, match=text) as error:
-        __import__("torchcompat.ao")
-    assert error.value.name == "torchcompat.ao"
+        __import__("torchcompat.quantization")
+    assert error.value.name == "torchcompat.quantization"
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchcompat.jot'$"):
         __import__("torchcompat.jot")
-    assert find_spec("torchcompat.ao") is find_spec("torchcompat.jot") is None
-    for name in ("ao", "dequantize", "func.rearrange"):
+    assert find_spec("torchcompat.quantization") is find_spec("torchcompat.jot") is None
+    for name in ("quantization", "dequantize", "func.rearrange"):
         home, _, last = f"torchcompat.{name}".rpartition(".")
         with pytest.raises(ImportError, match=f"^cannot import name '{last}' from '{home}': torch 2.13 has torch.{name}, ") as error:
             exec(f"from {home} import {last}")
         assert type(error.value) is ImportError
     with pytest.raises(ImportError, match=r"^cannot import name 'jot' from 'torchcompat' \("):
         exec("from torchcompat import jot")
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchcompat.ao': torch 2.13 has torch.ao, "):
-        exec("from torchcompat.ao.quantization import observer")
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchcompat.quantization': torch 2.13 has torch.quantization, "):
+        exec("from torchcompat.quantization.observer import MinMaxObserver")
     if "torch" not in sys.modules:
         dropin.install()
         try:
-            with pytest.raises(ModuleNotFoundError, match="No module named 'torch.ao': torch 2.13 has torch.ao, "):
-                __import__("torch.ao")
+            with pytest.raises(ModuleNotFoundError, match="No module named 'torch.quantization': torch 2.13 has torch.quantization, "):
+                __import__("torch.quantization")
         finally:
             dropin.uninstall()
 
@@ -157,12 +157,12 @@ def test_questions() -> None:
     assert [row.state for row in asked("torch.nn.Linear")[0]][0] == PRESENT
     assert {row.name for row in asked("linalg")[0]} > {"linalg", "linalg.svd"}
     assert [row.name for row in asked("torch.linalg.lu_")[0]] == ["linalg.lu_factor", "linalg.lu_factor_ex", "linalg.lu_solve"]
-    assert asked("torch.ao")[0] == [status("ao")]
+    assert asked("torch.quantization")[0] == [status("quantization")]
     assert asked("lu_factr") == ([], ["lu_factor"]) or "linalg.lu_factor" in asked("lu_factr")[1]
 
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
-    ([], 0, "torch.nn.functional "), (["nn.Linear"], 0, "torch.nn.Linear"), (["torch.ao"], 0, "there are no quantized tensors"),
+    ([], 0, "torch.nn.functional "), (["nn.Linear"], 0, "torch.nn.Linear"), (["torch.quantization"], 0, "there are no quantized tensors"),
     (["--absent", "linalg"], 0, ""), (["--partial"], 0, PARTIAL), (["nothing_like_it"], 1, "torch 2.13 has no 'nothing_like_it'"),
 ])
 def test_the_command(arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]) -> None:
