@@ -23,6 +23,11 @@ from .library import get_ctx as get_ctx, infer_schema as infer_schema
 
 __all__ = ["custom_op", "get_ctx", "impl", "impl_abstract", "impl_backward", "impl_save_for_backward"]
 
+
+class _Context(FunctionCtx):
+    saved: object
+
+
 _saving: dict[str, Fn] = {}
 """What operations save for their gradients, by their names."""
 
@@ -75,7 +80,7 @@ def impl_backward(qualname: str, output_differentiability: Sequence[bool] | None
     """Gives an operation a gradient: `func(ctx, saved, *grads)` returns a dict of them by the names of inputs."""
     names = [argument.name for argument in lookup(qualname).schema.arguments]
 
-    def setup(ctx: FunctionCtx, inputs: tuple[object, ...], output: object) -> None:
+    def setup(ctx: _Context, inputs: tuple[object, ...], output: object) -> None:
         from types import SimpleNamespace
 
         if output_differentiability is not None:
@@ -84,7 +89,7 @@ def impl_backward(qualname: str, output_differentiability: Sequence[bool] | None
         ctx.saved = _saving[qualname](SimpleNamespace(**dict(zip(names, inputs))), output)
 
     def register(function: Fn) -> None:
-        def backward(ctx: FunctionCtx, *grads: object) -> tuple[object, ...]:
+        def backward(ctx: _Context, *grads: object) -> tuple[object, ...]:
             found = function(ctx, ctx.saved, *grads)
             return tuple([found.get(name) for name in names])
 

@@ -10,11 +10,12 @@ position-sensitive ones; X. Zhu et al. 2018 (Deformable ConvNets v2) for `deform
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
 import torchcompat as torch
 from .._tensor import Tensor
@@ -79,7 +80,7 @@ def _shares(at: np.ndarray, size: int) -> tuple[int, np.ndarray]:
     return first, shares[:, :size - first] / at.dtype.type(max(k, 1))
 
 
-def _aligned(rois: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[int, int], ratio: int, offset: float,
+def _aligned(rois: np.ndarray, plane: Sequence[int], scale: float, bins: tuple[int, int], ratio: int, offset: float,
              least: float | None) -> Iterator[_Bins]:
     """Bins that are means over a grid of places, which are means along one axis, and then along the other."""
     T = rois.dtype.type
@@ -97,7 +98,7 @@ def _aligned(rois: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple
         yield _Bins(region, int(row[0]), top, left, rows, columns, places)
 
 
-def _rounded(row: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[int, int], whole: bool,
+def _rounded(row: np.ndarray, plane: Sequence[int], scale: float, bins: tuple[int, int], whole: bool,
              less: int = 0) -> list[tuple[int, int, int, int]]:
     """The pixels (y from, y to, x from, x to) of bins of a region with whole corners, cut at the plane's edges, or `less` before its end.
     It includes the pixels of its far corner where it is `whole`."""
@@ -112,7 +113,7 @@ def _rounded(row: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[
     return [(*y, *x) for y in axes[0] for x in axes[1]]
 
 
-def _averaged(rois: np.ndarray, plane: tuple[int, int], scale: float, bins: tuple[int, int],
+def _averaged(rois: np.ndarray, plane: Sequence[int], scale: float, bins: tuple[int, int],
               less: int) -> Iterator[tuple[int, int, int, np.ndarray]]:
     """(region, image, bin, its pixels) of bins that are means of whole pixels."""
     for region, row in enumerate(rois):
@@ -328,8 +329,9 @@ def _deform_conv2d_backward(grad: Tensor, input: Tensor, weight: Tensor, offset:
                             *options: Any) -> tuple[Tensor, ...]:
     """The gradients of `deform_conv2d` by its five tensors."""
     given = [t.detach().requires_grad_() for t in (input, weight, offset, mask, bias)]
+    convolve: Fn = deform_conv2d
     with torch.enable_grad():
-        found = torch.autograd.grad(deform_conv2d(*given, *options), given, grad, allow_unused=True)
+        found = torch.autograd.grad(convolve(*given, *options), given, grad, allow_unused=True)
     return tuple([torch.zeros_like(t) if g is None else g for t, g in zip(given, found)])
 
 
@@ -338,7 +340,7 @@ _OF_GRADS = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
 _MAPPED = "Tensor grad, Tensor rois, Tensor channel_mapping, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
 _MOVED = ("Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, "
           "SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask")
-SCHEMAS = {
+SCHEMAS: dict[Fn, str] = {
     nms: "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     roi_align: f"(Tensor input, {_OF_REGIONS}, int sampling_ratio, bool aligned) -> Tensor",
     _roi_align_backward: f"(Tensor grad, {_OF_REGIONS}, {_OF_GRADS}, int sampling_ratio, bool aligned) -> Tensor",

@@ -324,8 +324,8 @@ def group_norm(
         rstd = 1 / np.sqrt(var + eps)
         scale, shift = rstd.repeat(width), _double(bias, channels, 0.0)
         if weight is not None:
-            scale *= np.tile(_double(weight, channels, 1.0), n) if n > 1 else _double(weight, channels, 1.0)
-        y = _scale_shift(rows, mean.repeat(width), scale, np.tile(shift, n) if n > 1 else shift)
+            scale *= np.tile(_double(weight, channels, 1.0), n) if n != 1 else _double(weight, channels, 1.0)
+        y = _scale_shift(rows, mean.repeat(width), scale, np.tile(shift, n) if n != 1 else shift)
     shape = (n, groups)
     return (
         y.reshape(c.shape).astype(x.dtype, copy=False),
