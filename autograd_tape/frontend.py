@@ -51,6 +51,8 @@ class Frontend:
     """Whether unsigned integers of more than 8 bits are computed with, as in NumPy and the array API."""
     numbers_with_history = True
     """Whether a tensor that requires grad is taken where an operation takes a number; a transform says that the gradient would be lost."""
+    dtype_names = True
+    """Whether dtypes are taken by name, and as NumPy has them."""
     numpy_words = False
     """Whether functions take NumPy's words for parameters, `axis=` and `keepdims=`, beside their own."""
     numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}

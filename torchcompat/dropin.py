@@ -90,8 +90,10 @@ class _Loader(importlib.abc.Loader):
             _call(name, _torchs_name(name))
 
 
-_renamed: dict[type, str] = {}
-"""The classes that say that they are torch's, and what they say else."""
+_renamed: dict[type, tuple[str, str]] = {}
+"""The classes that say that they are torch's, and what they say else: module and name."""
+_OWN_CLASSES = {"torch": ("dtype", "device", "layout", "memory_format", "finfo", "iinfo"), "torch._C": ("Generator",)}
+"""torch's classes that are defined elsewhere here: by the module that torch says they are of."""
 
 
 def _call(name: str, other: str) -> None:
@@ -101,7 +103,18 @@ def _call(name: str, other: str) -> None:
     sys.modules[other] = module
     for value in list(vars(module).values()):
         if isinstance(value, type) and value.__module__ == name:
-            _renamed[value], value.__module__ = name, other
+            _rename(value, other, value.__name__)
+    if other == "torch":
+        for home, names in _OWN_CLASSES.items():
+            for own in names:
+                _rename(getattr(module, own), home, own)
+
+
+def _rename(cls: type, home: str, name: str) -> None:
+    _renamed.setdefault(cls, (cls.__module__, cls.__name__))
+    cls.__module__, cls.__name__ = home, name
+    if "." not in cls.__qualname__:
+        cls.__qualname__ = name
 
 
 def _called_when_loaded(name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
@@ -194,6 +207,6 @@ def uninstall() -> None:
             module.__name__, module.__spec__ = spec.own.name, spec.own
         if spec is not None and module.__name__.startswith("torchcompat"):
             del sys.modules[name]
-    for cls, home in _renamed.items():
-        cls.__module__ = home
+    for cls, (home, own) in list(_renamed.items()):
+        _rename(cls, home, own)
     _renamed.clear()

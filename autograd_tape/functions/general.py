@@ -107,7 +107,8 @@ def _check(frontend: Frontend, rec: Record, p: Param, position: int, value: Any,
         if base == "dtype":
             if isinstance(value, DType):
                 return value
-            return as_dtype(value)
+            if frontend.dtype_names or is_dtype(value):
+                return as_dtype(value)
         if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
             return value
     raise refusal(name, p, position, value)
@@ -116,8 +117,8 @@ def _check(frontend: Frontend, rec: Record, p: Param, position: int, value: Any,
 def refusal(name: str, p: Param, position: int, value: object) -> ArgumentError:
     """torch's error for an argument of another type."""
     want = p.type
-    wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
-        want.removesuffix("?"), want.removesuffix("?"))
+    wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number",
+              "dtype": "torch.dtype"}.get(want.removesuffix("?"), want.removesuffix("?"))
     if wanted.startswith("int["):
         wanted = "tuple of ints"
     where = f" (position {position})" if not p.keyword_only else ""
@@ -129,7 +130,19 @@ _UNTYPED = frozenset(["size_average", "reduce", "return_indices", "_stacklevel",
 """What torch's functions written in Python take as it comes."""
 
 
-def fits(p: Param, value: object) -> bool:
+_PYTHON_DTYPES = frozenset([float, int, bool, complex])
+
+
+def is_dtype(value: object) -> bool:
+    """Whether torch takes the value for a dtype: its own, and Python's types of numbers.
+
+    >>> is_dtype(float), is_dtype("float32")
+    (True, False)
+    """
+    return isinstance(value, DType) or isinstance(value, type) and value in _PYTHON_DTYPES
+
+
+def fits(p: Param, value: object, dtype_names: bool = True) -> bool:
     """Whether parameter `p` of an irregular operation takes values of this type; whatever it does not say for certain, it does.
 
     >>> fits(Param("keepdim", "bool", "False"), None), fits(Param("dim", "int?"), None), fits(Param("dim", "int"), (0, 1))
@@ -152,12 +165,14 @@ def fits(p: Param, value: object) -> bool:
         return _is_int(value) or isinstance(value, (tuple, list))
     if base in ("float", "Scalar"):
         return isinstance(value, (int, float, np.generic, TensorRef)) or base == "Scalar" and isinstance(value, complex)
+    if base == "dtype":
+        return dtype_names or is_dtype(value)
     return base != "str" or isinstance(value, str)
 
 
-def check_fit(rec: Record, values: Keywords, optional: frozenset[str]) -> None:
+def check_fit(rec: Record, values: Keywords, optional: frozenset[str], dtype_names: bool = True) -> None:
     """Raises torch's error for the first argument of an irregular operation whose type does not fit the schema. Those that are `optional`
-    may be None."""
+    may be None; `dtype_names` says whether dtypes are taken by name."""
     free = rec.field("several_types") or ()
     for i, p in enumerate(rec.params):
         if p.type == "Tensor[]" and isinstance(tensors := values.get(p.name), (tuple, list)):
@@ -165,13 +180,13 @@ def check_fit(rec: Record, values: Keywords, optional: frozenset[str]) -> None:
             check_elements(tensors[0] if single else tensors, i + 1)
         if p.name not in values or p.name in free or values[p.name] is None and p.name in optional:
             continue
-        if not fits(p, values[p.name]):
+        if not fits(p, values[p.name], dtype_names):
             raise refusal(rec.name, p, i + 1, values[p.name])
 
 
 QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
              "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float",
-             "Tensor[]": "({0}.__class__ is list or {0}.__class__ is tuple)"}
+             "Tensor[]": "({0}.__class__ is list or {0}.__class__ is tuple)", "dtype": "{0}.__class__ is _DType"}
 """Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
@@ -109,7 +110,7 @@ class Irregular(Door):
     def check_fit(self, args: tuple[object, ...]) -> None:
         """Raises where the types of arguments do not fit the schema."""
         check_fit(self.rec, {p.name: a for p, a in zip(self.params, args)},
-                  frozenset([p.name for p in self.params if p.has_default and p.default is None]))
+                  frozenset([p.name for p in self.params if p.has_default and p.default is None]), self.frontend.dtype_names)
 
     def rest(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The function itself."""
@@ -159,7 +160,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     names = [p.name for p in params]
     every = "".join([f"{n}, " for n in names])
     out, inplace = "out" if writes or "out" in signature else "None", rec.field("function_") is inner
-    body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, signature, cells)],
+    body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, frontend, signature, cells)],
             *([f"    _r = {plain}", "    return _r if out is None else _F.give(_name, out, _r)"] if writes else [f"    return {plain}"]),
             "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:",
             f"    if _F.joins(({every})): return _door(({every}), {out}, {inplace})",
@@ -236,16 +237,17 @@ def _own_values(rec: Record, signature: Keywords) -> str:
     return f"dict({', '.join(f'{n}={n}' for n in _own(rec, signature))})"
 
 
-def _checks(rec: Record, signature: Keywords, cells: Keywords) -> list[str]:
+def _checks(rec: Record, frontend: Frontend, signature: Keywords, cells: Keywords) -> list[str]:
     """Statements that refuse arguments which Python would take for others without a word."""
     parameters = {p.name: p for p in rec.params}
     own = _own(rec, signature)
     optional = frozenset([n for n in own if signature[n].default is None])
-    cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit}
+    cells |= {"_REALS": REALS, "_optional": optional, "_DType": DType,
+              "_check_fit": check_fit if frontend.dtype_names else partial(check_fit, dtype_names=False)}
     tests = []
     for n in own:
         test = QUICK_FIT.get(parameters[n].type.removesuffix("?")) if signature[n].kind is not signature[n].VAR_POSITIONAL else None
         # What takes anything has no type.
-        if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
+        if test is not None and not fits(parameters[n], ..., frontend.dtype_names) and n not in (rec.field("several_types") or ()):
             tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
     return [f"if not ({' and '.join(tests)}): _check_fit(_rec, {_own_values(rec, signature)}, _optional)"] if tests else []

@@ -37,7 +37,8 @@ PROGRAMS = {
     "a hook": (FAILING + "sys.excepthook = lambda t, e, tb: print('hook', e, tb.tb_lineno)\nfails(2)\n", ["program.py"]),
     "a module": (FAILING + "fails('in vain')\n", ["-m", "program", "a"]),
     "no such module": ("", ["-m", "nowhere.at.all"]),
-    "a line": ("", ["-c", "import sys; print(sys.argv, sys.path[0] == '', '__file__' in globals())\nraise ValueError(1)", "-x"]),
+    "annotations": ("def f(x: int) -> str: ...\nprint(f.__annotations__)\n" + FAILING + "fails(0)\n", ["program.py"]),
+    "a line": ("", ["-c", "import sys; print(sys.argv, sys.path[0] == '', '__file__' in globals())\ndef f(x: int): ...\nprint(f.__annotations__)\nraise ValueError(1)", "-x"]),
 }
 
 

@@ -54,6 +54,7 @@ class TorchFrontend(Frontend):
     numpy_indexing = False
     numpy_unsigned = False
     numbers_with_history = False
+    dtype_names = False
     numpy_words = True
     numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None

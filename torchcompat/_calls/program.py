@@ -30,10 +30,10 @@ def run(arguments: list[str]) -> None:
             runpy._run_module_as_main(arguments[1])  # type: ignore[attr-defined]  # what Python calls for its own -m
         elif first == "-c":
             _search_in("")
-            _carry_out(compile(arguments[1], "<string>", "exec"), main, importlib.machinery.BuiltinImporter)
+            _carry_out(compile(arguments[1], "<string>", "exec", dont_inherit=True), main, importlib.machinery.BuiltinImporter)
         elif first == "-":
             _search_in("")
-            _carry_out(compile(sys.stdin.read(), "<stdin>", "exec"), main, importlib.machinery.BuiltinImporter)
+            _carry_out(compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), main, importlib.machinery.BuiltinImporter)
         elif os.path.isdir(first) or zipfile.is_zipfile(first):
             _search_in(first)
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> None:
                 code = pkgutil.read_code(file)
             if code is None:
                 with io.open_code(path) as file:
-                    code = compile(file.read(), path, "exec")
+                    code = compile(file.read(), path, "exec", dont_inherit=True)
             _carry_out(code, main, importlib.machinery.SourceFileLoader("__main__", path))
     except SystemExit:
         raise
