@@ -38,7 +38,7 @@ PROGRAMS = {
     "a module": (FAILING + "fails('in vain')\n", ["-m", "program", "a"]),
     "no such module": ("", ["-m", "nowhere.at.all"]),
     "annotations": ("def f(x: int) -> str: ...\nprint(f.__annotations__)\n" + FAILING + "fails(0)\n", ["program.py"]),
-    "a line": ("", ["-c", "import sys; print(sys.argv, sys.path[0] == '', '__file__' in globals())\ndef f(x: int): ...\nprint(f.__annotations__)\nraise ValueError(1)", "-x"]),
+    "a line": ("", ["-c", "import sys; print(sys.argv, sys.path[0] == '', '__file__' in globals())\nraise ValueError(1)", "-x"]),
 }
 
 
