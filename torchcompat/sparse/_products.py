@@ -8,7 +8,7 @@ import numpy as np
 
 from autograd_tape.annotations import Number
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES
-from autograd_tape.ops.matrices.checked import check_equation
+from autograd_tape.ops.matrices.factorization import check_equation
 from autograd_tape.record import get_record
 
 from .._memory.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided

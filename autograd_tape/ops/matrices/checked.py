@@ -7,17 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import SCALAR_TYPE_NAMES
-from ...errors import AutogradError, LinAlgError, ShapeMismatchError
+from ...dims import broadcast_shape
+from ...errors import LinAlgError, ShapeMismatchError
 from ...functions.out import EXPECTED
 from ...record import Sample, get_record, op
-from ...tensor import TensorRef
 from ...warned import warn_once
 from .. import _batch as batches
 from .._host import on_host
 from .factorization import (
-    _broken_minor, _check_matrix, _columns, _definite, _mT, _solved, _square, _zero_pivot,
+    _broken_minor, _check_matrix, _columns, _definite, _mT, _solved, _square, _zero_pivot, check_equation,
 )
 
 linalg = np.linalg
@@ -228,7 +226,7 @@ class triangular_solve:
     """
 
     amp = "float32"
-    lacks = {"half int bool rare": "triangular_solve_cpu"}
+    lacks = {"half int bool rare": lambda input, A, **_: "triangular_solve_cpu" if input.dtype is A.dtype else None}
     out_dtype = EXPECTED
 
     def function(F, input, A, upper=True, transpose=False, unitriangular=False):
@@ -251,17 +249,3 @@ class triangular_solve:
     def errors(rng):
         yield (np.ones(2), np.ones((2, 2))), RuntimeError, (
             "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has 1 dimensions instead")
-
-
-def check_equation(name: str, A: TensorRef, B: TensorRef) -> None:
-    """Raises torch's error where A X = B has no meaning."""
-    if A.dtype is not B.dtype:
-        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (B, A)]
-        raise AutogradError(f"Expected b and A to have the same dtype, but found b of type {names[0]} and A of type {names[1]} instead.")
-    wrap_dim(-2, B.ndim)
-    n = A.shape[-1]
-    if n != A.shape[-2]:
-        raise ShapeMismatchError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {n} matrices")
-    if n != B.shape[-2]:
-        raise ShapeMismatchError(f"Incompatible matrix sizes for {name}: each A matrix is {n} by {n} but each b matrix is {B.shape[-2]} by "
-                                 f"{B.shape[-1]}")

@@ -13,12 +13,13 @@ from ...dtypes import SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
+from ...random.arguments import C_NAMES
 from ...record import Sample, op
 from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
-from .._samples import C_TYPE_NAMES, refuse_complex_gradient
-from .products import alike
+from .._samples import refuse_complex_gradient
+from .products import alike, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -190,7 +191,7 @@ def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[
         x = _arrange(F, x, labels, present + dropped)
         rows, inner = prod([size[d] for d in own]), prod([size[d] for d in summed])
         shape = (prod([size[d] for d in batch]), *((rows, inner) if own_first else (inner, rows)))
-        return F.reshape(x, shape if batch else shape[1:])
+        return F.reshape(x, shape if batch or not same else shape[1:])  # of batches, too, where they are to be refused as in torch
 
     product = F.matmul(matrices(a, la, left, sizes_a, True), matrices(b, lb, right, sizes_b, False))
     labels = batch + left + right
@@ -386,6 +387,8 @@ def _check_cross(input: TensorRef, other: TensorRef, dim: int) -> None:
     a, b = input.shape[d] if input.ndim else 1, other.shape[d] if other.ndim else 1
     if a != 3 or b != 3:
         raise ShapeMismatchError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
+    if input.dtype is not other.dtype:
+        same_scalar_type(input, other, "cross")
 
 
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
@@ -547,21 +550,19 @@ def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
     for i, x in enumerate(tensors[1:-1], 1):
         if x.ndim != 2:
             raise AutogradError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
-    for i, x in enumerate(tensors):
+    xs = list(tensors)
+    for i, x in enumerate(xs):
         k, own = first._k, x._k
         if own.dtype is not k.dtype:
-            names = [C_TYPE_NAMES.get(d.name, d.name) for d in (k.dtype, own.dtype)]
+            names = [C_NAMES.get(d.name, d.name) for d in (k.dtype, own.dtype)]
             raise AutogradError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {names[0]} and tensor {i} "
                                 f"{names[1]}")
         if not on_one_device(x, first):
             raise AutogradError(f"multi_dot(): all tensors must be on the same device but tensor 0 is on {k.device} and tensor {i} on "
                                 f"{own.device}")
-    xs = list(tensors)
-    for i in range(n - 1):
-        a, b = xs[i], xs[i + 1]
-        if a.shape[-1] != b.shape[0]:
-            raise ShapeMismatchError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
-                                     "multiplied")
+        if i and xs[i - 1].shape[-1] != x.shape[0]:
+            raise ShapeMismatchError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(xs[i - 1].shape)} and {list(x.shape)} "
+                                     "cannot be multiplied")
     if first.ndim == 1:
         xs[0] = F.reshape(first, (1, first.shape[0]))
     if last.ndim == 1:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
-from ...dims import broadcast_shape
+from ...dims import broadcast_shape, wrap_dim
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
@@ -63,6 +63,20 @@ def _check_matrix(name: str, A: TensorRef, square: bool = False, floating: bool 
     if floating and A.dtype.category < FLOATING:
         raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[A.dtype.name]}",
                             remedy="convert it with .float()")
+
+
+def check_equation(name: str, A: TensorRef, B: TensorRef) -> None:
+    """Raises torch's error where A X = B has no meaning."""
+    if A.dtype is not B.dtype:
+        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (B, A)]
+        raise AutogradError(f"Expected b and A to have the same dtype, but found b of type {names[0]} and A of type {names[1]} instead.")
+    wrap_dim(-2, B.ndim)
+    n = A.shape[-1]
+    if n != A.shape[-2]:
+        raise ShapeMismatchError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {n} matrices")
+    if n != B.shape[-2]:
+        raise ShapeMismatchError(f"Incompatible matrix sizes for {name}: each A matrix is {n} by {n} but each b matrix is {B.shape[-2]} by "
+                                 f"{B.shape[-1]}")
 
 
 def _square(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -301,11 +315,12 @@ class column_major:
 
 def _solved(F: Functions, A: Any, B: Any, left: bool, solve: Callable[[Any, Any], Any]) -> Any:
     """The solution for vectors or matrices B on either side, of `solve(A, B)` for matrices on the right."""
-    _check_matrix("linalg.solve", A, True)
+    _check_matrix("linalg.solve", A)
     if A.dtype is not B.dtype:
         names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (A, B)]
         raise AutogradError("linalg.solve: Expected A and B to have the same dtype, but found A of type "
                             f"{names[0]} and B of type {names[1]} instead")
+    _check_matrix("linalg.solve", A, True)
     a, b = tuple(A.shape), tuple(B.shape)
     vector = len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
     X = F.unsqueeze(B, -1) if vector else B
@@ -367,6 +382,14 @@ class linalg_solve_triangular:
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def function(F, A, B, *, upper, left=True, unitriangular=False):
         _check_matrix("linalg.solve_triangular", A, True)
+        if B.ndim < 2:
+            raise ShapeMismatchError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
+        if A.shape[-1] != B.shape[-2 if left else -1]:
+            n, (rows, columns) = A.shape[-1], tuple(B.shape)[-2:]
+            raise ShapeMismatchError("linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+                                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})")
+        if A.dtype is not B.dtype:  # torch solves for a copy of B with the dtype of A
+            B = F.cast(B, A.dtype)
         n, dtype = A.shape[-1], buffer(A).dtype
         kept = np.tri(n, n, -1 if unitriangular else 0, dtype)
         A = A * constant(F, A, np.ascontiguousarray(kept.T) if upper else kept)

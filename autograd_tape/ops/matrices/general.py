@@ -24,7 +24,7 @@ from .._host import data_dependent, need_values, on_host
 from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
-from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, singular
+from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, check_equation, singular
 from .products import adjoint
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
@@ -855,11 +855,7 @@ class cholesky_solve:
         for name, x in (("b", B), ("u", L)):
             if x.ndim < 2:
                 raise ShapeMismatchError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-        if L.shape[-1] != L.shape[-2]:
-            raise ShapeMismatchError(f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices")
-        if B.shape[-2] != L.shape[-1]:
-            raise ShapeMismatchError("Incompatible matrix sizes for cholesky_solve: each A matrix is "
-                                     f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
+        check_equation("cholesky_solve", L, B)
 
     def vjp_B(F, grad, L, upper, B_shape): return F.reduce_to_shape(F.cholesky_solve(grad, L, upper), tuple(B_shape))
 

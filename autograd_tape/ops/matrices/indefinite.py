@@ -17,8 +17,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .checked import check_equation
-from .factorization import _check_matrix, _columns
+from .factorization import _check_matrix, _columns, check_equation
 from .general import INT32, like_lapack, without_data
 
 _ALPHA = (1 + math.sqrt(17)) / 8

@@ -19,6 +19,7 @@ from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
 from ...functions.refusals import no_kernel
+from ...random.arguments import C_NAMES as _C_NAMES
 from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 _LARGE = 4096  # elements of a second matrix from which on a few rows may be multiplied otherwise than by one product
 
-_C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}
-
 
 # -- what is wrong with the arguments ---------------------------------------------------------------------------------
 
@@ -48,11 +43,17 @@ def _same_matrix_dtype(a: TensorRef, b: TensorRef) -> None:
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (a, b)]
         raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
                             remedy="convert one of them with .to(dtype)")
+    _no_bool(a)
+
+
+def _no_bool(a: TensorRef) -> None:
     if a.dtype.name == "bool" and a._data.size:
         no_kernel("addmm_impl_cpu_", a)
 
 
-def _same_scalar_type(a: TensorRef, b: TensorRef) -> None:
+def same_scalar_type(a: TensorRef, b: TensorRef, kernel: str = "bmm") -> None:
+    if a.dtype.name == "bool" and a._data.size and b._data.size:
+        no_kernel(kernel, a)
     if a.dtype is not b.dtype:
         raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[a.dtype.name]} but found {SCALAR_TYPE_NAMES[b.dtype.name]}",
                             remedy="convert one of them with .to(dtype)")
@@ -88,7 +89,7 @@ def _check_mv_sizes(rows: int, columns: int, vec: TensorRef, mat: TensorRef, add
     size = rows if added is None or not added.ndim or added.shape[0] == 1 else added.shape[0]
     if columns != vec.shape[0] or size != rows:
         raise ShapeMismatchError(f"size mismatch, got input ({size}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
-    if mat.dtype is not vec.dtype:
+    if mat.dtype is not vec.dtype or added is not None and added.dtype is not vec.dtype:
         names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (vec if added is None else added, mat, vec)]
         raise AutogradError(f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
 
@@ -113,7 +114,7 @@ def _check_bmm(input: TensorRef, mat2: TensorRef) -> None:
         if t.ndim != 3:
             raise AutogradError(f"{name} must be a 3D tensor", expected="3 dimensions", found=str(t.ndim), remedy="use matmul")
     _check_batches(input.shape, mat2.shape)
-    _same_scalar_type(input, mat2)
+    same_scalar_type(input, mat2)
 
 
 def _check_matmul(input: TensorRef, other: TensorRef) -> None:
@@ -127,10 +128,10 @@ def _check_matmul(input: TensorRef, other: TensorRef) -> None:
     if len(b) == 2:
         _check_dims_match(prod(a[:-1]), a[-1], *b)
         return _same_matrix_dtype(input, other)
-    _same_scalar_type(input, other)
     left = a if len(a) > 1 else (1, *a)
     batch = broadcast_shape(left[:-2], b[:-2])
-    return _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
+    _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
+    same_scalar_type(input, other)
 
 
 def added_product(call: Call, notation: str) -> Plan:
@@ -554,10 +555,10 @@ class inner:
         a, b = tuple(input.shape), tuple(other.shape)
         if not a or not b:
             return input * other
-        alike(input, other)
         if a[-1] != b[-1]:
             raise ShapeMismatchError("inner() the last dimension must match on both input tensors but got shapes "
                                      f"{list(a)} and {list(b)}")
+        alike(input, other)
         if len(a) == len(b) == 1:
             return F.dot(input, other)
         return F.reshape(F.mm(_rows(F, input), F.transpose(_rows(F, other), 0, 1)), a[:-1] + b[:-1])
@@ -592,6 +593,14 @@ def _check_self_and(name: str, a: TensorRef, b: TensorRef) -> None:
                             f"{SCALAR_TYPE_NAMES[b.dtype.name]}", remedy="convert one of them with .to(dtype)")
 
 
+def _check_added_dtypes(input: TensorRef, mat1: TensorRef, mat2: TensorRef) -> None:
+    """Raises torch's error where a product of matrices and what it is added to have different dtypes."""
+    _check_self_and("mat2", input, mat2)
+    if mat1.dtype is not mat2.dtype:
+        raise AutogradError(f"mat1 and mat2 must have the same dtype, but got {SCALAR_TYPE_NAMES[mat1.dtype.name]} and "
+                            f"{SCALAR_TYPE_NAMES[mat2.dtype.name]}", remedy="convert one of them with .to(dtype)")
+
+
 @op("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
     inplace=True)
 class addmm:
@@ -616,11 +625,11 @@ class addmm:
         product = F.mm(mat1, mat2)
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, mat1, mat2, beta, alpha):
+        _check_added_dtypes(input, mat1, mat2)
         for name, t in (("mat1", mat1), ("mat2", mat2)):
             if t.ndim != 2:
                 raise AutogradError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-        _check_self_and("mat2", input, mat2)
-        _same_matrix_dtype(mat1, mat2)
+        _no_bool(mat1)
         _check_dims_match(*mat1.shape, *mat2.shape)
         _check_expand(tuple(input.shape), (mat1.shape[0], mat2.shape[1]), input)
     def shape(input, mat1, mat2, beta): return (mat1[0], mat2[1])
@@ -751,10 +760,14 @@ class baddbmm:
         product = F.bmm(batch1, batch2)
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, batch1, batch2, beta, alpha):
+        if batch1.ndim > 1 and batch2.ndim > 2:
+            _check_expand(tuple(input.shape), (*batch1.shape[:2], batch2.shape[2]), input)
+        if input.dtype is not batch1.dtype:
+            names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, batch1, batch2)]
+            raise AutogradError(f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}")
         _check_batch_pair(batch1, batch2)
         _check_batches(batch1.shape, batch2.shape)
-        _check_expand(tuple(input.shape), (*batch1.shape[:2], batch2.shape[2]), input)
-        _same_scalar_type(batch1, batch2)
+        same_scalar_type(batch1, batch2, "baddbmm")
     vjp_input = _grad_added
     def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.bmm(grad, F.transpose(batch2, -2, -1)), alpha)
     def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.bmm(F.transpose(batch1, -2, -1), grad), alpha)
@@ -789,14 +802,16 @@ class addbmm:
         product = F.sum(F.bmm(batch1, batch2), 0)
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, batch1, batch2, beta, alpha):
+        if batch1.ndim > 1 and batch2.ndim > 2:
+            _check_expand(tuple(input.shape), (batch1.shape[1], batch2.shape[2]), input)
         _check_batch_pair(batch1, batch2)
         (b, n, m), (b2, m2, p) = batch1.shape, batch2.shape
         if b != b2:
             raise ShapeMismatchError(f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
         if m != m2:
             raise ShapeMismatchError(f"Incompatible matrix sizes for bmm ({n}x{m} and {m2}x{p})")
-        _check_expand(tuple(input.shape), (n, p), input)
-        _same_scalar_type(batch1, batch2)
+        if b:  # torch adds the products of one pair of matrices after the other
+            _check_added_dtypes(input, batch1, batch2)
     vjp_input = _grad_added
     def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.matmul(grad, F.transpose(batch2, -2, -1)), alpha)
     def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.matmul(F.transpose(batch1, -2, -1), grad), alpha)

@@ -527,6 +527,16 @@ _MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -
 """From how many rows on the distances of order 2 are computed by a product of matrices."""
 
 
+def _as_first(F: Functions, x1: TensorRef, x2: TensorRef, by_product: bool) -> TensorRef:
+    """The second points of `cdist` where there are none, in the dtype of the first ones; torch's error where there are any."""
+    if x1._data.size and x2._data.size:
+        if by_product:
+            F.matmul(x1, F.transpose(x2, -2, -1))  # which says so
+        names = [SCALAR_TYPE_NAMES[x.dtype.name] for x in (x1, x2)]
+        raise AutogradError(f"expected scalar type {names[0]} but found {names[1]}", remedy="convert one of them with .to(dtype)")
+    return F.cast(x2, x1.dtype)
+
+
 @op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False,
     complex="RuntimeError: cdist only supports floating-point dtypes, X1 got: {dtype}")
 class cdist:
@@ -554,11 +564,13 @@ class cdist:
         if x1.shape[-1] != x2.shape[-1]:
             raise ShapeMismatchError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
         for name, x in (("X1", x1), ("X2", x2)):
-            if x.dtype.category < FLOATING:
+            if x.dtype.category != FLOATING:
                 raise AutogradError(f"cdist only supports floating-point dtypes, {name} got: {SCALAR_TYPE_NAMES[x.dtype.name]}")
         if p < 0:
             raise AutogradError("cdist only supports non-negative p values")
         broadcast_shape(tuple(x1.shape)[:-2], tuple(x2.shape)[:-2])
+        if x1.dtype is not x2.dtype:
+            x2 = _as_first(F, x1, x2, p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode])
         if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
             return F.euclidean_distance(x1, x2)
         a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
