@@ -10,7 +10,7 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
-from ...functions.refusals import no_kernel
+from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
 from ...strided import contiguous_strides
@@ -21,7 +21,7 @@ from .._host import data_dependent, on_host
 from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ...warned import warn_once
-from .scatter import _in_range, _reduce_at, _reduce_vjp
+from .scatter import _in_range, _reduce_at, _reduce_vjp, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -147,11 +147,18 @@ def _restrided(target: np.ndarray, d: int, index: np.ndarray) -> None:
                             f"size of {wanted} are out of bounds for storage of size 0")
 
 
+def _is_vector(index: np.ndarray) -> None:
+    """Keeps kernels from positions in rows; the general path words the error."""
+    if index.ndim > 1:
+        raise ValueError("positions in rows")
+
+
 def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
            ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]:
     """(copy of `input`, the copy with a dimension at least, which one is meant, the index, `source`) for a sum or reduction of parts."""
     if input.ndim != source.ndim:
         raise ValueError("source has another rank than its target")
+    _is_vector(index)
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target, source = (result, source) if result.ndim else (result.reshape(1), source.reshape(1))
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
@@ -173,12 +180,29 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
 
 def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
     def check(input: TensorRef, dim: int, index: TensorRef, source: TensorRef | None = None, **rest: object) -> None:
-        d = wrap_dim(dim, input.ndim)
+        d, kind = wrap_dim(dim, input.ndim), index._k.dtype.name
+        if name == "index_fill_":
+            if kind != "int64" and not on_meta(index):
+                raise IndexRangeError("index_fill_(): Expected dtype int64 for index.", expected="int64", found=kind)
+            if index.ndim > 1:
+                raise AutogradError("Index has to be a vector/scalar")
+            return
+        if index.ndim > 1 and name == "index_copy_":
+            raise IndexRangeError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
         if index.ndim > 1:
             raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
                                   f"{SCALAR_TYPE_NAMES[index._k.dtype.name]} and size: {list(index.shape)}")
         if source is None:
             return
+        if name == "index_copy_":
+            if input.ndim and source.ndim and input.ndim != source.ndim:
+                raise error("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+                            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})")
+            if not source.ndim and index._data.size != 1:
+                raise error(f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})")
+            long_alone(index, name)
+        elif kind not in ("int32", "int64") and not on_meta(index):
+            raise AutogradError(f"{name}(): Expected dtype int32/int64 for index but got: {SCALAR_TYPE_NAMES[kind]}", expected="int64")
         if source._k.dtype is not input._k.dtype:
             own, given = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, source)]
             raise AutogradError(f"{name}(): self and source expected to have the same dtype, but got (self) {own} and (source) {given}"
@@ -189,9 +213,6 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
             raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
                         + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
         rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
-        if error is IndexRangeError and input.ndim and source.ndim and input.ndim != source.ndim:
-            raise error(f"{name}(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-                        f"({source.ndim}), destination dimensionality ({input.ndim})")
         if error is IndexRangeError and input.ndim and tuple(rest_in) != tuple(rest_src):
             raise AutogradError(f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
                                 f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
@@ -260,6 +281,7 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
+    _is_vector(index)
     _same_parts(target, d, flat, source)
     _restrided(target, d, flat)
     if not target.size:
@@ -313,6 +335,7 @@ def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
 
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
     target = a if a.ndim else a.reshape(1)
+    _is_vector(index)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     _restrided(target, d, flat)
     if not target.size:
@@ -365,6 +388,9 @@ class index_fill_tensor:
         if value.ndim:
             raise AutogradError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                 f"{value.ndim} dimension(s).")
+        _check_index_op("index_fill_", IndexRangeError)(input, dim, index)
+        if value._k.dtype.is_complex and not input._k.dtype.is_complex and not on_meta(input):
+            raise AutogradError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
 
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_value(F, grad, dim, index): return F.sum(F.index_select(grad, dim, F.unique_index(index)))
@@ -480,7 +506,16 @@ def _clamped(F: Functions, input: TensorRef, indices: Any) -> tuple[Any, ...]:
     if not isinstance(indices, (tuple, list)) or any([not isinstance(i, TensorRef) for i in indices]):
         wrong = next((i, x) for i, x in enumerate(indices) if not isinstance(x, TensorRef))
         raise ArgumentError(f"expected Tensor as element {wrong[0]} in argument 2, but got {type_name(wrong[1])}")
+    for i in indices:
+        if i._k.dtype.name not in ("int32", "int64"):
+            raise AutogradError(f"_unsafe_masked_index found unexpected index type {SCALAR_TYPE_NAMES[i._k.dtype.name]}")
     return tuple([F.clamp(i, -n, n - 1) for i, n in zip(indices, input.shape)])
+
+
+def _set(F: Functions, mask: TensorRef) -> TensorRef:
+    """Where a mask of any dtype is set."""
+    found: TensorRef = mask if mask._k.dtype.category == BOOL else F.ne(mask, 0)
+    return found
 
 
 @op("_unsafe_masked_index(Tensor input, Tensor mask, Any indices, Scalar fill) -> Tensor", method=False, out=False)
@@ -495,7 +530,7 @@ class _unsafe_masked_index:
     def function(F, input, mask, indices, fill):
         if 0 in mask.shape:
             return F.full(broadcast_shape(mask.shape, *[i.shape for i in indices]), fill, dtype=input._k.dtype, device=input._k.device)
-        return F.where(mask, F.getitem(input, _clamped(F, input, indices)), constant(F, input, np.array(fill, input._k.np)))
+        return F.where(_set(F, mask), F.getitem(input, _clamped(F, input, indices)), constant(F, input, np.array(fill, input._k.np)))
 
     def samples(rng): yield rng.standard_normal(4), np.array([True, False, True]), [np.array([1, 9, 0])], 0.5
 
@@ -512,7 +547,7 @@ class _unsafe_masked_index_put_accumulate:
     def function(F, input, mask, indices, values):
         if 0 in mask.shape:
             return F.clone(input)
-        given = F.where(mask, values, constant(F, values, np.zeros((), values._k.np)))
+        given = F.where(_set(F, mask), values, constant(F, values, np.zeros((), values._k.np)))
         return F.index_put(input, _clamped(F, input, indices), given, True)
 
     def samples(rng): yield rng.standard_normal(4), np.array([True, False, True]), [np.array([1, 9, 0])], rng.standard_normal(3)

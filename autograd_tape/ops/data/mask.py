@@ -18,7 +18,7 @@ from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
-from .._samples import C_TYPE_NAMES, check_number
+from .._samples import LONG_NAMES, check_number
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
@@ -134,7 +134,7 @@ class masked_fill:
 
     def check(input, mask, value):
         if mask._k.dtype.category != BOOL:
-            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_TYPE_NAMES[mask._k.dtype.name]}",
+            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {LONG_NAMES[mask._k.dtype.name]}",
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")
@@ -265,8 +265,8 @@ class masked_scatter:
     def check(input, mask, source):
         _check_mask(mask, "masked_scatter_")
         if source._k.dtype is not input._k.dtype:
-            raise AutogradError("masked_scatter: expected self and source to have same dtypes but got "
-                                f"{input._k.dtype.name} and {source._k.dtype.name}")
+            names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, source)]
+            raise AutogradError(f"masked_scatter: expected self and source to have same dtypes but got{names[0]} and {names[1]}")
         _both(input, mask)
 
     def vjp_input(F, grad, mask, input_shape): return F.reduce_to_shape(F.masked_fill(grad, mask, 0), tuple(input_shape))

@@ -15,7 +15,7 @@ from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.reduce import add_at
 from ...functions.constants import SMALL
 from ...functions.out import EXPECTED, OutRule
-from ...functions.refusals import no_kernel
+from ...functions.refusals import no_kernel, on_meta
 from ...record import op
 from ...tensor import TensorRef, above
 from .. import _batch as batches
@@ -37,6 +37,13 @@ def _is_index(index: TensorRef, name: str) -> None:
     if index._k.dtype.name not in ("int32", "int64") and index._data.size:
         raise AutogradError(f"{name}(): Expected dtype int32/int64 for index", expected="int64", found=index._k.dtype.name,
                             remedy="convert the index with .long()")
+
+
+def long_alone(index: TensorRef, name: str) -> None:
+    """Raises torch's error for positions that are no int64, which its kernels, and so not those of meta tensors, look for."""
+    if index._k.dtype.name != "int64" and not on_meta(index):
+        raise AutogradError(f"{name}(): Expected a long tensor for index, but got {SCALAR_TYPE_NAMES[index._k.dtype.name]}",
+                            expected="int64", remedy="convert the index with .long()")
 
 
 def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _RangeError, place: str = "") -> None:
@@ -555,6 +562,7 @@ class take:
     compose = on_host(_take)
     def shape(input, index): return index
     def check(input, index):
+        long_alone(index, "take")
         if index._data.size and not input._data.size:
             raise IndexRangeError("take(): tried to take from an empty tensor")
     def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
@@ -608,6 +616,7 @@ class put:
     def shape(input, index, source, accumulate): return input
 
     def check(input, index, source, accumulate):
+        long_alone(index, "put_")
         if source.dtype is not input.dtype:
             raise AutogradError("put_(): self and source expected to have the same dtype, but got self.dtype = "
                                 f"{SCALAR_TYPE_NAMES[input.dtype.name]} and source.dtype = {SCALAR_TYPE_NAMES[source.dtype.name]}")

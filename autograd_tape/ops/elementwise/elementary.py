@@ -10,7 +10,8 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import BLOCKS, ONE, block
 from ...functions.out import castable, OutRule
-from ...functions.refusals import subtracted
+from ...dtypes import BOOL
+from ...functions.refusals import no_kernel, subtracted
 from ...record import op
 from ...tensor import TensorRef
 from .._precision import in_single
@@ -288,6 +289,10 @@ class ldexp:
     lacks = {"float8 chalf": "pow"}
     out_dtype = OutRule("ldexp can't be cast to the desired output type {found}", castable)
     ufunc = np.ldexp
+    def check(input, other):
+        if other._k.dtype.category == BOOL and input._k.dtype.is_floating_point:
+            no_kernel("ldexp_cpu_exp", other)
+
     numpy = _ldexp
     def compose(F, input, other): return input * 2 ** other
     def vjp_input(F, grad, other): return grad * 2.0 ** other

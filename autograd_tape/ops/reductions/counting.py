@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, promote
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
 from ...functions.out import EXPECTED, POSITIONS, OutRule
 from ...functions.overloads import no_match
@@ -426,6 +426,9 @@ class isin:
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
         if not isinstance(test_elements, TensorRef):
             return (F.ne if invert else F.eq)(elements, test_elements)
+        if test_elements._k.dtype.category in (BOOL, COMPLEX):
+            raise AutogradError("Unsupported input type encountered for isin(): "
+                                f"{SCALAR_TYPE_NAMES[test_elements._k.dtype.name]}")
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
         if a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
