@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
@@ -433,7 +433,12 @@ class index_fill:
         yield (np.ones((3, 4)), 0, np.array([9]), 1.0), IndexError, "index 9 is out of bounds for dimension 0 with size 3"
 
 
+_REDUCTIONS = ("prod", "mean", "amax", "amin")
+
+
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    if reduce not in _REDUCTIONS:
+        raise ValueError("no such reduction")
     if not include_self and input.ndim:  # where torch begins by filling what is to be reduced to
         d = wrap_dim(dim, input.ndim)
         _restrided(input, d, index)
@@ -466,13 +471,15 @@ class index_reduce:
     out_dtype = EXPECTED
     no_forward = "index_reduce"
     refuses_bool = True
-    def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
+    def complex_kernel(input, index, source, reduce, **_):
+        fits = input._k.dtype is source._k.dtype and index._k.dtype.category == INTEGER
+        return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce) if fits else None
     numpy = _index_reduce
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input
 
     def check(input, dim, index, source, reduce, include_self):
-        if reduce not in ("prod", "mean", "amax", "amin"):
+        if reduce not in _REDUCTIONS:
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
         warn_once("index_reduce() is in beta and the API may change at any time.")

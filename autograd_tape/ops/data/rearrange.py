@@ -13,7 +13,7 @@ from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.reduce import add_at
 from ...functions.out import EXPECTED
-from ...functions.refusals import on_meta
+from ...functions.refusals import no_kernel, on_meta
 from ...record import op
 from ...strided import copy_like, in_format, suggests_channels_last
 from ...tensor import TensorRef
@@ -283,6 +283,11 @@ class tile:
         yield rng.standard_normal(3), (2, 2)
 
 
+def _is_count(repeats: TensorRef) -> None:
+    if repeats._k.dtype.name not in ("int32", "int64"):
+        no_kernel("repeat_interleave_cpu", repeats)
+
+
 @op("repeat_interleave(Tensor input, Any repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
 class repeat_interleave:
     """Each element, or part of a dimension, repeated in its place.
@@ -295,14 +300,13 @@ class repeat_interleave:
 
     def function(F, input, repeats=None, dim=None, *, output_size=None):
         if repeats is None:
-            if input._k.dtype.name not in ("int32", "int64"):
-                raise AutogradError("repeats has to be Long or Int tensor")
+            _is_count(input)
             counts = need_values(input)
             if counts.ndim != 1:
                 raise AutogradError("repeat_interleave only accept 1D vector as repeat")
             if (counts < 0).any():
                 raise AutogradError("repeats can not be negative")
-            return constant(F, input, np.repeat(np.arange(counts.size), counts))
+            return constant(F, input, np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
         if dim is None:
             input, dim = F.reshape(input, (-1,)), 0
         d = wrap_dim(dim, input.ndim)
@@ -314,10 +318,11 @@ class repeat_interleave:
                 return F.index_select(input, d, constant(F, input, np.zeros(output_size, np.int64)))
             counts = need_values(repeats).reshape(-1)
             if repeats.ndim > 1:
-                raise AutogradError("repeat_interleave only accept 1D vector as repeat")
+                raise AutogradError("repeats must be 0-dim or 1-dim tensor")
             if counts.size not in (1, n):
                 raise AutogradError("repeats must have the same size as input along dim, but got repeats.size(0) = "
                                     f"{counts.size} and input.size({d}) = {n}")
+            _is_count(repeats)
             if (counts < 0).any():
                 raise AutogradError("repeats can not be negative")
         else:

@@ -419,8 +419,8 @@ class scatter_reduce:
     lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
-    def complex_kernel(reduce, **_):
-        return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") else None
+    def complex_kernel(input, src, reduce, **_):
+        return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") and input._k.dtype is src._k.dtype else None
     numpy = _scatter_reduce
     compose = on_host(_scatter_reduce)
     def shape(input, dim, index, src, reduce, include_self): return input

@@ -8,13 +8,13 @@ import numpy as np
 
 from ... import warned
 from ...dims import wrap_dim
-from ...dtypes import FLOATING, float64
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import softmax as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
-from ...functions.refusals import no_kernel, subtracted
+from ...functions.refusals import no_kernel, on_meta, subtracted
 from ...record import get_record, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
@@ -298,6 +298,14 @@ def _as_operations(name: str) -> Fn:
     """The gradient of a softmax, made of other operations, in float32 where it is half precision."""
     of_three = in_single(get_record(name).field("compose"))
     def function(F: Functions, grad_output: TensorRef, output: TensorRef, dim: int, input_dtype: DType) -> TensorRef:
+        wanted = grad_output._k.dtype
+        if wanted.category != FLOATING:
+            last = wrap_dim(dim, grad_output.ndim) == max(grad_output.ndim, 1) - 1
+            no_kernel(f"{name}{'_lastdim' * last}_kernel_impl", grad_output)
+        wider = wanted.name == "float32" and input_dtype is not None and input_dtype.name == "float16"  # torch's result is of that dtype
+        found = input_dtype if wider else output._k.dtype
+        if wanted is not found and not on_meta(grad_output):
+            raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[wanted.name]} but found {SCALAR_TYPE_NAMES[found.name]}")
         result: TensorRef = of_three(F, grad_output, output, dim)
         return result
     return function

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import DType
+from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
 from ...executors.kernels._on_demand import state
@@ -354,6 +354,8 @@ class cumulative_trapezoid:
     lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported",
              "uint float8": "add_stub", "chalf": "cumsum_out_cpu"}
     def function(F, y, x=None, *, dx=None, dim=-1):
+        if x is not None and x._k.dtype.category == BOOL:
+            raise AutogradError("cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported")
         if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
             return F.cumsum(y, dim)
         return F.cumsum(_heights(F, "cumulative_trapezoid", y, x, dx, dim), dim)

@@ -15,7 +15,7 @@ from ...functions.refusals import no_kernel
 from ...record import Sample, no_derivative, op
 from ...tensor import TensorRef
 from .._batch import BatchedCall, shifted
-from .._host import on_host
+from .._host import on_host, values_of
 from .._samples import check_number
 
 _KINDS: dict[str, tuple[np.ufunc, float]] = {
@@ -28,6 +28,11 @@ _IMPROVED = "  (Could this error message be improved?  If so, please report an e
 
 def _is_half(x: np.ndarray) -> bool:
     return x.dtype.itemsize == 2
+
+
+def _add_up(lengths: np.ndarray, n: int) -> None:
+    if (lengths.sum(-1) != n).any():
+        raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
 
 
 def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int,
@@ -44,9 +49,7 @@ def _segments(shape: tuple[int, ...], lengths: np.ndarray | None, offsets: np.nd
                                 "'dim' argument.")
         if given.min() < 0:
             raise AutogradError("lengths contains negative value!")
-        if (given.sum(-1) != n).any():
-            raise AutogradError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                                "!unsafe.")
+        _add_up(given, n)
     if given.shape[:-1] != shape[:axis] and not prod((*shape[:axis], *shape[axis + 1:])):  # nothing is read
         given = np.zeros((*shape[:axis], given.shape[-1]), np.int64)
         lengths, offsets = (given, None) if offsets is None else (None, given)
@@ -226,6 +229,10 @@ class segment_reduce:
         if "meta" in (given._k.device.type, data._k.device.type):
             return
         if given._k.dtype.name not in ("int32", "int64"):
+            if given is lengths and not unsafe:
+                if given._k.dtype.is_complex:
+                    no_kernel("min_all", given)
+                _add_up(values_of(given), data.shape[axis])
             no_kernel(f"_segment_reduce_{name}_cpu_kernel1", given)
         if data._k.dtype.category != FLOATING or data._k.dtype.group:
             no_kernel("_segment_reduce_cpu", data)
