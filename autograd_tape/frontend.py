@@ -152,8 +152,8 @@ class Frontend:
                 found = compile_function(rec, self, method=True)
             elif rec.varargs is None:
                 found = function
-            elif self.numpy_words and next(p.type for p in rec.params if p.name == rec.varargs) != "int[]":
-                found = (irregular_function(rec, self, loose=True) if rec.field("function") else
+            elif next(p.type for p in rec.params if p.name == rec.varargs) != "int[]":  # one number says something else than a list of it
+                found = (function if not self.numpy_words else irregular_function(rec, self, loose=True) if rec.field("function") else
                          compile_function(rec, self, loose=True))
             elif (rec.field("function") is None and rec.field("make") is None and not name.endswith("_")
                   and rec.params[1].name == rec.varargs):
