@@ -435,7 +435,7 @@ class isin:
             inside = (a[..., None] == b.ravel()).any(-1) != invert
         else:
             inside = np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)
-        found = constant(F, like, np.asarray(inside))
+        found = constant(F, like, np.asarray(inside, order="C"))
         return found
 
     def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)
