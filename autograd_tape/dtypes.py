@@ -47,6 +47,7 @@ class DType:
     """
 
     __slots__ = ("name", "np", "category", "itemsize", "is_floating_point", "is_complex", "scalar", "group", "code", "__weakref__")
+    _torchs_name = "torch.dtype"
     by_name: dict[str, "DType"] = {}
     by_np: dict[np.dtype, "DType"] = {}
 
@@ -360,6 +361,7 @@ class Device:
     """
 
     __slots__ = ("type", "index", "__weakref__")
+    _torchs_name = "torch.device"
     TYPES = ("cpu", "cuda", "npu", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu", "maia", "lazy", "vulkan", "mesh")
 
     type: str
@@ -372,13 +374,16 @@ class Device:
             return Device("cuda", type)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
-        if ":" in type:
-            if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
-            type, _, digits = type.partition(":")
-            if not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
-                raise RuntimeError(f"Invalid device string: '{type}:{digits}'")
-            index = int(digits)
+        if ":" in type and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+        if not type:
+            raise RuntimeError("Device string must not be empty")
+        if type not in cls.TYPES:
+            name, colon, digits = type.partition(":")
+            if not (name.replace("_", "a").isalpha() and name.isascii() and bool(colon) == bool(digits)
+                    and (not digits or digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0"))):
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            type, index = name, int(digits) if digits else index
         if type not in cls.TYPES:
             raise RuntimeError(
                 "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, "

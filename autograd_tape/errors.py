@@ -25,7 +25,7 @@ def type_name(value: object) -> str:
     ('float', 'numpy.ndarray')
     """
     found = type(value)
-    return f"numpy.{found.__name__}" if found.__module__ == "numpy" else found.__name__
+    return f"numpy.{found.__name__}" if found.__module__ == "numpy" else getattr(found, "_torchs_name", found.__name__)
 
 
 _OWN_WORDS = [(re.compile(pattern, re.DOTALL), own) for pattern, own in (

@@ -118,7 +118,7 @@ def refusal(name: str, p: Param, position: int, value: object) -> ArgumentError:
     """torch's error for an argument of another type."""
     want = p.type
     wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number",
-              "dtype": "torch.dtype"}.get(want.removesuffix("?"), want.removesuffix("?"))
+              "dtype": "torch.dtype", "device": "torch.device"}.get(want.removesuffix("?"), want.removesuffix("?"))
     if wanted.startswith("int["):
         wanted = "tuple of ints"
     where = f" (position {position})" if not p.keyword_only else ""
@@ -167,6 +167,8 @@ def fits(p: Param, value: object, dtype_names: bool = True) -> bool:
         return isinstance(value, (int, float, np.generic, TensorRef)) or base == "Scalar" and isinstance(value, complex)
     if base == "dtype":
         return dtype_names or is_dtype(value)
+    if base == "device":
+        return dtype_names or isinstance(value, (str, int, Device))
     return base != "str" or isinstance(value, str)
 
 
