@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
@@ -249,6 +249,17 @@ class index_add_scaled:
         yield rng.standard_normal((3, 4)), 1, np.array([1]), rng.standard_normal((3, 1))
 
 
+def _scaled(F: Functions, input: TensorRef, source: TensorRef, alpha: complex) -> TensorRef:
+    """`source` times a number that is cast to the dtype of both before; `source` where they have two, which is refused."""
+    dtype = input._k.dtype
+    if source._k.dtype is not dtype:
+        return source
+    check_number(alpha, dtype)
+    if dtype.category == BOOL:
+        return source if alpha else F.zeros_like(source)  # type: ignore[no-any-return]
+    return source * (int(alpha.real) if dtype.category == INTEGER else alpha)  # type: ignore[operator, no-any-return]
+
+
 @op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True)
 class index_add:
     """`input` with `alpha` times the parts of `source` added at positions of a dimension.
@@ -262,10 +273,10 @@ class index_add:
     numpy = _index_add  # what gradients call on buffers, without alpha
 
     def function(F, input, dim, index, source, *, alpha=1, out=None):
-        return F.index_add_scaled(input, dim, index, source if alpha == 1 else source * alpha, out=out)
+        return F.index_add_scaled(input, dim, index, source if alpha == 1 else _scaled(F, input, source, alpha), out=out)
 
     def function_(F, input, dim, index, source, *, alpha=1):
-        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else source * alpha)
+        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else _scaled(F, input, source, alpha))
 
     compose = on_host(_index_add)
     def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
@@ -341,6 +352,10 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
     if not target.size:
         return
     _check_positions(target, d, flat)
+    if isinstance(value, np.ndarray):
+        value = value if value.dtype is a.dtype else value.item()  # torch, too, takes it for a number
+    if not isinstance(value, np.ndarray) and not isinstance(value, complex):
+        check_number(value, DType.by_np[a.dtype])
     target[(slice(None),) * d + (flat,)] = value
 
 
@@ -537,7 +552,9 @@ class _unsafe_masked_index:
     def function(F, input, mask, indices, fill):
         if 0 in mask.shape:
             return F.full(broadcast_shape(mask.shape, *[i.shape for i in indices]), fill, dtype=input._k.dtype, device=input._k.device)
-        return F.where(_set(F, mask), F.getitem(input, _clamped(F, input, indices)), constant(F, input, np.array(fill, input._k.np)))
+        picked = F.getitem(input, _clamped(F, input, indices))
+        check_number(fill, input._k.dtype)
+        return F.where(_set(F, mask), picked, constant(F, input, np.asarray(fill).astype(input._k.np)))
 
     def samples(rng): yield rng.standard_normal(4), np.array([True, False, True]), [np.array([1, 9, 0])], 0.5
 

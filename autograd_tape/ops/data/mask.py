@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, result_dtype
+from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.meta import meta_array
@@ -104,10 +104,17 @@ def _value_text(value: Values) -> str:
     return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
 
 
+def _fits(value: np.ndarray | float, input: np.ndarray) -> None:
+    """Raises torch's error for a number beyond the range of floating-point elements; those of integers are looked at before."""
+    if value.__class__ is float and abs(value) > 65504.0 and abs(value) != np.inf:  # the range of float16
+        check_number(value, DType.by_np[input.dtype])
+
+
 def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float) -> np.ndarray:
     if value.__class__ is np.ndarray and value.ndim:
         raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
+        _fits(value, input)
         value = np.asarray(value).astype(input.dtype)
     return _where(mask, value, input)
 
@@ -128,7 +135,10 @@ class masked_fill:
     numpy = _masked_fill
     may_share = "itself"
     warns_expanded = "masked_fill_", "tensor[mask] = scalar"
-    def store_part(a, mask, value): np.copyto(a, value, casting="unsafe", where=mask)
+    def store_part(a, mask, value):
+        _fits(value, a)
+        np.copyto(a, value, casting="unsafe", where=mask)
+
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)
 
@@ -138,8 +148,8 @@ class masked_fill:
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")
-        number = value.item() if isinstance(value, TensorRef) and value._k.dtype.is_complex else value
-        if number.__class__ is complex or input._k.dtype.category == INTEGER:
+        number = value.item() if isinstance(value, TensorRef) and value._k.dtype is not input._k.dtype and not on_meta(value) else value
+        if not isinstance(number, TensorRef):
             check_number(number, input._k.dtype)
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)

@@ -244,10 +244,10 @@ def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None)
     if min is None and max is None:
         raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None", remedy="pass a bound")
     if any(category(x) == COMPLEX for x in (input, min, max) if x is not None) and not on_meta(input):
-        if None in (min, max) and isinstance(bound := max if min is None else min, TensorRef):
-            no_kernel("minimum_cpu" if min is None else "maximum_cpu", input if category(input) == COMPLEX else bound)
-        if category(input) != COMPLEX and any([category(x) == COMPLEX for x in (min, max) if isinstance(x, TensorRef)]):
-            no_kernel("clamp_cpu", max if category(max) == COMPLEX else min)
+        kernel = "minimum_cpu" if min is None else "maximum_cpu" if max is None else "clamp_cpu"
+        bound = next((x for x in (min, max) if isinstance(x, TensorRef) and category(x) == COMPLEX), None)
+        if category(input) != COMPLEX and bound is not None:
+            no_kernel(kernel, bound)
         raise UnsupportedDTypeError("clamp is not supported for complex types", remedy="clamp real and imaginary parts")
     if category(input) == BOOL and not _wider(input, min, max):
         no_kernel("clamp_scalar_cpu" if None not in (min, max) else f"clamp_{'max' if min is None else 'min'}_scalar_cpu", input)

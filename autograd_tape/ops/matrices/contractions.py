@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import SCALAR_TYPE_NAMES, int64
+from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
@@ -676,8 +676,8 @@ class cov:
                 continue
             if w.ndim > 1:
                 raise AutogradError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
-            if w.dtype.is_floating_point != (name == "aweights"):
-                kind = "integral" if name == "fweights" else "floating point"
+            category, kind = (INTEGER, "integral") if name == "fweights" else (FLOATING, "floating point")
+            if w._k.dtype.category != category:
                 raise AutogradError(f"cov(): expected {name} to have {kind} dtype but got {name} with {SCALAR_TYPE_NAMES[w.dtype.name]} "
                                     "dtype")
             if prod(tuple(w.shape)) != n:

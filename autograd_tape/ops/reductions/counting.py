@@ -324,8 +324,14 @@ class searchsorted:
         if sorter is not None:
             if sorter.shape != sorted_sequence.shape:
                 raise AutogradError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
-                                    f"{list(sequence.shape)} and got sorter tensor {list(sorter.shape)}")
-            sequence = np.take_along_axis(sequence, values_of(sorter), -1)
+                                    f"{list(sequence.shape)}and got sorter tensor {list(sorter.shape)}")
+            if sorter._k.dtype.name != "int64":
+                raise AutogradError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                                    f"{SCALAR_TYPE_NAMES[sorter._k.dtype.name]}", remedy="convert it with .long()")
+            order = values_of(sorter)
+            if order.size and not 0 <= order.min() <= order.max() < order.shape[-1]:
+                raise AutogradError("torch.searchsorted(): sorter index out of range")
+            sequence = np.take_along_axis(sequence, order, -1)
         if sequence.ndim > 1 and (values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]):
             raise AutogradError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "

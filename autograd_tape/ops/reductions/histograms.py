@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...annotations import Functions
-from ...dtypes import FLOATING
+from ...dtypes import BOOL, FLOATING
 from ...errors import AutogradError, MissingKernelError
 from ...functions.out import OutRule
 from ...functions.overloads import no_match
@@ -67,6 +67,14 @@ def _edges(F: Functions, points: np.ndarray, counts: Sequence[int], span: Sequen
             low, high = low - 0.5, high + 0.5
         found.append(F.linspace(low, high, count + 1, dtype=F.wrap(here)._k.dtype)._data)
     return found
+
+
+def _check_range(input: TensorRef, range: object) -> None:
+    """Raises where torch has no kernel for the borders: that which looks for the least and the largest element, or that between them."""
+    if range is None and input._data.size and input._k.dtype.name not in ("float32", "float64"):
+        no_kernel("histogramdd", input)
+    if input._k.dtype.category == BOOL:
+        no_kernel("linspace_cpu", input)
 
 
 def _check_edges(input: TensorRef, n: int, bins: Sequence[TensorRef]) -> list[np.ndarray]:
@@ -141,8 +149,7 @@ class histogram:
         if isinstance(bins, TensorRef):
             edges = _check_edges(input, 1, [bins])
         else:
-            if input._k.dtype.name not in ("float32", "float64"):
-                no_kernel("histogramdd", input)
+            _check_range(input, range)
             edges = _edges(F, points, [bins], range)
         counts = _counted(input, shape, edges, weight, density, True)
         found = [_HISTOGRAM.behind(constant(F, input, a), input) for a in (counts, edges[0].copy())]
@@ -183,8 +190,7 @@ class histogramdd:
             counts = list(bins) if sequence else [bins] * n
             if len(counts) != n:
                 raise AutogradError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-            if input._k.dtype.name not in ("float32", "float64"):
-                no_kernel("histogramdd", input)
+            _check_range(input, range)
             edges = _edges(F, points.reshape(-1, n), counts, range)
         hist, *borders = [_HISTOGRAMDD.behind(constant(F, input, a), input)
                           for a in (_counted(input, input.shape, edges, weight, density), *[e.copy() for e in edges])]

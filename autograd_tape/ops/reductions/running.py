@@ -49,7 +49,7 @@ _cumsum, _cumprod = _running(np.add), _running(np.multiply)
 
 def _no_booleans(name: str) -> Fn:
     def check(input: TensorRef, dim: int, dtype: DType | None) -> None:
-        if dtype is not None and dtype.name == "bool":
+        if dtype is not None and dtype.name == "bool" and input.ndim and input._data.size:  # else nothing is added
             raise UnsupportedDTypeError(f"\"{name}_out_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
 
     return check
