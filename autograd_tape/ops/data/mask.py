@@ -148,7 +148,8 @@ class masked_fill:
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")
-        number = value.item() if isinstance(value, TensorRef) and value._k.dtype is not input._k.dtype and not on_meta(value) else value
+        other = isinstance(value, TensorRef) and value._k.dtype is not input._k.dtype and not on_meta(value)
+        number = values_of(value).item() if other else value
         if not isinstance(number, TensorRef):
             check_number(number, input._k.dtype)
 
