@@ -142,8 +142,6 @@ if not TYPE_CHECKING:  # what stands here is known, and no other name
             value = getattr(import_module("._calls.foreach", __name__), name)
         elif name in _submodules(__name__):
             value = import_module(f".{name}", __name__)
-        elif name == "torch":  # as in torch, where modules say `torch.torch`
-            value = _sys.modules[__name__]
         else:
             raise _absent(__name__, name)
         globals()[name] = value

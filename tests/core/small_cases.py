@@ -68,7 +68,7 @@ CODES = [
         "float({})", "int({})", "not({})", "sqrt({})", "ite({}, 1, 2)", "ite(True, {}, 2)", "max({}, 2)", "min({}, 2)", "max({}, 2.5)",
         "sum([{0}, {0}])", "sum({0}, {0})")],
     *[f"torch.sym_{call}" for call in (
-        "max(True, 2.5)", "max(2, 2.0)", "sum([])", "sum()", "constrain_range(3)", "constrain_range(3, min=4)",
+        "max(2, 2.0)", "sum([])", "sum()", "constrain_range(3)", "constrain_range(3, min=4)",
         "constrain_range(3, min=5, max=4)", "constrain_range('x')", "constrain_range(3.5)", "constrain_range_for_size(3, min=1, max=2)",
         "constrain_range_for_size(-3)", "constrain_range_for_size(7, max=5)", "fresh_size(3)")],
     "isinstance(3, torch.SymInt), isinstance(3., (torch.SymFloat, torch.SymBool))",

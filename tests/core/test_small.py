@@ -20,9 +20,8 @@ def test_small_modules_do_as_torchs(group: int) -> None:
 
 
 def test_extensions_of_python_are_built_and_those_of_torch_refused(tmp_path: Path) -> None:
-    pytest.importorskip("setuptools")
     if shutil.which("c++") is None or not Path(sysconfig.get_paths()["include"], "Python.h").exists():
-        return
+        pytest.skip("this machine has no compiler of C++, or no headers of Python")
     from torchcompat.utils.cpp_extension import load, load_inline
 
     source = tmp_path / "told.c"

@@ -101,6 +101,7 @@ GOOD = {
     "_rebuild_meta_tensor_no_storage": (Name("torch", "float32"), (4,), (1,), False),
     "_rebuild_sparse_tensor": (Call(TABLE["torch.serialization._get_layout"], ("torch.sparse_coo",)), (
         _untyped((1, 2), "int64"), _untyped((2,), "float32"), (3,), False)),
+    "_rebuild_nested_tensor": (_untyped((4,), "float32"), _untyped((1, 1), "int64"), _untyped((1, 1), "int64"), _untyped((1,), "int64")),
 }
 
 

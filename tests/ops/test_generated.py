@@ -34,22 +34,24 @@ from autograd_tape.functions import entries as _entries, general as _general, no
 from autograd_tape.straight import straight_back
 from autograd_tape.tensor import TensorRef
 from torchcompat._calls.frontend import TorchFrontend
-from torchcompat._calls import aten as _aten, devices
+from torchcompat._calls import aten as _aten, devices, overridable as _overridable
 from torchcompat.fx.experimental import proxy_tensor as _proxies
 from torchcompat.sparse import _compressed
 from torchcompat.utils import _python_dispatch as _shown
 
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
-             ("record.py", "defaults"), ("_calls/aten.py", "_read")}
-"""Where expressions of records are evaluated; each has a test below."""
+             ("record.py", "defaults"), ("_calls/aten.py", "_read"), ("_library/schemas.py", "_arguments")}
+"""Where expressions of records are evaluated; each has a test below, or, as the defaults in schemas, one that compares all it gives."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation"), ("jit/_compiler.py", "named")}
 """Where types are evaluated that somebody wrote in a function of his own: as text, or in the source of what is scripted."""
-EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated"), ("fx/experimental/rewriter.py", "rewrite")}
-"""Where source is executed: by `execute`, whose callers are watched, for shared kernels, and a program's own function as it was with calls
-for its assertions."""
-REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite")}
+EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated"), ("fx/experimental/rewriter.py", "rewrite"),
+            ("_calls/program.py", "_carry_out"), ("package/package_importer.py", "_make")}
+"""Where source is executed: by `execute`, whose callers are watched, for shared kernels, a program's own function as it was with calls
+for its assertions, the program that is run, and modules of a package that is imported."""
+REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite"),
+           ("executors/kernels/compiled/random.py", "_here")}
 """Where a function is made of code that is there: a program's own, which takes `*args` as one parameter while it is traced, or in whose
-source assertions became calls."""
+source assertions became calls; and those of rejection, which look for compiled helpers where the kernels are."""
 
 
 def callers(*names: str) -> set[tuple[str, str]]:
@@ -156,6 +158,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     devices.function("torch.cuda", "made(device=None)", devices.nothing)
     torchcompat.fx.symbolic_trace(torchcompat.nn.Linear(2, 2))
     _proxies.fake_signature(torchcompat.add, 2)
+    _overridable.testing_overrides.__wrapped__()
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))
     traced.refresh_graph_values()
     assert straight_back([edge_of(o) for o in traced.outputs], traced.inputs) is not None

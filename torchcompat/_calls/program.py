@@ -30,10 +30,10 @@ def run(arguments: list[str]) -> None:
             runpy._run_module_as_main(arguments[1])  # type: ignore[attr-defined]  # what Python calls for its own -m
         elif first == "-c":
             _search_in("")
-            _carry_out(compile(arguments[1], "<string>", "exec", dont_inherit=True), main, importlib.machinery.BuiltinImporter)
+            _carry_out(arguments[1], "<string>", main, importlib.machinery.BuiltinImporter)
         elif first == "-":
             _search_in("")
-            _carry_out(compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), main, importlib.machinery.BuiltinImporter)
+            _carry_out(sys.stdin.read(), "<stdin>", main, importlib.machinery.BuiltinImporter)
         elif os.path.isdir(first) or zipfile.is_zipfile(first):
             _search_in(first)
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
@@ -42,11 +42,11 @@ def run(arguments: list[str]) -> None:
             _search_in(os.path.dirname(os.path.realpath(path)))
             main.__dict__.update(__file__=path, __cached__=None)
             with io.open_code(path) as file:
-                code = pkgutil.read_code(file)
+                code: CodeType | bytes | None = pkgutil.read_code(file)
             if code is None:
                 with io.open_code(path) as file:
-                    code = compile(file.read(), path, "exec", dont_inherit=True)
-            _carry_out(code, main, importlib.machinery.SourceFileLoader("__main__", path))
+                    code = file.read()
+            _carry_out(code, path, main, importlib.machinery.SourceFileLoader("__main__", path))
     except SystemExit:
         raise
     except BaseException as error:
@@ -69,6 +69,8 @@ def _search_in(folder: str) -> None:
         sys.path.append(root)
 
 
-def _carry_out(code: CodeType, main: ModuleType, loader: object) -> None:
+def _carry_out(code: CodeType | str | bytes, name: str, main: ModuleType, loader: object) -> None:
+    if not isinstance(code, CodeType):
+        code = compile(code, name, "exec", dont_inherit=True)
     main.__dict__.update(__builtins__=sys.modules["builtins"], __loader__=loader)
     exec(code, main.__dict__)

@@ -234,10 +234,12 @@ def sym_fresh_size(expr: Any) -> Any:
     return expr
 
 
-def _of_mathematics(name: str) -> Fn:
+def _of_mathematics(plain: Fn) -> Fn:
+    name = plain.__name__
+
     def function(a: Any) -> Any:
         special = getattr(a, f"__sym_{name}__", None)
-        return getattr(math, name)(a) if special is None else special()
+        return plain(a) if special is None else special()
 
     function.__name__ = function.__qualname__ = f"_sym_{name}"
     function.__doc__ = f"`math.{name}`, of a symbol a symbol."
@@ -245,7 +247,8 @@ def _of_mathematics(name: str) -> Fn:
 
 
 _sym_sqrt, _sym_cos, _sym_cosh, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh, _sym_asin, _sym_acos, _sym_atan, _sym_log2 = [
-    _of_mathematics(_name) for _name in ("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2")]
+    _of_mathematics(_f) for _f in (
+        math.sqrt, math.cos, math.cosh, math.sin, math.sinh, math.tan, math.tanh, math.asin, math.acos, math.atan, math.log2)]
 sym_sqrt = _sym_sqrt
 
 

@@ -24,7 +24,7 @@ from autograd_tape.warned import warn_once
 from .._calls.above import above
 from .._tensor import Tensor, carries_out as overrides, frontend
 from .._memory.bits import values
-from .._memory.layout import _mkldnn, contiguous_format
+from .._memory.layout import _mkldnn, contiguous_format, parts
 from .._calls.shown import shown_in
 from ..overrides import FUNCTIONS, handle_torch_function, has_torch_function, in_function_mode
 from .edges import several, with_leaves
@@ -203,7 +203,7 @@ def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._data.shape != data.shape:
-        shapes = [t._data.shape if t.is_nested else t.shape for t in (gradient, output)]
+        shapes = [t._data.shape if t._k.special is parts else t.shape for t in (gradient, output)]
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {shapes[0]} and output[0] has a shape of {shapes[1]}.")
     if output._k.dtype.is_complex != gradient._k.dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -410,9 +410,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if FUNCTIONS.found or in_function_mode() or outputs.__class__ not in _PLAIN:
         listed = [tuple(x.values()) if isinstance(x, dict) else tuple(x) if isinstance(x, (tuple, list)) else (x,)
                   for x in (outputs, inputs)]
-        if has_torch_function(parts := (*listed[0], *listed[1])):
+        if has_torch_function(tensors := (*listed[0], *listed[1])):
             return cast("tuple[Any, ...]", handle_torch_function(
-                grad, parts, *listed, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
+                grad, tensors, *listed, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
                 only_inputs=only_inputs, allow_unused=allow, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads))
     names = inputs if inputs.__class__ is dict else None
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
