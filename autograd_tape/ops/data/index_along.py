@@ -18,7 +18,7 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host
-from .._samples import check_number, refuse_complex_gradient
+from .._samples import IN_ALL, check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ...warned import warn_once
 from .scatter import _in_range, _reduce_at, _reduce_vjp, long_alone
@@ -354,7 +354,7 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
     _check_positions(target, d, flat)
     if isinstance(value, np.ndarray):
         value = value if value.dtype is a.dtype else value.item()  # torch, too, takes it for a number
-    if not isinstance(value, np.ndarray) and not isinstance(value, complex):
+    if value.__class__ is not float or a.dtype.kind != "f" or abs(value) > IN_ALL:
         check_number(value, DType.by_np[a.dtype])
     target[(slice(None),) * d + (flat,)] = value
 

@@ -18,7 +18,7 @@ from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
-from .._samples import LONG_NAMES, check_number
+from .._samples import IN_ALL, LONG_NAMES, check_number
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
@@ -104,17 +104,12 @@ def _value_text(value: Values) -> str:
     return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
 
 
-def _fits(value: np.ndarray | float, input: np.ndarray) -> None:
-    """Raises torch's error for a number beyond the range of floating-point elements; those of integers are looked at before."""
-    if value.__class__ is float and abs(value) > 65504.0 and abs(value) != np.inf:  # the range of float16
-        check_number(value, DType.by_np[input.dtype])
-
-
 def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float) -> np.ndarray:
     if value.__class__ is np.ndarray and value.ndim:
         raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
-        _fits(value, input)
+        if value.__class__ is float and abs(value) > IN_ALL:  # the general path has looked at those for integers
+            check_number(value, DType.by_np[input.dtype])
         value = np.asarray(value).astype(input.dtype)
     return _where(mask, value, input)
 
@@ -136,7 +131,8 @@ class masked_fill:
     may_share = "itself"
     warns_expanded = "masked_fill_", "tensor[mask] = scalar"
     def store_part(a, mask, value):
-        _fits(value, a)
+        if value.__class__ is float and abs(value) > IN_ALL:
+            check_number(value, DType.by_np[a.dtype])
         np.copyto(a, value, casting="unsafe", where=mask)
 
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
@@ -150,7 +146,7 @@ class masked_fill:
             raise AutogradError(_value_text(value), remedy="use where")
         other = isinstance(value, TensorRef) and value._k.dtype is not input._k.dtype and not on_meta(value)
         number = values_of(value).item() if other else value
-        if not isinstance(number, TensorRef):
+        if input._k.dtype.category == INTEGER or number.__class__ is complex or number.__class__ is float and abs(number) > IN_ALL:
             check_number(number, input._k.dtype)
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
