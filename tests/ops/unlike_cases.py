@@ -30,6 +30,17 @@ WITH_WORDS = {
     "torch.linalg.solve_triangular({}, upper=True)": ("1,1 1,1", "0,0 0,2", "1,1 2,1", "1,1 1"),
     "torch.linalg.solve_triangular({}, upper=True, left=False)": ("1,1 1,1", "1,1 1,2"),
 }
+LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+          "poisson_nll_loss", "soft_margin_loss", "hinge_embedding_loss", "multilabel_soft_margin_loss", "cross_entropy", "nll_loss")
+"""Of an input and a target."""
+OF_THREE = {
+    "cross_entropy({}, {}, {})": ("2,3 2 3", "2,3,2 2,2 3", "2,3 2,3 3"), "nll_loss({}, {}, {})": ("2,3 2 3", "2,3,2 2,2 3"),
+    "multi_margin_loss({}, {}, weight={})": ("2,3 2 3",), "margin_ranking_loss({}, {}, {})": ("3 3 3",),
+    "cosine_embedding_loss({}, {}, {})": ("2,3 2,3 2",), "triplet_margin_loss({}, {}, {})": ("2,3 2,3 2,3",),
+    "gaussian_nll_loss({}, {}, {})": ("2,3 2,3 2,3",), "binary_cross_entropy({}, {}, {})": ("2,3 2,3 2,3",),
+    "binary_cross_entropy_with_logits({}, {}, {})": ("2,3 2,3 3",),
+    "ctc_loss(-{}, {}, *{}.to(int64))": ("4,2,3 2,1 2,2",), "ctc_loss(-{}, {}.to(int64), 4 * {}, ones(2, dtype=int64))": ("4,2,3 2,1 2",),
+}
 OTHERS = ("float64", "float16", "int64", "complex64", "bool")
 
 
@@ -45,6 +56,18 @@ def _calls(torch: Any) -> list[str]:
             dtypes += [tuple([other if i == at else "float32" for i in range(len(sizes))])
                        for other in OTHERS[1:] for at in range(len(sizes))]
             found += [call.format(", ".join([_tensor(s, d) for s, d in zip(sizes, each)])) for each in dtypes]
+    for name in LOSSES:
+        for other in ("float64", *OTHERS[1:]):
+            for a, b in ((other, "float32"), ("float32", other)):
+                found.append(f"F.{name}({_tensor('2,3', a)} / 2, {_tensor('2,3', b)}, reduction='none')")
+                found.append(f"F.{name}({_tensor('2,3', a)}.mul({0.5 if 'float' in a else 1}).requires_grad_({'float' in a}), "
+                             f"{_tensor('2,3', b)}, reduction='sum').backward()")
+    for call, all_sizes in OF_THREE.items():
+        for sizes in [s.split() for s in all_sizes]:
+            for at, other in product(range(3), OTHERS):
+                usual = ["float32", "float32" if sizes[1] == "2,3" or "ranking" in call else "int64", "float32"]
+                usual[at] = other
+                found.append("F." + call.format(*[_tensor(s, d) for s, d in zip(sizes, usual)]))
     return found
 
 
@@ -52,7 +75,7 @@ def shown(torch: Any, value: Any) -> Any:
     """Numbers, shape, dtype and node of tensors."""
     if isinstance(value, torch.Tensor):
         node = value.grad_fn.name() if value.grad_fn is not None else ""
-        return [str(value.tolist()), list(value.shape), str(value.dtype).rpartition(".")[2], node]
+        return [value.real.double().flatten().tolist()[:4], list(value.shape), str(value.dtype).rpartition(".")[2], node]
     return [shown(torch, v) for v in value] if isinstance(value, (tuple, list)) else value
 
 
@@ -63,4 +86,4 @@ def outcome(torch: Any, line: str) -> Any:
     return attempted(lambda: shown(torch, eval(line, names)))
 
 
-TABLE = Table("unlike", _calls, outcome, zipped=True)
+TABLE = Table("unlike", _calls, outcome, tolerance=(1e-3, 1e-6), digits=5, zipped=True)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import dtype_of, kind
+from ...dtypes import dtype_of, kind, promote
+from ...errors import ShapeMismatchError
+from ...functions.out import CASTS
 from ...tensor import TensorRef, foreign
 from ...annotations import Functions, Values
 
@@ -61,6 +63,22 @@ def reduced(F: Functions, loss: TensorRef, reduction: str) -> TensorRef:
     if reduction == "mean":
         return F.mean(loss)
     return F.sum(loss) if reduction == "sum" else loss
+
+
+def check_fits(input: TensorRef, target: TensorRef) -> None:
+    """Raises torch's error where a loss that it writes in the dtype of `input` has one, of both, that cannot be cast to it."""
+    CASTS.check("", promote(input._k.dtype, target._k.dtype), input._k.dtype)
+
+
+def weighed(F: Functions, loss: TensorRef, weight: TensorRef) -> TensorRef:
+    """`loss` times `weight` in the shape and the dtype of `loss`, in whose memory torch multiplies."""
+    result = loss * weight
+    if result.dtype is not loss.dtype:
+        CASTS.check("", result.dtype, loss.dtype)
+        result = F.cast(result, loss.dtype)
+    if tuple(result.shape) != tuple(loss.shape):
+        raise ShapeMismatchError(f"output with shape {list(loss.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    return result
 
 
 def warn_sizes(input: TensorRef, target: TensorRef) -> None:

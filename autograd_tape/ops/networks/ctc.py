@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dtypes import BOOL, FLOATING
 from ...errors import AutogradError
 from ...record import Sample, op
 from ._losses import buffer, constant, elements, reduced, reduction_name
@@ -15,7 +16,9 @@ from ...tensor import TensorRef
 NEVER = -1e30  # the logarithm of an impossible path: finite, so that differences of two are no NaN
 
 
-def _lengths(value: Sequence[int]) -> np.ndarray:
+def _lengths(name: str, value: Sequence[int]) -> np.ndarray:
+    if isinstance(value, TensorRef) and (value._k.dtype.category >= FLOATING or value._k.dtype.category == BOOL):
+        raise AutogradError(f"{name} must be integral")
     return np.asarray(elements(value)).astype(np.int64).reshape(-1)
 
 
@@ -103,7 +106,7 @@ class ctc_loss:
         batched = log_probs.ndim == 3
         x = log_probs if batched else F.unsqueeze(log_probs, 1)
         steps, batch, classes = tuple(x.shape)
-        inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
+        inputs, lengths = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
         if not 0 <= blank < classes:
             raise AutogradError("blank must be in label range")
         if len(inputs) != batch:

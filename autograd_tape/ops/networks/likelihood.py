@@ -10,17 +10,19 @@ import numpy as np
 
 from ... import warned
 from ...dims import within
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import softmax as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
+from ...functions.out import CASTS
+from ...random.arguments import C_NAMES
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._host import on_host
 from .._precision import in_single
-from ._losses import constant, reduced, reduction_name, size_text
+from ._losses import constant, reduced, reduction_name, size_text, weighed
 from .softmax import _log_softmax_values
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -39,9 +41,6 @@ _arange = np.arange
 
 def _check_classes(name: str, input: TensorRef, target: TensorRef, weight: TensorRef | None) -> None:
     """Raises torch's errors for `input` (C,), (N, C) or (N, C, d1, ...) and class indices `target`."""
-    if target.dtype.name not in ("int64", "uint8"):
-        raise AutogradError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPE_NAMES[target.dtype.name]}",
-                            remedy="convert the target with .long()")
     a, b = tuple(input.shape), tuple(target.shape)
     if len(a) < 1:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -64,7 +63,13 @@ def _check_classes(name: str, input: TensorRef, target: TensorRef, weight: Tenso
             raise ShapeMismatchError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
                                      "tensor "
                                      f"of shape: {list(weight.shape)}")
-        if weight.dtype is not input.dtype:
+    if target.dtype.name not in ("int64", "uint8"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPE_NAMES[target.dtype.name]}",
+                            remedy="convert the target with .long()")
+    if len(a) > 2 and target.dtype.name != "int64":
+        raise AutogradError("expected scalar type Long but found Byte", remedy="convert the target with .long()")
+    if weight is not None:
+        if weight.dtype is not input.dtype and input.dtype.category >= FLOATING:
             raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[input.dtype.name]} but found "
                                 f"{SCALAR_TYPE_NAMES[weight.dtype.name]}")
 
@@ -542,16 +547,13 @@ class binary_cross_entropy:
         if tuple(input.shape) != tuple(target.shape):
             raise ValueError(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}) is "
                              "deprecated. Please ensure they have the same size.")
-        _check_floating("binary_cross_entropy", input, negated)
         if target.dtype is not input.dtype:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (target, input)]
             raise AutogradError(f"Found dtype {names[0]} but expected {names[1]}")
+        _check_floating("binary_cross_entropy", input, negated)
         loss = F.bce(input, target)
         if weight is not None:
-            shape = tuple(loss.shape)
-            loss = loss * weight
-            if tuple(loss.shape) != shape:
-                raise ShapeMismatchError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(loss.shape)}")
+            loss = weighed(F, loss, weight)
         return reduced(F, loss, reduction)
 
     def samples(rng):
@@ -600,13 +602,16 @@ class binary_cross_entropy_with_logits:
         if tuple(input.shape) != tuple(target.shape):
             raise ValueError(f"Target size ({size_text(target)}) must be the same as input size ({size_text(input)})")
         if target.dtype.category < FLOATING:
+            if target.dtype.category == BOOL:
+                return target - target  # which says so
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
             raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
         loss = F.bce_with_logits(input, target) if pos_weight is None else _weighed(F, input, target, pos_weight)
         if loss.dtype is not target.dtype:  # torch computes in the memory of 1 - target
+            CASTS.check("", loss.dtype, target.dtype)
             loss = F.cast(loss, target.dtype)
         if weight is not None:
-            loss = loss * weight
+            loss = weighed(F, loss, weight)
         return reduced(F, loss, reduction)
 
     def samples(rng):
@@ -640,6 +645,8 @@ class kl_div:
                             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                             "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
             kept = reduction_name(reduction, size_average, reduce)
+        if target._k.dtype.category != FLOATING:
+            raise AutogradError(f"kl_div: {'Integral' if target._k.dtype.category < FLOATING else 'Complex'} inputs not supported.")
         if log_target:
             loss = F.exp(target) * (target - input)
         else:
@@ -677,10 +684,6 @@ class poisson_nll_loss:
         yield Sample((rng.uniform(0.5, 2, (2, 3)), rng.uniform(2, 5, (2, 3))), {"log_input": False, "full": True})
 
 
-_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
-            "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
-
-
 @op("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean') -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class gaussian_nll_loss:
@@ -692,8 +695,6 @@ class gaussian_nll_loss:
 
     lacks = {"uint float8": "lt_cpu"}
     def function(F, input, target, var, full=False, eps=1e-6, reduction="mean"):
-        if input.dtype.category < FLOATING:
-            raise AutogradError(f"result type Float can't be cast to the desired output type {_C_NAMES[input.dtype.name]}")
         if isinstance(var, float):
             if var < 0:
                 raise ValueError("var has negative entry/entries")
@@ -708,6 +709,8 @@ class gaussian_nll_loss:
                 raise ValueError("var is of incorrect size")
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(reduction + " is not valid")
+        if var.dtype.category < FLOATING:
+            raise AutogradError(f"result type Float can't be cast to the desired output type {C_NAMES[var.dtype.name]}")
         # The bound keeps the value from exploding but lets the gradient through, as in torch.
         low = constant(F, var, np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
         var = var + low

@@ -17,7 +17,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._precision import in_single
 from .._samples import refuse_complex_gradient
-from ._losses import buffer, constant, elements, reduced, reduction_name, size_text, warn_sizes
+from ._losses import buffer, check_fits, constant, elements, reduced, reduction_name, size_text, warn_sizes
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -190,21 +190,32 @@ class smooth_l1_loss:
     samples = _pair
 
 
-@op("huber(Tensor input, Tensor target, float delta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="HuberLossBackward0", complex="huber_cpu")
-class huber:
-    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target."""
+def _refuse_unlike(expected: str, found: str) -> None:
+    raise AutogradError(f"Found dtype {found} but expected {expected}", remedy="convert one of them with .to(dtype)")
 
-    def numpy(input, target, delta):
+
+@op("huber(Tensor input, Tensor target, float delta, str unlike='') -> Tensor", namespace="_internal", method=False, out=False,
+    promotion="promote", result="same", broadcasts=True, node="HuberLossBackward0", complex="huber_cpu")
+class huber:
+    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target. `unlike` names two dtypes, for which there is no
+    gradient, as in torch."""
+
+    def numpy(input, target, delta, unlike=""):
         d = np.abs(input - target)
         half, delta = d.dtype.type(0.5), d.dtype.type(delta)
         return np.where(d <= delta, half * d * d, delta * (d - half * delta))
     shape = shapes.reduced_pair
-    def compose(F, input, target, delta):
+    def compose(F, input, target, delta, unlike=""):
         d = F.abs(input - target)
         return F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
-    def vjp_input(F, grad, input, target, delta): return grad * F.clamp(input - target, -delta, delta)
-    def vjp_target(F, grad, input, target, delta): return grad * F.clamp(target - input, -delta, delta)
+    def vjp_input(F, grad, input, target, delta, unlike):
+        if unlike:
+            _refuse_unlike(*unlike.split())
+        return grad * F.clamp(input - target, -delta, delta)
+    def vjp_target(F, grad, input, target, delta, unlike):
+        if unlike:
+            _refuse_unlike(*reversed(unlike.split()))
+        return grad * F.clamp(target - input, -delta, delta)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
 
 
@@ -224,8 +235,14 @@ class huber_loss:
         reduction = reduction_name(reduction)
         if delta <= 0:
             raise AutogradError("huber_loss does not support non-positive values for delta.")
-        _check_floating("huber_cpu", input, target)
-        loss = F.huber(input, target, delta)
+        if input._k.dtype is target._k.dtype:
+            _check_floating("huber_cpu", input)
+            loss = F.huber(input, target, delta)
+        else:
+            check_fits(input, target)
+            _check_floating("huber_cpu", input, target)
+            names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, target)]
+            loss = F.cast(F.huber(input, target, delta, " ".join(names)), input._k.dtype)
         return reduced(F, loss, reduction) if weight is None else _weighted(F, loss, weight, input, reduction)
 
     samples = _pair
@@ -326,6 +343,9 @@ class soft_margin_loss:
         both = broadcast_shape(tuple(input.shape), tuple(target.shape))
         if both != tuple(input.shape):
             raise ShapeMismatchError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(both)}")
+        if target._k.dtype is not input._k.dtype:  # each of torch's steps is written in the dtype of the input
+            check_fits(input, target)
+            target = F.cast(target, input._k.dtype)
         return F.soft_margin(input, target, reduction_name(reduction, size_average, reduce))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
@@ -508,6 +528,9 @@ class multi_margin_loss:
                                      f"{list(input.shape)}.")
         if target.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
+        if weight is not None and weight._k.dtype is not input._k.dtype:
+            names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, weight)]
+            raise AutogradError(f"expected scalar type {names[0]} but found {names[1]}", remedy="convert the weight")
         index = elements(target).reshape(-1)
         if index.size and (index.min() < 0 or index.max() >= classes):
             raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(int(index.max())))
