@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from ...executors.kernels import norm as fused
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
-from ...functions.refusals import averaged, no_kernel
+from ...functions.refusals import averaged, no_kernel, on_meta
 from ...record import Sample, op
 from ...strided import in_format
 from .. import _batch as batches
 from .._precision import in_single
+from ..matrices.products import _same_scalar_type
 from ._losses import size_text
 from .softmax import ones_column
 from ...annotations import Functions, Values
@@ -39,6 +40,32 @@ _sqrt, _reciprocal = np.sqrt, np.reciprocal
 def _check_floating(kernel: str, input: TensorRef) -> None:
     if input.dtype.category < FLOATING:
         no_kernel(kernel, input, meta=averaged)
+
+
+def _check_dtypes(kernel: str, input: TensorRef, *parameters: TensorRef | None) -> None:
+    """Raises where torch has no kernel for an input and parameters of these dtypes: all have one, or all parameters are float32 and the
+    input is of half precision. torch looks at the first parameter to know which of the two it should be."""
+    given = [p.dtype for p in parameters if p is not None]
+    mixed = bool(given) and given[0] is not input.dtype
+    if mixed and not on_meta(input):
+        if any([dtype is not float32 for dtype in given]):
+            raise AutogradError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if input.dtype.itemsize != 2 or input.dtype.category < FLOATING:
+            raise AutogradError("mixed dtype (CPU): all inputs must share same datatype.")
+    _check_floating(kernel, input)
+    for p in parameters:
+        if p is not None and p.dtype is not input.dtype and not mixed and not on_meta(input):
+            if input.dtype.is_complex:
+                no_kernel(kernel, input)
+            _same_scalar_type(input, p)
+
+
+def _for_one_dtype(kernel: str) -> Callable[..., str | None]:
+    """What has no kernel for complex numbers where all tensors are; `_check_dtypes` refuses the rest."""
+    def said(input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, **_: object) -> str | None:
+        return kernel if all([p is None or p.dtype is input.dtype for p in (weight, bias)]) else None
+
+    return said
 
 
 def _floats_only(input: np.ndarray) -> None:
@@ -197,6 +224,7 @@ class layer_norm:
 
     composite = "layer_norm(input, dims(normalized_shape), weight, bias, eps, False)"
     lacks = {"float8": "LayerNormKernelImpl"}
+    complex_kernel = _for_one_dtype("LayerNormKernelImpl")
     def sharding(call):
         n, rank = len(call["normalized_shape"]), call["input"].ndim
         if call.is_split("input", range(rank - n, rank)):
@@ -229,10 +257,7 @@ class layer_norm:
         if list(input.shape)[-len(size):] != size or input.ndim < len(size):
             raise ShapeMismatchError(f"Given normalized_shape={size}, expected input with shape [*, {', '.join(map(str, size))}], but got "
                                      f"input of size{list(input.shape)}")
-        _check_floating("LayerNormKernelImpl", input)
-        for t in (weight, bias):
-            if t is not None and t.dtype is not input.dtype and not (input.dtype.itemsize == 2 and t.dtype.name == "float32"):
-                raise AutogradError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        _check_dtypes("LayerNormKernelImpl", input, weight, bias)
     def vjp(F, grad, input, mean, rstd, weight, normalized_shape, eps, needs):
         return F.layer_norm_backward(grad, input, mean, rstd, weight, len(normalized_shape), eps, needs)
 
@@ -364,6 +389,9 @@ class channel_norm:
                 return found
         return _in_format(input, fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps))
     def shape(input, *rest): return input, (input[1],), (input[1],)
+    def complex_kernel(input, **_): return "batch_norm" if input.dtype.is_complex else None
+    def check(input, weight, bias, running_mean, running_var, training, momentum, eps):
+        _check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
         return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
@@ -494,7 +522,11 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
     def repeated(x: TensorRef | None) -> TensorRef | None:
         return None if x is None else F.reshape(F.expand(F.reshape(x, (1, c)), (n, c)), (n * c,))
 
-    means, variances = [None if x is None else F.wrap(np.tile(x._data, n), x._k) for x in (running_mean, running_var)]
+    # torch brings both to the weight's dtype, or the input's, where the means have another.
+    k = (input if weight is None else weight)._k
+    k = None if running_mean is None or running_mean._k is k else k
+    means, variances = [None if x is None else F.wrap(np.tile(x._data, n).astype((k or x._k).np), k or x._k)
+                        for x in (running_mean, running_var)]
     rows = F.reshape(F.contiguous(input), (1, n * c, *shape[2:]))
     result = F.channel_norm(rows, repeated(weight), repeated(bias), means, variances, use_input_stats, momentum, eps)
     if use_input_stats:
@@ -585,6 +617,7 @@ class group_norm:
     """
 
     lacks = {"float8": "GroupNormKernelImpl"}
+    complex_kernel = _for_one_dtype("GroupNormKernelImpl")
     def sharding(call):
         if call.is_split("input", range(1, call["input"].ndim)):
             return call.composed()
@@ -618,7 +651,7 @@ class group_norm:
             if t is not None and list(t.shape) != shape[1:2]:
                 raise ShapeMismatchError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                                          f"of shape {list(t.shape)} and input of shape {shape}")
-        _check_floating("GroupNormKernelImpl", input)
+        _check_dtypes("GroupNormKernelImpl", input, weight, bias)
     def vjp(F, grad, input, mean, rstd, weight, num_groups, eps, needs):
         return F.group_norm_backward(grad, input, mean, rstd, weight, num_groups, eps, needs)
 
