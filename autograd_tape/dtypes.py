@@ -163,6 +163,9 @@ int1, int2, int3, int4, int5, int6, int7 = (DType(f"int{n}", [(f"int{n}", "i1")]
 uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (
     DType(f"uint{n}", [(f"uint{n}", "u1")], f"UInt{n}", OPAQUE, "packed") for n in range(1, 8))
 SCALAR_TYPE_NAMES = {d.name: d.scalar for d in DType.by_name.values()}
+TENSOR_TYPE_NAMES = {d.name: f"CPU{d.scalar}Type" if d.is_complex or d.group or d.name in ("bool", "bfloat16") else
+                     f"torch.{d.scalar}Tensor" for d in DType.by_name.values()}
+"""What some messages of torch call tensors of each dtype: the older ones by the types that tensors once had."""
 
 
 def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import enum
 import importlib
-import math
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograd_tape.annotations import Fn
-from autograd_tape.dtypes import Device, float32
-from autograd_tape.executors.kernels.sharing import get_num_threads
+from autograd_tape.dtypes import Device
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import attention_kernels, attention_priority, current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.node import AccumulateGrad, TapeEntry
+from autograd_tape.ops.networks.convolution import of_onednn
 
 from ._calls.above import above
 from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
@@ -336,10 +335,7 @@ def _of_onednn(input: Tensor, weight: Tensor, stride: Sequence[int], dilation: S
         return False
     if input.is_mkldnn:
         return True
-    shape, kernel = ((1,) * (4 - t.ndim) + tuple(t.shape[2:]) for t in (input, weight))
-    worth = any([s != 1 for s in (*stride, *dilation)]) or input.shape[0] >= 16 or kernel[-2:] != (1, 1) or get_num_threads() > 1
-    large = groups > 1 or min(kernel[-2:]) > 3 or input.shape[0] > 1 or math.prod((*input.shape[:2], *shape[:2])) > 20480
-    return input.dtype is float32 and worth and large
+    return of_onednn(input, weight, stride, dilation, groups)
 
 
 def _select_conv_backend(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],

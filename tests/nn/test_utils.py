@@ -11,7 +11,7 @@ import torchcompat as torch
 from torchcompat import nn
 from torchcompat.nn import functional as F
 
-from . import odd_cases, utils_cases
+from . import mixed_cases, odd_cases, utils_cases
 
 
 def test_as_torch() -> None:
@@ -20,6 +20,10 @@ def test_as_torch() -> None:
 
 def test_edges() -> None:
     odd_cases.TABLE.assert_as_torch(torch, *odd_cases.TABLE.recorded)
+
+
+def test_layers_of_mixed_dtypes() -> None:
+    mixed_cases.TABLE.assert_as_torch(torch, *mixed_cases.TABLE.recorded)
 
 
 @pytest.mark.parametrize("call", [

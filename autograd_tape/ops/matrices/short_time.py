@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, type_name
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
@@ -28,9 +28,7 @@ _SIGNATURES = tuple(["Tensor input, " + _PLACES.format(more) for more in ('bool 
 
 def _typed(t: TensorRef) -> str:
     """What torch writes for a tensor in these errors: its type, by an older name where it is of bool or complex numbers, and its shape."""
-    dtype = t._k.dtype
-    name = SCALAR_TYPE_NAMES[dtype.name]
-    return f"CPU{name}Type" if dtype.is_complex or dtype.name == "bool" else f"torch.{name}Tensor"
+    return TENSOR_TYPE_NAMES[t._k.dtype.name]
 
 
 def _shown(name: str, input: TensorRef, **arguments: Any) -> str:

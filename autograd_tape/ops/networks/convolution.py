@@ -12,17 +12,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, TENSOR_TYPE_NAMES, bfloat16, bool_, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import conv as fused
-from ...functions.refusals import no_kernel
+from ...executors.kernels.sharing import get_num_threads
+from ...functions.refusals import no_kernel, on_meta
 from ...record import Sample, op
 from ...strided import in_format
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
-from ..matrices.products import _C_NAMES
+from ..matrices.products import _C_NAMES, _same_scalar_type
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -452,15 +453,6 @@ def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None
         head = f"Given transposed={int(transposed)}, weight of size {w}" if transposed else f"Given weight of size {w}"
         raise ShapeMismatchError(f"{head}, expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} "
                                  "instead")
-    if input.dtype is not weight.dtype:
-        names = [f"{'CPU%sType' if t.dtype.is_complex else 'torch.%sTensor'}" % SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, weight)]
-        rest = "" if input.dtype.is_complex or weight.dtype.is_complex else \
-            " or input should be a MKLDNN tensor and weight is a dense tensor"
-        raise AutogradError(f"Input type ({names[0]}) and weight type ({names[1]}) should be the same{rest}",
-                            remedy="convert one of them with .to(dtype)")
-    if bias is not None and bias.dtype is not input.dtype:
-        raise AutogradError(f"Input type ({_C_NAMES.get(input.dtype.name, input.dtype.name)}) and bias type "
-                            f"({_C_NAMES.get(bias.dtype.name, bias.dtype.name)}) should be the same")
     if not transposed:
         size = tuple(input.shape)[2:]
         if min(fused.conv_output_size(size, tuple(w[2:]), stride, padding, dilation)) < 1:
@@ -468,6 +460,65 @@ def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None
             reach = " x ".join([str(d * (k - 1) + 1) for k, d in zip(w[2:], dilation)])
             raise ShapeMismatchError(f"Calculated padded input size per channel: ({padded}). Kernel size: ({reach}). Kernel size can't be "
                                      "greater than actual input size")
+
+
+def of_onednn(input: TensorRef, weight: TensorRef, stride: Sequence[int], dilation: Sequence[int], groups: int) -> bool:
+    """Whether torch gives a convolution of float32 to oneDNN: where that is quicker than its own loops."""
+    shape, kernel = ((1,) * (4 - t.ndim) + tuple(t.shape[2:]) for t in (input, weight))
+    worth = any([s != 1 for s in (*stride, *dilation)]) or input.shape[0] >= 16 or kernel[-2:] != (1, 1) or get_num_threads() > 1
+    large = groups > 1 or min(kernel[-2:]) > 3 or input.shape[0] > 1 or prod((*input.shape[:2], *shape[:2])) > 20480
+    return input.dtype is float32 and worth and large
+
+
+def _check_same_type(input: TensorRef, others: dict[str, TensorRef | None], more: str = "") -> None:
+    for name, t in others.items():
+        if t is not None and t.dtype is not input.dtype:
+            a, b = TENSOR_TYPE_NAMES[input.dtype.name], TENSOR_TYPE_NAMES[t.dtype.name]
+            raise AutogradError(f"Input type ({a}) and {name} type ({b}) should be the same{more.format(name=name)}",
+                                remedy="convert one of them with .to(dtype)")
+
+
+def _check_bias_type(input: TensorRef, bias: TensorRef | None) -> None:
+    """What torch looks at first of all, unless it pads by a word or transposes."""
+    if bias is not None and bias.dtype is not input.dtype:
+        a, b = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, bias)]
+        raise AutogradError(f"Input type ({a}) and bias type ({b}) should be the same", remedy="convert one of them with .to(dtype)")
+
+
+def _of_one_dtype(F: Functions, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: tuple[int, ...],
+                  dilation: tuple[int, ...], groups: int, transposed: bool) -> tuple[TensorRef, TensorRef, TensorRef | None]:
+    """Arguments whose dtypes differ, in one; raises as what torch would leave them to does, which is oneDNN or a kernel of its own. Some
+    of the latter take a bias of any dtype: they begin with it, or add it in place."""
+    if on_meta(input, weight):
+        return input, weight, bias
+    if 0 in (*input.shape[:2], *weight.shape):  # torch multiplies by one element of the weight, which is as strong as a number
+        dtype = max((input.dtype, weight.dtype), key=lambda d: d.category)
+        return F.cast(input, dtype), F.cast(weight, dtype), None if bias is None else F.cast(bias, dtype)
+    if input.dtype is bfloat16 or of_onednn(input, weight, stride, dilation, groups):
+        _check_same_type(input, {"weight": weight, "bias": bias}, " or input should be a MKLDNN tensor and {name} is a dense tensor")
+    deep, dilated = len(stride) == 3, any([d != 1 for d in dilation])
+    if input.dtype is bool_ or (transposed or dilated) and input.dtype.category < FLOATING and input.dtype.itemsize < 8:
+        no_kernel(f"slow_conv_transpose{2 + deep}d_out_cpu" if transposed else "slow_conv_dilated<>" if dilated else
+                  "compute_columns3d" if deep else "slow_conv2d_cpu", input)
+    for t in (weight, bias) if transposed and deep else (weight,):
+        if t is not None:
+            _same_scalar_type(input, t)
+    if transposed and bias is not None and bias.dtype.category > input.dtype.category:
+        raise AutogradError(f"result type {SCALAR_TYPE_NAMES[bias.dtype.name]} can't be cast to the desired output type "
+                            f"{SCALAR_TYPE_NAMES[input.dtype.name]}")
+    return input, weight, None if bias is None else F.cast(bias, input.dtype)
+
+
+def _are_mixed(input: TensorRef, weight: TensorRef, bias: TensorRef | None) -> bool:
+    return input.dtype is not weight.dtype or bias is not None and bias.dtype is not input.dtype
+
+
+def _lacking(kernel: str) -> Callable[..., str]:
+    """What has no kernel for a dtype that all tensors have; `_of_one_dtype` refuses the rest."""
+    def said(input: TensorRef, weight: TensorRef, bias: TensorRef | None, **_: object) -> str:
+        return "" if _are_mixed(input, weight, bias) else kernel
+
+    return said
 
 
 def _string_padding(F: Functions, input: TensorRef, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
@@ -501,12 +552,19 @@ def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorR
         several((1,) * n if isinstance(stride, int) else stride, weight.ndim - 2, "stride")
     stride = several(stride, n, "stride")
     dilation = several(dilation, len(stride), "dilation")
+    mixed = _are_mixed(input, weight, bias)
+    if mixed and name != "convolution" and not isinstance(padding, str):
+        _check_bias_type(input, bias)
     x = _batched(F, input, n, name)
+    if mixed and x.dtype.is_complex:
+        _check_same_type(x, {"weight": weight, "bias": bias})
     if isinstance(padding, str):
         x, padding = _string_padding(F, x, padding, tuple(weight.shape)[2:], stride, dilation)
     else:
         padding = several(padding, len(stride), "padding")
     _check_arguments(x, weight, bias, stride, padding, dilation, groups, False)
+    if mixed:
+        x, weight, bias = _of_one_dtype(F, x, weight, bias, stride, dilation, groups, False)
     result = F.convolution_nd(x, weight, bias, stride, padding, dilation, groups)
     if not x._data.shape[1]:  # of no channels torch makes none, whatever the weight says
         result = F.slice(result, 1, 0, 0)
@@ -519,6 +577,9 @@ def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: Tenso
     stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
     dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
     x = _batched(F, input, n, name)
+    mixed = _are_mixed(x, weight, bias)
+    if mixed and x.dtype.is_complex:
+        _check_same_type(x, {"weight": weight, "bias": bias})
     _check_arguments(x, weight, bias, stride, padding, dilation, groups, True, output_padding)
     if any([o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)]):
         axes = ("height", "width") if n < 3 else ("depth", "height", "width")
@@ -532,6 +593,8 @@ def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: Tenso
     if min(size) < 1:
         raise ShapeMismatchError(f"Given input size per channel: {list(x.shape)[2:]}. Calculated output size per channel: {list(size)}. "
                                  "Output size is too small")
+    if mixed:
+        x, weight, bias = _of_one_dtype(F, x, weight, bias, stride, dilation, groups, True)
     out = weight.shape[1] * groups
     result = F.convolution_nd_input(x, weight, (x.shape[0], out, *size), stride, padding, dilation, groups)
     if bias is not None:
@@ -571,7 +634,7 @@ class conv1d:
     """
 
     composite = _composite(1)
-    lacks = {"bool uint float8": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
@@ -590,7 +653,7 @@ class conv2d:
     """
 
     composite = _composite(2)
-    lacks = {"bool uint float8": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
@@ -618,7 +681,7 @@ class conv3d:
     """
 
     composite = _composite(3)
-    lacks = {"bool uint float8": "compute_columns3d"}
+    lacks = {"bool uint float8": _lacking("compute_columns3d")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
@@ -635,7 +698,7 @@ class conv_transpose1d:
     """
 
     composite = _composite(1, True)
-    lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
+    lacks = {"short bool uint float8": _lacking("slow_conv_transpose2d_out_cpu")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -652,7 +715,7 @@ class conv_transpose2d:
     """
 
     composite = _composite(2, True)
-    lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
+    lacks = {"short bool uint float8": _lacking("slow_conv_transpose2d_out_cpu")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -675,7 +738,7 @@ class conv_transpose3d:
     """
 
     composite = _composite(3, True)
-    lacks = {"short bool uint float8": "slow_conv_transpose3d_out_cpu"}
+    lacks = {"short bool uint float8": _lacking("slow_conv_transpose3d_out_cpu")}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -692,7 +755,7 @@ class convolution:
     tensor([[[2.]]])
     """
 
-    lacks = {"bool uint float8": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
     def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
         n = weight.ndim - 2
         if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, SizeError, check_rank
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
@@ -133,8 +133,7 @@ class embedding:
             raise ShapeMismatchError("'weight' must be 2-D")
         if indices.dtype.name not in ("int64", "int32"):
             raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-                                "torch."
-                                f"{SCALAR_TYPE_NAMES[indices.dtype.name]}Tensor instead (while checking arguments for embedding)")
+                                f"{TENSOR_TYPE_NAMES[indices.dtype.name]} instead (while checking arguments for embedding)")
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse):
         if sparse:
             if above.sparse_rows is None:
@@ -181,7 +180,7 @@ class embedding_renorm:
     def check(input, indices, max_norm, norm_type):
         if indices._k.dtype.name not in ("int32", "int64"):
             raise AutogradError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
-                                f"torch.{SCALAR_TYPE_NAMES[indices._k.dtype.name]}Tensor instead (while checking arguments for "
+                                f"{TENSOR_TYPE_NAMES[indices._k.dtype.name]} instead (while checking arguments for "
                                 "embedding_renorm_)")
         if input.ndim != 2:
             raise AutogradError(f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
@@ -234,7 +233,7 @@ def _as_offsets(F: Functions, input: TensorRef, offsets: TensorRef) -> TensorRef
     for t in (input, offsets):
         if t._k.dtype.category >= FLOATING:
             raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-                                f"torch.{t._k.dtype.scalar}Tensor instead (while checking arguments for embedding_bag)")
+                                f"{TENSOR_TYPE_NAMES[t._k.dtype.name]} instead (while checking arguments for embedding_bag)")
     wide = offsets._k.dtype.name == "int64" and input._k.dtype.name != "int64"
     return F.cast(input, offsets._k.dtype) if wide else input
 
@@ -314,14 +313,13 @@ class embedding_bag:
                                       f"(got mode='{mode}'). Please open a feature request on GitHub.")
         dtype = weight._k.dtype
         if dtype.category != FLOATING or dtype.group:
-            old = dtype.category == INTEGER and not dtype.group  # torch had tensor types of these
             raise AutogradError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float"
-                                f", Double; but got {f'torch.{dtype.scalar}Tensor' if old else f'CPU{dtype.scalar}Type'} instead (while "
+                                f", Double; but got {TENSOR_TYPE_NAMES[dtype.name]} instead (while "
                                 "checking arguments for embedding_bag)")
         if per_sample_weights is not None and per_sample_weights._k.dtype is not dtype:
             raise AutogradError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
                                 "'per_sample_weights'; "
-                                f"but type torch.{dtype.scalar}Tensor does not equal torch.{per_sample_weights._k.dtype.scalar}Tensor "
+                                f"but type {TENSOR_TYPE_NAMES[dtype.name]} does not equal {TENSOR_TYPE_NAMES[per_sample_weights._k.dtype.name]} "
                                 f"(while "
                                 "checking arguments for embedding_bag)")
         count = weight.shape[0]

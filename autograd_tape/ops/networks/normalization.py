@@ -389,9 +389,6 @@ class channel_norm:
                 return found
         return _in_format(input, fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps))
     def shape(input, *rest): return input, (input[1],), (input[1],)
-    def complex_kernel(input, **_): return "batch_norm" if input.dtype.is_complex else None
-    def check(input, weight, bias, running_mean, running_var, training, momentum, eps):
-        _check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
         return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
@@ -427,20 +424,30 @@ class channel_norm:
         yield r((3, 2, 2, 2)), None, None, None, None, True, 0.1, 1e-5
 
 
+def _check_channel_dtypes(input: TensorRef, *parameters: TensorRef | None) -> None:
+    if input.dtype.is_complex:
+        no_kernel("batch_norm", input, meta=averaged)
+    _check_dtypes("batch_norm", input, *parameters)
+
+
 def _batch_norm(F: Functions, input: TensorRef, weight: TensorRef, bias: TensorRef, running_mean: TensorRef | None,
                 running_var: TensorRef | None, training: bool, momentum: float,
                 eps: float) -> TensorRef:
-    channels = input.shape[1] if input.ndim > 1 else 0
+    channels, k, mixed = input.shape[1] if input.ndim > 1 else 0, input._k, False
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is None:
             if not training and name in ("running_mean", "running_var"):
                 raise AutogradError(f"{name} must be defined in evaluation mode", remedy=f"pass {name}, or training=True")
         elif prod(t.shape) != channels:
             raise ShapeMismatchError(f"{name} should contain {channels} elements not {prod(t.shape)}")
+        elif t._k is not k:
+            mixed = True
     if training and (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if input._k.dtype.category < FLOATING:
+    if k.dtype.category < FLOATING:
         _check_floating("batch_norm", input)
+    if mixed:
+        _check_channel_dtypes(input, weight, bias, running_mean, running_var)
     if input.ndim < 2:  # no channels
         return F.clone(input)
     if 0 in input.shape:  # statistics of nothing: the running ones stay, and weight and bias are seen, and get gradients of zeros
@@ -452,7 +459,7 @@ def _batch_norm(F: Functions, input: TensorRef, weight: TensorRef, bias: TensorR
 
 def _batch_norm_samples(rng: np.random.Generator) -> Any:
     r = rng.standard_normal
-    yield r((3, 2, 4)), r(2).astype("f4"), rng.uniform(0.5, 1, 2).astype("f4"), r(2), r(2)  # statistics are constants
+    yield r((3, 2, 4)), r(2), rng.uniform(0.5, 1, 2), r(2), r(2)
     yield Sample((r((3, 2)), None, None, r(2), r(2)), {"training": True})
 
 
@@ -527,6 +534,7 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
     k = None if running_mean is None or running_mean._k is k else k
     means, variances = [None if x is None else F.wrap(np.tile(x._data, n).astype((k or x._k).np), k or x._k)
                         for x in (running_mean, running_var)]
+    _check_channel_dtypes(input, weight, bias, means, variances)
     rows = F.reshape(F.contiguous(input), (1, n * c, *shape[2:]))
     result = F.channel_norm(rows, repeated(weight), repeated(bias), means, variances, use_input_stats, momentum, eps)
     if use_input_stats:

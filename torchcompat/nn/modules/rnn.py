@@ -15,6 +15,7 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
+from torchcompat._calls.autocast import is_any_autocast_enabled
 from torchcompat._tensor import Tensor
 from autograd_tape.dtypes import DType
 
@@ -110,7 +111,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises what is wrong with the input's dtype or shape."""
         dtype = getattr(self, self._all_weights[0][0]).dtype
-        if input.dtype != dtype:
+        if input.dtype != dtype and not is_any_autocast_enabled():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), or "
                              f"convert model: model.to({input.dtype})")
         expected = 3 if batch_sizes is None else 2
