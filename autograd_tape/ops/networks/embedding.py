@@ -319,7 +319,8 @@ class embedding_bag:
         if per_sample_weights is not None and per_sample_weights._k.dtype is not dtype:
             raise AutogradError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
                                 "'per_sample_weights'; "
-                                f"but type {TENSOR_TYPE_NAMES[dtype.name]} does not equal {TENSOR_TYPE_NAMES[per_sample_weights._k.dtype.name]} "
+                                f"but type {TENSOR_TYPE_NAMES[dtype.name]} does not equal "
+                                f"{TENSOR_TYPE_NAMES[per_sample_weights._k.dtype.name]} "
                                 f"(while "
                                 "checking arguments for embedding_bag)")
         count = weight.shape[0]
