@@ -23,7 +23,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
-from ..matrices.products import _C_NAMES, _same_scalar_type
+from ..matrices.products import _C_NAMES, same_scalar_type
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -502,7 +502,7 @@ def _of_one_dtype(F: Functions, input: TensorRef, weight: TensorRef, bias: Tenso
                   "compute_columns3d" if deep else "slow_conv2d_cpu", input)
     for t in (weight, bias) if transposed and deep else (weight,):
         if t is not None:
-            _same_scalar_type(input, t)
+            same_scalar_type(input, t)
     if transposed and bias is not None and bias.dtype.category > input.dtype.category:
         raise AutogradError(f"result type {SCALAR_TYPE_NAMES[bias.dtype.name]} can't be cast to the desired output type "
                             f"{SCALAR_TYPE_NAMES[input.dtype.name]}")

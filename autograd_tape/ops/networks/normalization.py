@@ -24,7 +24,7 @@ from ...record import Sample, op
 from ...strided import in_format
 from .. import _batch as batches
 from .._precision import in_single
-from ..matrices.products import _same_scalar_type
+from ..matrices.products import same_scalar_type
 from ._losses import size_text
 from .softmax import ones_column
 from ...annotations import Functions, Values
@@ -57,7 +57,7 @@ def _check_dtypes(kernel: str, input: TensorRef, *parameters: TensorRef | None) 
         if p is not None and p.dtype is not input.dtype and not mixed and not on_meta(input):
             if input.dtype.is_complex:
                 no_kernel(kernel, input)
-            _same_scalar_type(input, p)
+            same_scalar_type(input, p)
 
 
 def _for_one_dtype(kernel: str) -> Callable[..., str | None]:
