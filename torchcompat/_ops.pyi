@@ -152,7 +152,7 @@ QInt8Storage: type[TypedStorage]
 QUInt2x4Storage: type[TypedStorage]
 QUInt4x2Storage: type[TypedStorage]
 QUInt8Storage: type[TypedStorage]
-def ScriptMethod(function: Any, name: Any, owner: Any = ...) -> None: ...
+from torchcompat.jit._script import ScriptMethod as ScriptMethod
 from torchcompat.jit._script import ScriptModule as ScriptModule
 ShortStorage: type[TypedStorage]
 ShortTensor: Any
@@ -437,7 +437,7 @@ from torchcompat.functional import unravel_index as unravel_index
 from torchcompat._calls.determinism import use_deterministic_algorithms as use_deterministic_algorithms
 from torchcompat import utils as utils
 from torchcompat import version as version
-def vmap(func: Any, in_dims: Any = ..., out_dims: Any = ..., randomness: Any = ..., *, chunk_size: Any = ...) -> Any: ...
+from torchcompat.func._vmap import vmap as vmap
 from torchcompat._higher_order_ops.while_loop import while_loop as while_loop
 from torchcompat import xpu as xpu
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., use_gelu: _bool = ...,

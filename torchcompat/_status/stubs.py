@@ -278,6 +278,7 @@ def _exports(operations: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name, home in torch._LAZY.items():
         homes = [f"torchcompat.{home}", getattr(getattr(torch, name), "__module__", None) or ""]
         homes[1] = re.sub(r"^torch\b", "torchcompat", homes[1])
+        homes += sorted([module for module in sys.modules if module.startswith(f"{homes[0]}.")])  # what a package is made of
         shown = [module for module in homes if module in sys.modules and name in _defined(_file(sys.modules[module]))]
         found[name] = (f"from {shown[0]} import {name} as {name}" if shown else
                        f"def {name}({_shown(getattr(torch, name), 0)[2:]}) -> {_result_of(getattr(torch, name))}: ...")

@@ -16,7 +16,7 @@ from ._levels import VMAP, Level
 from .._calls.shown import shown_in
 
 
-def vmap(func: Fn, in_dims: int | tuple[int | None, ...] = 0, out_dims: int = 0, randomness: str = "error", *,
+def vmap(func: Fn, in_dims: int | tuple[object, ...] = 0, out_dims: int | tuple[int, ...] = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Fn:
     """A function that carries out `func` for each example of a batch at once.
 
@@ -54,8 +54,8 @@ def name_of(func: Fn) -> str:
     return func.__name__ if hasattr(func, "__name__") else repr(func)
 
 
-def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, randomness: str, chunk_size: int | Callable[[int], int] | None,
-           args: tuple[Tensor | int, ...], kwargs: Keywords) -> Any:
+def mapped(func: Fn, in_dims: int | tuple[object, ...], out_dims: int | tuple[int, ...], randomness: str,
+           chunk_size: int | Callable[[int], int] | None, args: tuple[Tensor | int, ...], kwargs: Keywords) -> Any:
     """One call of a mapped function. `chunk_size` may be told by the size of the batch."""
     name = name_of(func)
     _check_out_dims(out_dims, name)
@@ -86,7 +86,7 @@ def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, rando
     return tree_unflatten(joined, out_spec)
 
 
-def _check_out_dims(out_dims: int, name: str) -> None:
+def _check_out_dims(out_dims: int | tuple[int, ...], name: str) -> None:
     if isinstance(out_dims, int):
         return
     leaves, _ = tree_flatten(out_dims)
@@ -105,7 +105,7 @@ def dimensions_of(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[list[
     return flat, dims, spec
 
 
-def _arguments(in_dims: int | tuple[int | None, ...], args: tuple[Tensor | int, ...], name: str) -> tuple[int, list[int | None],
+def _arguments(in_dims: int | tuple[object, ...], args: tuple[Tensor | int, ...], name: str) -> tuple[int, list[int | None],
                list[Tensor | int], TreeSpec]:
     """(number of examples, dimension per leaf of the arguments, the leaves, the structure)."""
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
@@ -139,7 +139,8 @@ def _arguments(in_dims: int | tuple[int | None, ...], args: tuple[Tensor | int, 
     return sizes[0], dims, flat, spec
 
 
-def _out_places(out_dims: int, result: Tensor | tuple[Tensor, ...], outputs: list[Tensor], spec: TreeSpec, name: str) -> list[int]:
+def _out_places(out_dims: int | tuple[int, ...], result: Tensor | tuple[Tensor, ...], outputs: list[Tensor], spec: TreeSpec,
+                name: str) -> list[int]:
     """Where the examples are counted in each output."""
     for o in outputs:
         if not isinstance(o, Tensor) and out_dims is not None:
