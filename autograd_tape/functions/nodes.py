@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..codegen import execute
+from ..executors.halves import half_ops, halves
+from ..executors.numpy import is_half
 from ..node import TapeEntry
 from ..ops._host import data_of
 from ..record import Record
@@ -61,6 +63,11 @@ def backward_source(rec: Record, recorded: bool) -> str:
     name = "recorded" if recorded else "raw"
     lines = [f"def {name}(self, grad, F):"]
     body = _unpack(rec, recorded) if rec.saved else []
+    body.append("_meta = self.meta")
+    if not recorded and rec.elementwise:  # half precision always has something to be fitted to
+        operands = ["grad", *[read.name for read in rec.saved if read.kind != "tensors"]]
+        body.append("if _meta is not None and grad.__class__ is ndarray and is_half(grad.dtype): "
+                    f"F, {', '.join(operands)} = half_ops(F), {', '.join([f'halves({n})' for n in operands])}")
     params = rec.differentiable_params
     if rec.vjp_names is None:
         _, _, needed = rec.vjps[0]
@@ -76,8 +83,8 @@ def backward_source(rec: Record, recorded: bool) -> str:
         for (target, _, needed), e in zip(rec.vjps, edges):
             calls.append(f"None if {e} is None else vjp_{target}(F, grad" + "".join(f", {n}" for n in needed) + ")")
         body.append("_g = [" + ", ".join(calls) + "]")
-    body += ["if self.meta is None: return _g",
-             "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, self.meta)]"]
+    body += ["if _meta is None: return _g",
+             "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, _meta)]"]
     return "\n".join(lines + ["    " + line for line in body]) + "\n"
 
 
@@ -93,7 +100,8 @@ def node_class(rec: Record) -> type[TapeEntry]:
     if found is not None:
         return found
 
-    namespace: Keywords = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "BUFFERS": BUFFERS}
+    namespace: Keywords = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "BUFFERS": BUFFERS, "ndarray": np.ndarray,
+                           "is_half": is_half, "halves": halves, "half_ops": half_ops}
     for target, function, _ in rec.vjps:
         namespace["vjp" if target is None else f"vjp_{target}"] = function
     methods = {}

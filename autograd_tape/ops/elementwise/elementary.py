@@ -469,7 +469,8 @@ class sinc:
 
     def vjp(F, grad, input):
         x = input * math.pi
-        return F.masked_fill(grad * (x * F.cos(x) - F.sin(x)) / (x * input), x * input == 0, 0)
+        square = input * input * math.pi
+        return F.masked_fill(grad * ((x * F.cos(x) - F.sin(x)) / square), square == 0, 0)
 
     samples = domain(0.2, 2)
 

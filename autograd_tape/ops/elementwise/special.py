@@ -261,7 +261,7 @@ class xlogy:
     half = _xlogy  # which rounds the logarithm, as torch does
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
-    def vjp_other(F, grad, input, other): return grad * (input / other)
+    def vjp_other(F, grad, input, other): return grad * input / other
     samples = pairs(0.5, 2, number=1.5)
 
 
@@ -295,7 +295,7 @@ class xlog1py:
         return F.masked_fill(grad * (_log(F, 1 + other) if isinstance(other, (int, float)) else F.log1p(other)),
             (input == 0) & (other <= -1), 0)
 
-    def vjp_other(F, grad, input, other): return grad * (input / (other + 1))
+    def vjp_other(F, grad, input, other): return grad * input / (other + 1)
     samples = pairs(0.5, 2, number=1.5)
 
 
