@@ -19,7 +19,7 @@ from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
-from .products import alike, same_scalar_type
+from .products import _C_NAMES, alike, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -490,6 +490,10 @@ class bilinear:
     lacks = {"rare": "bmm"}
     amp = "whole"
     def function(F, input1, input2, weight, bias=None):
+        given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+        if any([t.dtype is not weight.dtype for t in given.values()]):
+            raise AutogradError("All tensors must have the same dtype, got " + ", ".join(
+                [f"{name}: {_C_NAMES.get(t.dtype.name, t.dtype.name)}" for name, t in given.items()]))
         refuse_complex_gradient("_trilinear", input1, input2, weight)
         if input1.ndim != input2.ndim:
             raise ShapeMismatchError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")

@@ -890,10 +890,7 @@ def _check_linear(input: TensorRef, weight: TensorRef, bias: TensorRef | None) -
             raise AutogradError("mat2 must be a matrix, got 1-D tensor")
         return _check_matmul(input, weight)
     if bias is not None:
-        _check_self_and("mat2", bias, weight)
-        if input.dtype is not weight.dtype:
-            raise AutogradError(f"mat1 and mat2 must have the same dtype, but got {SCALAR_TYPE_NAMES[input.dtype.name]} and "
-                                f"{SCALAR_TYPE_NAMES[weight.dtype.name]}", remedy="convert one of them with .to(dtype)")
+        _check_added_dtypes(bias, input, weight)
     _same_matrix_dtype(input, weight)
     rows = prod(tuple(input.shape)[:-1])
     out_features, in_features = weight.shape

@@ -15,12 +15,13 @@ import numpy as np
 
 from ... import warned
 from ...errors import AutogradError, MissingKernelError, SizeError
-from ...functions.refusals import no_kernel
+from ...functions.refusals import no_kernel, on_meta
 from ...record import Sample, get_record, op
 from ...strided import in_format
 from .. import _batch as batches
 from ...dtypes import float32
 from .._precision import is_half
+from ..matrices.products import same_scalar_type
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant, elements
 from ...annotations import Functions, Values
@@ -453,6 +454,10 @@ def _cubic_weights(F: Functions, t: TensorRef) -> list[TensorRef]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
+def _grid_kernel(input: TensorRef, **_: object) -> str:
+    return "grid_sampler3d_cpu" if input.ndim == 5 else "grid_sampler_2d_cpu_kernel_impl"
+
+
 def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool,
                   ranks: tuple[int, ...] = (4, 5)) -> TensorRef:
     """`grid_sample` with its arguments checked but for shapes; `ranks` are those of images that are taken."""
@@ -471,6 +476,11 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
                             f"{given} and grid with sizes {wanted}")
     if mode == "bicubic" and n == 3:
         raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if grid.dtype is not input.dtype and not on_meta(input, grid):
+        if 0 in given or 0 in wanted:
+            grid = F.cast(grid, input.dtype)
+        else:
+            same_scalar_type(input, grid)
     batch, channels, *spatial = tuple(input.shape)
     sizes, out = tuple(spatial), tuple(grid.shape)[1:-1]
     flat = F.reshape(input, (batch, channels, prod(sizes)))
@@ -530,7 +540,8 @@ class grid_sample:
     tensor([[[[2.]]]])
     """
 
-    lacks = {"int bool uint float8": "grid_sampler_2d_cpu_kernel_impl if any"}
+    lacks = {"int bool uint float8": lambda input, **_: f"{_grid_kernel(input)} if any"}
+    complex_kernel = _grid_kernel
     def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
 
     amp = "float32"
