@@ -399,7 +399,9 @@ class General(Door):
             for p in rec.differentiable_params or rec.tensor_params:
                 for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
                     if isinstance(x, TensorRef) and x._k.dtype.is_complex or isinstance(x, complex):
-                        dtype = x._k.dtype if isinstance(x, TensorRef) else result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x])
+                        common = rec.promotion in ("promote", "float") or not isinstance(x, TensorRef)
+                        dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors],
+                                             [] if isinstance(x, TensorRef) else [x]) if common else x._k.dtype  # type: ignore[union-attr]
                         refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values, meta)
                         if refusal is not None:
                             raise refusal

@@ -144,10 +144,10 @@ def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Call
         tensors = [v for v in values.values() if isinstance(v, TensorRef)]
         dtype = max([t._k.dtype for t in tensors], key=lambda d: d.category, default=None)
         number = next((v for v in values.values() if isinstance(v, complex)), None)
-        if number is not None:
-            dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [number])
-        if dtype is not None and dtype.category not in allowed:
-            no_kernel(kernel, tensors[0], dtype, meta)
+        if dtype is not None and (number is not None or dtype.category not in allowed):
+            dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [] if number is None else [number])
+            if dtype.category not in allowed:
+                no_kernel(kernel, tensors[0], dtype, meta)
 
     return check
 

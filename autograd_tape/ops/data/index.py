@@ -20,6 +20,7 @@ from ...errors import ArgumentError, AutogradError, IndexRangeError, check_rank,
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
+from ...functions.refusals import on_meta
 from ...indices import _ALL, Indices
 from ...modes import GradMode, grad_mode, recordings
 from ...record import op
@@ -29,6 +30,7 @@ from ...version import Version
 from ...views import check_apart
 from .. import _shapes as shapes
 from .._host import need_values, on_host, values_of
+from .._samples import check_number
 from ...annotations import Arguments, Fn, Functions
 
 if TYPE_CHECKING:
@@ -728,7 +730,11 @@ def _to_put(F: Functions, input: TensorRef, indices: Indices, values: TensorRef,
         if indices.sources and indices.sources[0][0]._k.dtype.name == "uint8":
             raise AutogradError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char",
                                 remedy="use a mask of bools")
-        return values if values._k.dtype is input._k.dtype else F.cast(values, input._k.dtype)
+        if values._k.dtype is input._k.dtype:
+            return values
+        if not on_meta(input, values):
+            check_number(values_of(values).reshape(()).item(), input._k.dtype)
+        return F.cast(values, input._k.dtype)
     _warn_of_bytes(indices)
     if values._k.dtype is not input._k.dtype:
         _check_fits(input._data, indices, values._data)

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...dtypes import COMPLEX, FLOATING
+from ...dtypes import COMPLEX, FLOATING, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...functions.out import OutRule
@@ -440,7 +440,7 @@ class nextafter:
 
     def check(input, other):
         if max(category(input), category(other)) < FLOATING:
-            no_kernel("nextafter_cpu", input)
+            no_kernel("nextafter_cpu", input, result_dtype([(t._k.dtype, t.ndim) for t in (input, other)]))
 
     samples = pairs()
 
