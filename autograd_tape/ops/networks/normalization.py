@@ -530,8 +530,8 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
         return None if x is None else F.reshape(F.expand(F.reshape(x, (1, c)), (n, c)), (n * c,))
 
     # torch brings both to the weight's dtype, or the input's, where the means have another.
-    k = (input if weight is None else weight)._k
-    k = None if running_mean is None or running_mean._k is k else k
+    wanted = (input if weight is None else weight)._k
+    k = None if running_mean is None or running_mean._k is wanted else wanted
     means, variances = [None if x is None else F.wrap(np.tile(x._data, n).astype((k or x._k).np), k or x._k)
                         for x in (running_mean, running_var)]
     _check_channel_dtypes(input, weight, bias, means, variances)
