@@ -6,10 +6,10 @@ import enum
 import importlib
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autograd_tape.annotations import Fn
-from autograd_tape.dtypes import Device
+from autograd_tape.dtypes import DType, Device
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.errors import AutogradError
 from autograd_tape.modes import attention_kernels, attention_priority, current_engine
@@ -25,6 +25,7 @@ from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey
 from .dispatch import DispatchKey as Door, exclude_keys, get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
 from ._calls.kinds import try_infer_type as _jit_try_infer_type  # noqa: F401
+from ._making.conversion import parse_to
 from ._memory.bits import marked
 from ._memory.size import Size
 from ._tensor import PLAIN_DISPATCH, Tensor, frontend
@@ -40,6 +41,7 @@ from .overrides import disabled_torch_function as _disabled
 from .random import Generator
 
 if TYPE_CHECKING:
+    from torchcompat._memory.layout import memory_format
     from torchcompat.dispatch import Trace, _Keys
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
@@ -134,6 +136,22 @@ is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anom
 _disabled_torch_function_impl, _disabled_torch_dispatch_impl = _disabled, PLAIN_DISPATCH
 _LinAlgError = LinAlgError
 _nn = types.ModuleType("torch._C._nn", "The functions of networks by ATen's names and parameters, as `torch.ops.aten` has them.")
+
+
+def _parse_to(*args: Any, **named: Any) -> tuple[Device | None, DType | None, bool, memory_format | None]:
+    """(device, dtype, whether not to wait, memory format) of the arguments of a module's `to`, as programs read them that wrap it.
+
+    Raises:
+        RuntimeError: a copy is asked for, which modules do not make.
+        TypeError: they fit none of the signatures of `to`.
+    """
+    dtype, device, copy, layout = parse_to(*args, **named)
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
+    return device, dtype, named.get("non_blocking", any([flag for flag in args if flag is True])), layout
+
+
+_nn.__dict__["_parse_to"] = _parse_to
 
 
 def _of_networks(name: str) -> Fn:

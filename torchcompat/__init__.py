@@ -125,6 +125,8 @@ _LAZY = {
 if not TYPE_CHECKING:  # what stands here is known, and no other name
     def __getattr__(name: str) -> _Any:
         """Operations by name, compiled at first use; submodules, imported at first use."""
+        if name == "__all__":
+            return _exported()
         if name.startswith("__") and name != "__config__":
             raise _absent(__name__, name)
         from importlib import import_module
@@ -153,9 +155,22 @@ def __dir__() -> list[str]:
 
     from ._calls.foreach import NAMES
 
+    from ._status.names import recorded
+
+    known = recorded()[""].keys()  # some operations are methods only
     names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
                                                                     RECORDS[n].namespace == ""}
-    return sorted(names | set(globals()) | set(_LAZY) | set(NAMES))
+    in_place = {f"{n}_" for n in names if RECORDS[ALIASES.get(n, n)].inplace} & known
+    names = {n for n in names if n in known or n.startswith("_")}
+    return sorted(names | in_place | set(globals()) | set(_LAZY) | set(NAMES) | (_submodules(__name__) & recorded().keys()))
+
+
+def _exported() -> list[str]:
+    """What `from torch import *` brings: torch's functions, classes and constants that are here, without modules. The names are found when
+    they are asked for, since operations are compiled when they are used first."""
+    from ._status.names import recorded
+
+    return sorted(recorded()[""].keys() & set(__dir__()) - _submodules(__name__))
 
 
 def is_tensor(obj: _Any) -> _Any:

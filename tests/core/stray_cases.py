@@ -1,11 +1,13 @@
 """What programs meet beside operations: numbers made of tensors that require grad, classes of numbered names,
-comparisons across dtypes in a search, batches that are padding."""
+comparisons across dtypes in a search, batches that are padding, what `from torch import *` brings, how `to` is read,
+and what copies of graphs' modules have."""
 
 from __future__ import annotations
 
 import copy
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from tests.recording import Table, attempted
@@ -33,6 +35,35 @@ B.__module__, B.__qualname__, type(B).__name__
 copy.deepcopy(B.MATH) == B.MATH, copy.copy(B.MATH), {B.MATH: 1}[B(0)]
 B.NOTHING
 issubclass(B, __import__("enum").Enum), isinstance(B.MATH, int)""".splitlines()
+
+READ = """"cpu"
+torch.float64
+torch.ones(2, dtype=torch.int32), True
+"cpu", torch.float16, True
+"cpu", torch.float16, False, True
+device="meta", dtype=torch.half
+
+non_blocking=True
+memory_format=torch.channels_last
+torch.float32, copy=True
+"x"
+foo=1
+"cpu", "cpu\"""".splitlines()
+BROUGHT = "sin matmul abs_ add_ Tensor float32 randn manual_seed special nn linalg fft random view no_grad inf FloatTensor Size".split()
+
+
+def _brought(torch: Any, name: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(f"from {torch.__name__} import *", names)
+    return [name in names, name in dir(torch)]
+
+
+def _copied(torch: Any, how: str) -> Any:
+    import_module(f"{torch.__name__}.fx")
+    model = torch.fx.symbolic_trace(torch.nn.ReLU())
+    model.meta.update(_user_preserved_attributes={"kept": [1]}, noted=[2])
+    made = getattr(copy, how)(model)
+    return [getattr(made, "kept", None), made.meta, made.meta is model.meta, made.meta["noted"] is model.meta["noted"]]
 
 
 def _search(torch: Any, function: str, sequence: str, values: str) -> Any:
@@ -70,6 +101,9 @@ def _cases() -> dict[str, Callable[[Any], Any]]:
     found |= {f"named {code}": lambda t, at=code: repr(eval(at, {"B": t.nn.attention.SDPBackend, "copy": copy})) for code in NAMED}
     found |= {f"padded {rows} {nested} {grad}": lambda t, at=(rows, nested, grad): _padded(t, *at)
               for rows in range(3) for nested in (True, False) for grad in (True, False)}
+    found |= {f"to({code})": lambda t, at=code: repr(eval(f"torch._C._nn._parse_to({at})", {"torch": t})) for code in READ}
+    found |= {f"brought {name}": lambda t, at=name: _brought(t, at) for name in BROUGHT}
+    found |= {f"graph {how}": lambda t, at=how: _copied(t, at) for how in ("copy", "deepcopy")}
     return found
 
 
@@ -77,7 +111,6 @@ CASES = _cases()
 
 
 def _outcome(torch: Any, case: str) -> Any:
-    import_module = __import__("importlib").import_module
     import_module(f"{torch.__name__}.nn.attention")
     found = attempted(lambda: CASES[case](torch))
     return {**found, "text": found["text"].split("\n")[0][:200]} if isinstance(found, dict) else found

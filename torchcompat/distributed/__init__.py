@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 
-from .._calls.absent import absences as _absences
+from .._calls.absent import on_demand as _on_demand
 
 __all__ = ["is_available"]
 
@@ -35,4 +35,4 @@ class ReduceOp(enum.Enum):
 
 
 ProcessGroup.__name__ = ProcessGroup.__qualname__ = "_ProcessGroupStub"
-_absences(__name__)
+_on_demand(__name__)

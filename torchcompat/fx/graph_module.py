@@ -27,6 +27,8 @@ from .node import public_module
 
 __all__ = ["reduce_graph_module", "reduce_package_graph_module", "GraphModule"]
 
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+"""Where `meta` has attributes, by names, that copies of a module have, too."""
 _numbers = itertools.count()
 _tracers: dict[str, type] = {}
 """The tracer that traces code anew, where a module notes none: `_symbolic_trace` puts it here."""
@@ -333,8 +335,10 @@ class GraphModule(Module):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         holder = _CodeOnlyModule(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_graph"}, memo))
         copied = GraphModule._like(self, holder, copy.deepcopy(self.graph, memo))
-        copied.meta, copied._replace_hooks = dict(self.meta), list(self._replace_hooks)
+        copied.meta, copied._replace_hooks = copy.deepcopy(self.meta, memo), list(self._replace_hooks)
         copied.training = self.training
+        for name, value in copied.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(copied, name, value)
         for table in ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks",
                       "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called"):
             if table in self.__dict__:
@@ -351,7 +355,9 @@ class GraphModule(Module):
         return made
 
     def __copy__(self) -> Any:
-        return GraphModule(self, self.graph)
+        copied = GraphModule(self, self.graph)
+        copied.meta = self.meta
+        return copied
 
     def _replicate_for_data_parallel(self) -> Any:
         copied = self.__copy__()
