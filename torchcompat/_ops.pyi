@@ -47,42 +47,41 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'celu_', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'cholesky', 'cholesky_inverse', 'cholesky_solve',
         'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'classes', 'clear_autocast_cache', 'clip',
         'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'compiled_kernels', 'compiler', 'complex', 'complex128', 'complex32',
-        'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous',
-        'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d',
-        'convolution', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov',
-        'cpu', 'cross', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator',
-        'deg2rad', 'deg2rad_', 'det', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff',
-        'digamma', 'digamma_', 'dispatch', 'dist', 'distributed', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin',
-        'dropout', 'dropout_', 'dsmm', 'dsplit', 'dstack', 'dtype', 'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty',
-        'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv',
-        'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'expm1', 'expm1_', 'export', 'eye',
-        'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix',
-        'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float16', 'float32', 'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn',
-        'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_',
-        'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'from_dlpack', 'from_mindspore',
-        'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'functional', 'futures', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_',
-        'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype', 'get_autocast_gpu_dtype', 'get_autocast_ipu_dtype',
-        'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module', 'get_float32_matmul_precision',
-        'get_num_interop_threads', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler',
-        'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru', 'gru_cell', 'gt', 'gt_', 'hamming_window', 'hann_window', 'hardshrink',
-        'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd', 'hsmm', 'hsplit', 'hspmm', 'hstack', 'hub', 'hypot',
-        'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy',
-        'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select',
-        'inference_mode', 'initial_seed', 'inner', 'install', 'instance_norm', 'int1', 'int16', 'int2', 'int3', 'int32', 'int4', 'int5',
-        'int6', 'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled',
-        'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled', 'is_autocast_xla_enabled',
-        'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_warn_always_enabled',
-        'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged', 'jit', 'kaiser_window',
-        'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_', 'less', 'less_',
-        'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log', 'log10', 'log10_',
-        'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and',
-        'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_',
-        'logspace', 'logsumexp', 'lstm', 'lstm_cell', 'lstsq', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed', 'masked',
-        'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power',
-        'matrix_rank', 'max', 'max_pool1d', 'max_pool1d_with_indices', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median',
-        'memory_format', 'meshgrid', 'min', 'minimum', 'mm', 'mode', 'monitor', 'moveaxis', 'movedim', 'mps', 'msort', 'mtia', 'mul',
-        'mul_', 'multinomial', 'multiply', 'multiply_', 'multiprocessing', 'mv', 'mvlgamma', 'mvlgamma_', 'nan_to_num', 'nan_to_num_',
-        'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout',
+        'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous_format',
+        'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copysign',
+        'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cuda',
+        'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'deg2rad_',
+        'det', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_',
+        'dispatch', 'dist', 'distributed', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'dropin', 'dropout', 'dropout_',
+        'dsmm', 'dsplit', 'dstack', 'dtype', 'eig', 'einsum', 'embedding', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted',
+        'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_',
+        'exp_', 'expand_copy', 'expm1', 'expm1_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout',
+        'feature_dropout_', 'fft', 'fill', 'fill_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float16', 'float32',
+        'float4_e2m1fn_x2', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu',
+        'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_',
+        'frexp', 'from_dlpack', 'from_mindspore', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'functional', 'futures', 'fx',
+        'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'geqrf', 'ger', 'get_autocast_cpu_dtype', 'get_autocast_dtype', 'get_autocast_gpu_dtype',
+        'get_autocast_ipu_dtype', 'get_autocast_xla_dtype', 'get_deterministic_debug_mode', 'get_device_module',
+        'get_float32_matmul_precision', 'get_num_interop_threads', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal',
+        'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru', 'gru_cell', 'gt', 'gt_',
+        'hamming_window', 'hann_window', 'hardshrink', 'hash_tensor', 'heaviside', 'heaviside_', 'histc', 'histogram', 'histogramdd',
+        'hsmm', 'hsplit', 'hspmm', 'hstack', 'hub', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo',
+        'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_',
+        'index_reduce', 'index_reduce_', 'index_select', 'inference_mode', 'initial_seed', 'inner', 'install', 'instance_norm', 'int1',
+        'int16', 'int2', 'int3', 'int32', 'int4', 'int5', 'int6', 'int64', 'int7', 'int8', 'inverse', 'is_anomaly_check_nan_enabled',
+        'is_anomaly_enabled', 'is_autocast_cache_enabled', 'is_autocast_cpu_enabled', 'is_autocast_enabled', 'is_autocast_ipu_enabled',
+        'is_autocast_xla_enabled', 'is_deterministic_algorithms_warn_only_enabled', 'is_grad_enabled', 'is_inference_mode_enabled',
+        'is_warn_always_enabled', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'jagged',
+        'jit', 'kaiser_window', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'lerp', 'lerp_',
+        'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'linalg', 'linspace', 'load', 'lobpcg', 'log',
+        'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet',
+        'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit',
+        'logit_', 'logspace', 'logsumexp', 'lstm', 'lstm_cell', 'lstsq', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed',
+        'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp',
+        'matrix_power', 'matrix_rank', 'max', 'max_pool1d', 'max_pool1d_with_indices', 'max_pool2d', 'max_pool3d', 'maximum', 'mean',
+        'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mm', 'mode', 'monitor', 'moveaxis', 'movedim', 'mps', 'msort', 'mtia',
+        'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'multiprocessing', 'mv', 'mvlgamma', 'mvlgamma_', 'nan_to_num',
+        'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout',
         'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'nested', 'nextafter', 'nextafter_',
         'nn', 'no_grad', 'nonzero', 'nonzero_static', 'norm', 'normal', 'not_equal', 'not_equal_', 'nuclear_norm', 'ones', 'ones_like',
         'onnx', 'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'overrides', 'package', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute',
@@ -90,30 +89,29 @@ __all__ = ['AcceleratorError', 'BFloat16Storage', 'BFloat16Tensor', 'BoolStorage
         'pow_', 'prelu', 'preserve_format', 'prod', 'profiler', 'put', 'put_', 'qint32', 'qint8', 'qr', 'quantile', 'quasirandom',
         'quint2x4', 'quint4x2', 'quint8', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like',
         'random', 'randperm', 'range', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu_', 'remainder', 'remainder_', 'renorm',
-        'renorm_', 'repeat', 'repeat_interleave', 'reshape', 'reshape_as', 'result_type', 'return_types', 'rms_norm', 'rnn_relu',
-        'rnn_relu_cell', 'rnn_tanh', 'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rrelu', 'rrelu_', 'rsqrt', 'rsqrt_',
-        'rsub', 'saddmm', 'save', 'scalar_tensor', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce',
-        'scatter_reduce_', 'searchsorted', 'seed', 'segment_reduce', 'select', 'select_copy', 'select_scatter', 'selu', 'selu_',
-        'serialization', 'set_autocast_cache_enabled', 'set_autocast_cpu_dtype', 'set_autocast_cpu_enabled', 'set_autocast_dtype',
-        'set_autocast_enabled', 'set_autocast_gpu_dtype', 'set_autocast_ipu_dtype', 'set_autocast_ipu_enabled', 'set_autocast_xla_dtype',
-        'set_autocast_xla_enabled', 'set_default_tensor_type', 'set_deterministic_debug_mode', 'set_executor',
-        'set_float32_matmul_precision', 'set_flush_denormal', 'set_grad_enabled', 'set_interop_warning', 'set_num_interop_threads',
-        'set_printoptions', 'set_rng_state', 'set_warn_always', 'sgn', 'sgn_', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit',
-        'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice_copy', 'slice_scatter', 'slogdet', 'smm', 'softmax', 'solve', 'sort',
-        'sparse', 'sparse_bsc', 'sparse_bsc_tensor', 'sparse_bsr', 'sparse_bsr_tensor', 'sparse_compressed_tensor', 'sparse_coo',
-        'sparse_coo_tensor', 'sparse_csc', 'sparse_csc_tensor', 'sparse_csr', 'sparse_csr_tensor', 'special', 'split', 'split_copy',
-        'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_copy', 'sspaddmm', 'stack',
-        'std', 'std_mean', 'stft', 'storage', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes',
-        'swapdims', 'sym_constrain_range', 'sym_constrain_range_for_size', 'sym_float', 'sym_fresh_size', 'sym_int', 'sym_ite', 'sym_max',
-        'sym_min', 'sym_not', 'sym_sqrt', 'sym_sum', 'symeig', 't', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_',
-        'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'to_dlpack', 'topk', 'torch_version', 'trace',
-        'transpose', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triu', 'triu_',
-        'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'types', 'uint1', 'uint16', 'uint2', 'uint3', 'uint32', 'uint4',
-        'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold', 'unfold_copy', 'unique',
-        'unique_consecutive', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_copy',
-        'use_deterministic_algorithms', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'version', 'view', 'view_as', 'view_as_complex',
-        'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop',
-        'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
+        'renorm_', 'repeat_interleave', 'reshape', 'result_type', 'return_types', 'rms_norm', 'rnn_relu', 'rnn_relu_cell', 'rnn_tanh',
+        'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rrelu', 'rrelu_', 'rsqrt', 'rsqrt_', 'rsub', 'saddmm', 'save',
+        'scalar_tensor', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed',
+        'segment_reduce', 'select', 'select_copy', 'select_scatter', 'selu', 'selu_', 'serialization', 'set_autocast_cache_enabled',
+        'set_autocast_cpu_dtype', 'set_autocast_cpu_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_autocast_gpu_dtype',
+        'set_autocast_ipu_dtype', 'set_autocast_ipu_enabled', 'set_autocast_xla_dtype', 'set_autocast_xla_enabled',
+        'set_default_tensor_type', 'set_deterministic_debug_mode', 'set_executor', 'set_float32_matmul_precision', 'set_flush_denormal',
+        'set_grad_enabled', 'set_interop_warning', 'set_num_interop_threads', 'set_printoptions', 'set_rng_state', 'set_warn_always', 'sgn',
+        'sgn_', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice_copy',
+        'slice_scatter', 'slogdet', 'smm', 'softmax', 'solve', 'sort', 'sparse', 'sparse_bsc', 'sparse_bsc_tensor', 'sparse_bsr',
+        'sparse_bsr_tensor', 'sparse_compressed_tensor', 'sparse_coo', 'sparse_coo_tensor', 'sparse_csc', 'sparse_csc_tensor', 'sparse_csr',
+        'sparse_csr_tensor', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square',
+        'square_', 'squeeze', 'squeeze_copy', 'sspaddmm', 'stack', 'std', 'std_mean', 'stft', 'storage', 'strided', 'sub', 'sub_',
+        'subtract', 'subtract_', 'sum', 'svd', 'svd_lowrank', 'swapaxes', 'swapdims', 'sym_constrain_range', 'sym_constrain_range_for_size',
+        'sym_float', 'sym_fresh_size', 'sym_int', 'sym_ite', 'sym_max', 'sym_min', 'sym_not', 'sym_sqrt', 'sym_sum', 'symeig', 't',
+        't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold',
+        'threshold_', 'tile', 'to_dlpack', 'topk', 'torch_version', 'trace', 'transpose', 'transpose_copy', 'trapezoid', 'trapz',
+        'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc',
+        'trunc_', 'types', 'uint1', 'uint16', 'uint2', 'uint3', 'uint32', 'uint4', 'uint5', 'uint6', 'uint64', 'uint7', 'uint8', 'unbind',
+        'unbind_copy', 'unflatten', 'unfold_copy', 'unique', 'unique_consecutive', 'unravel_index', 'unsafe_chunk', 'unsafe_split',
+        'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_copy', 'use_deterministic_algorithms', 'utils', 'vander', 'var', 'var_mean',
+        'vdot', 'version', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit',
+        'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'xpu', 'zeros', 'zeros_like']
 
 from torchcompat._calls.streams import AcceleratorError as AcceleratorError
 BFloat16Storage: type[TypedStorage]
@@ -641,7 +639,6 @@ def conj(input: Tensor) -> Tensor: ...
 def conj_physical(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def conj_physical_(input: Tensor) -> Tensor: ...
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _Number = ...) -> Tensor: ...
-def contiguous(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor: ...
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: Any = ...,
         dilation: _int | Sequence[_int] = ..., groups: _int = ...) -> Tensor: ...
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: Any = ...,
@@ -730,8 +727,6 @@ def exp(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def exp2(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def exp2_(input: Tensor) -> Tensor: ...
 def exp_(input: Tensor) -> Tensor: ...
-def expand(input: Tensor, size: _int | Sequence[_int], *, implicit: _bool = ...) -> Tensor: ...
-def expand_as(input: Tensor, other: Tensor) -> Tensor: ...
 def expand_copy(input: Tensor, size: _int | Sequence[_int], *, implicit: _bool = ..., out: Any = ...) -> Tensor: ...
 def expm1(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def expm1_(input: Tensor) -> Tensor: ...
@@ -1036,10 +1031,8 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Any = ..
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor: ...
 def renorm(input: Tensor, p: _Number, dim: _int, maxnorm: _Number, *, out: Any = ...) -> Tensor: ...
 def renorm_(input: Tensor, p: _Number, dim: _int, maxnorm: _Number) -> Tensor: ...
-def repeat(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor: ...
 def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
 def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor: ...
-def reshape_as(input: Tensor, other: Tensor) -> Tensor: ...
 def rms_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor: ...
 def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool,
         bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
@@ -1158,7 +1151,6 @@ def trunc_(input: Tensor) -> Tensor: ...
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: ...
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Any = ...) -> tuple[Tensor, ...]: ...
 def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor: ...
-def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor: ...
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Any = ...) -> Tensor: ...
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
@@ -1173,8 +1165,6 @@ def var(input: Tensor, dim: _int | Sequence[_int] | None = ..., unbiased: _bool 
 def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *,
         correction: _Number | None = ...) -> tuple[Tensor, Tensor]: ...
 def vdot(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
-def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor: ...
-def view_as(input: Tensor, other: Tensor) -> Tensor: ...
 def view_as_complex(input: Tensor) -> Tensor: ...
 def view_as_complex_copy(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def view_as_real(input: Tensor) -> Tensor: ...
