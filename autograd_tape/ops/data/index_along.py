@@ -256,8 +256,8 @@ def _scaled(F: Functions, input: TensorRef, source: TensorRef, alpha: complex) -
         return source
     check_number(alpha, dtype)
     if dtype.category == BOOL:
-        return source if alpha else F.zeros_like(source)  # type: ignore[no-any-return]
-    return source * (int(alpha.real) if dtype.category == INTEGER else alpha)  # type: ignore[operator, no-any-return]
+        return source if alpha else F.zeros_like(source)
+    return source * (int(alpha.real) if dtype.category == INTEGER else alpha)
 
 
 @op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True)
