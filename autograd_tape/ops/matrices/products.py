@@ -890,7 +890,10 @@ def _check_linear(input: TensorRef, weight: TensorRef, bias: TensorRef | None) -
             raise AutogradError("mat2 must be a matrix, got 1-D tensor")
         return _check_matmul(input, weight)
     if bias is not None:
-        _check_added_dtypes(bias, input, weight)
+        if input.dtype is weight.dtype or input.ndim < 3 or input._data.flags.c_contiguous:
+            _check_added_dtypes(bias, input, weight)
+        elif not weight.requires_grad:  # what torch would have to copy is no single product
+            same_scalar_type(input, weight)
     _same_matrix_dtype(input, weight)
     rows = prod(tuple(input.shape)[:-1])
     out_features, in_features = weight.shape
