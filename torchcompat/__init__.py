@@ -160,9 +160,10 @@ def __dir__() -> list[str]:
     known = recorded()[""].keys()  # some operations are methods only
     names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
                                                                     RECORDS[n].namespace == ""}
-    in_place = {f"{n}_" for n in names if RECORDS[ALIASES.get(n, n)].inplace} & known
-    names = {n for n in names if n in known or n.startswith("_")}
-    return sorted(names | in_place | set(globals()) | set(_LAZY) | set(NAMES) | (_submodules(__name__) & recorded().keys()))
+    names |= {f"{n}_" for n in names if RECORDS[ALIASES.get(n, n)].inplace}
+    methods = {n for n in names if n not in known and not n.startswith("_")}  # which stand among the globals once somebody asked for them
+    named = names | set(globals()) | set(_LAZY) | set(NAMES) | (_submodules(__name__) & recorded().keys())
+    return sorted(named - methods)
 
 
 def _exported() -> list[str]:

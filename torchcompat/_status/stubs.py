@@ -283,7 +283,7 @@ def _exports(operations: Iterable[str]) -> Iterator[tuple[str, str]]:
         found[name] = (f"from {shown[0]} import {name} as {name}" if shown else
                        f"def {name}({_shown(getattr(torch, name), 0)[2:]}) -> {_result_of(getattr(torch, name))}: ...")
     found |= {m.name: f"from torchcompat import {m.name} as {m.name}" for m in pkgutil.iter_modules(torch.__path__)}
-    for name in vars(torch).keys() - there - found.keys() - {"annotations", "TYPE_CHECKING"}:
+    for name in (vars(torch).keys() & set(dir(torch))) - there - found.keys() - {"annotations", "TYPE_CHECKING"}:
         bases = [cls.__name__ for cls in getattr(vars(torch)[name], "__mro__", ()) if cls.__name__ in found]
         found[name] = f"{name}: type[{bases[0]}]" if bases else f"{name}: Any"
     yield from [(name, line if "import" in line else _wrapped(line)) for name, line in sorted(found.items())
