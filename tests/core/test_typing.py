@@ -23,8 +23,10 @@ MISTAKES = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if lin
 HARD = {"pyright": {"linalg.svd", "torch.einsum"}, "mypy": {"linalg.svd", "torch.einsum", "torch.no_grad(3)"}}
 """Mistakes that a checker does not find: what gives anything, takes anything, or is a decorator to it."""
 UNSEEN = re.compile(r"torchcompat\.(cuda\.(comm|gds|nvtx|profiler|sparse|tunable)|mps\.profiler|utils\.data\.datapipes"
-                    r"|storage\.TypedStorage|Tensor\.volatile|(cuda|xpu)\.(memory\.)?(MemPool|use_mem_pool|XPUPluggableAllocator))\b")
-"""Names of devices that are not there, and of conversions, that are made of tables which no stub says."""
+                    r"|storage\.TypedStorage|Tensor\.volatile|(cuda|xpu)\.(memory\.)?(MemPool|use_mem_pool|XPUPluggableAllocator)"
+                    r"|jit\.annotations\.(Any|Dict|List|Optional|Tuple|Union|Future|BroadcastingList\d))\b")
+"""Names of devices that are not there, and of conversions, that are made of tables which no stub says; and words of types, which are no
+values to a checker."""
 
 
 def names() -> list[str]:
