@@ -178,47 +178,56 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     return result
 
 
-def _check_index_op(name: str, error: type[AutogradError]) -> Fn:
-    def check(input: TensorRef, dim: int, index: TensorRef, source: TensorRef | None = None, **rest: object) -> None:
-        d, kind = wrap_dim(dim, input.ndim), index._k.dtype.name
-        if name == "index_fill_":
-            if kind != "int64" and not on_meta(index):
-                raise IndexRangeError("index_fill_(): Expected dtype int64 for index.", expected="int64", found=kind)
-            if index.ndim > 1:
-                raise AutogradError("Index has to be a vector/scalar")
-            return
-        if index.ndim > 1 and name == "index_copy_":
-            raise IndexRangeError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+def _check_index_fill(input: TensorRef, dim: int, index: TensorRef) -> None:
+    wrap_dim(dim, input.ndim)
+    if index._k.dtype.name != "int64" and not on_meta(index):
+        raise IndexRangeError("index_fill_(): Expected dtype int64 for index.", expected="int64", found=index._k.dtype.name)
+    if index.ndim > 1:
+        raise AutogradError("Index has to be a vector/scalar")
+
+
+def _check_index_copy(input: TensorRef, dim: int, index: TensorRef, source: TensorRef) -> None:
+    d = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexRangeError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if input.ndim and source.ndim and input.ndim != source.ndim:
+        raise IndexRangeError("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+                              f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})")
+    if not source.ndim and index._data.size != 1:
+        raise IndexRangeError(f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})")
+    long_alone(index, "index_copy_")
+    if source._k.dtype is not input._k.dtype:
+        own, given = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, source)]
+        raise AutogradError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {own} and (source) {given}")
+    n = source.shape[d] if source.ndim else 1
+    if index._data.size != n:
+        raise IndexRangeError(f"index_copy_(): Number of indices ({index._data.size}) should be equal to source.size(dim) ({n})")
+    rest_in, rest_src = [tuple(x.shape[:d] + x.shape[d + 1:]) for x in (input, source)]
+    if input.ndim and rest_in != rest_src:
+        raise AutogradError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                            f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
+                            "dimension 0.")
+
+
+def _check_parts(name: str) -> Fn:
+    """The check of an operation of this name that adds parts, or reduces them."""
+    def check(input: TensorRef, dim: int, index: TensorRef, source: TensorRef) -> None:
+        d, kind = wrap_dim(dim, input.ndim), SCALAR_TYPE_NAMES[index._k.dtype.name]
         if index.ndim > 1:
-            raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-                                  f"{SCALAR_TYPE_NAMES[index._k.dtype.name]} and size: {list(index.shape)}")
-        if source is None:
-            return
-        if name == "index_copy_":
-            if input.ndim and source.ndim and input.ndim != source.ndim:
-                raise error("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
-                            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})")
-            if not source.ndim and index._data.size != 1:
-                raise error(f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})")
-            long_alone(index, name)
-        elif kind not in ("int32", "int64") and not on_meta(index):
-            raise AutogradError(f"{name}(): Expected dtype int32/int64 for index but got: {SCALAR_TYPE_NAMES[kind]}", expected="int64")
+            raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {kind} and size: "
+                                  f"{list(index.shape)}")
+        if index._k.dtype.name not in ("int32", "int64") and not on_meta(index):
+            raise AutogradError(f"{name}(): Expected dtype int32/int64 for index but got: {kind}", expected="int64")
         if source._k.dtype is not input._k.dtype:
             own, given = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, source)]
-            raise AutogradError(f"{name}(): self and source expected to have the same dtype, but got (self) {own} and (source) {given}"
-                                if name == "index_copy_" else
-                                f"{name}(): self ({own}) and source ({given}) must have the same scalar type")
+            raise AutogradError(f"{name}(): self ({own}) and source ({given}) must have the same scalar type")
         n = source.shape[d] if source.ndim else 1
         if index._data.size != n:
-            raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
-                        + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
-        rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
-        if error is IndexRangeError and input.ndim and tuple(rest_in) != tuple(rest_src):
-            raise AutogradError(f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-                                f"{' '.join(map(str, rest_in))} at dimension {d} and source slice shape: {' '.join(map(str, rest_src))} at "
-                                "dimension 0.")
-        if error is AutogradError and (input.ndim != source.ndim or tuple(rest_in) != tuple(rest_src)):
-            raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            raise AutogradError(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim): ({n}), for dim: "
+                                f"{d}")
+        rest_in, rest_src = [tuple(x.shape[:d] + x.shape[d + 1:]) for x in (input, source)]
+        if input.ndim != source.ndim or rest_in != rest_src:
+            raise AutogradError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                                 f"{list(input.shape)} source.shape = {list(source.shape)}")
 
     return check
@@ -236,7 +245,7 @@ class index_add_scaled:
     numpy = _index_add
     compose = on_host(_index_add)
     def shape(input, dim, index, source): return input
-    check = _check_index_op("index_add_", AutogradError)
+    check = _check_parts("index_add_")
     def vjp_input(F, grad): return grad
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
     jvp = "linear"
@@ -319,7 +328,7 @@ class index_copy:
     numpy = _index_copy
     compose = on_host(_index_copy)
     def shape(input, dim, index, source): return input
-    check = _check_index_op("index_copy_", IndexRangeError)
+    check = _check_index_copy
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
     jvp = "linear"
@@ -373,7 +382,7 @@ class index_fill_value:
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
     def check(input, dim, index, value):
-        _check_index_op("index_fill_", IndexRangeError)(input, dim, index)
+        _check_index_fill(input, dim, index)
         if isinstance(value, complex) and not input.dtype.is_complex:
             raise AutogradError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
         check_number(value, input.dtype)
@@ -403,7 +412,7 @@ class index_fill_tensor:
         if value.ndim:
             raise AutogradError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                 f"{value.ndim} dimension(s).")
-        _check_index_op("index_fill_", IndexRangeError)(input, dim, index)
+        _check_index_fill(input, dim, index)
         if value._k.dtype.is_complex and not input._k.dtype.is_complex and not on_meta(input):
             raise AutogradError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
 
@@ -496,7 +505,7 @@ class index_reduce:
     def check(input, dim, index, source, reduce, include_self):
         if reduce not in _REDUCTIONS:
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-        _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
+        _check_parts("index_reduce_")(input, dim, index, source)
         warn_once("index_reduce() is in beta and the API may change at any time.")
         refuse_complex_gradient("index_reduce", input, source)
         category = input.dtype.category
