@@ -3,6 +3,7 @@ float32 and rounds the result."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,5 @@ class HalfOps:
         return self._plain.fit(bare(g), shape, dtype)
 
 
-_made: dict[int, tuple[Functions, HalfOps]] = {}
-
-
-def half_ops(F: Any) -> Any:
-    """`HalfOps` of an executor's operations."""
-    found = _made.get(id(F))
-    if found is None:
-        found = _made[id(F)] = F, HalfOps(F)
-    return found[1]
+half_ops = functools.cache(HalfOps)
+"""`HalfOps` of an executor's operations, made once."""

@@ -14,6 +14,7 @@ from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Door, Interceptor, ask, listen, unlisten
 from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32, float64
+from autograd_tape.errors import type_name
 from autograd_tape.functions.general import General
 from autograd_tape.record import Record, get_record
 
@@ -64,11 +65,6 @@ class State(threading.local):
 
 
 state = State()
-
-
-def type_name(value: object) -> str:
-    """A value's type as torch names it."""
-    return f"torch.{type(value).__name__.lower()}" if isinstance(value, (Device, DType)) else type(value).__name__
 
 
 def _device_type(function: str, value: object) -> str:

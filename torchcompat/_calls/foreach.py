@@ -191,17 +191,13 @@ def _bound(name: str, params: tuple[_Param, ...], args: Arguments, kwargs: Keywo
     return values
 
 
-def _shown(value: object) -> str:
-    return "torch.dtype" if isinstance(value, DType) else type_name(value)
-
-
 def _mismatch(name: str, signatures: Sequence[str], read: Sequence[tuple[_Param, ...]], args: Arguments, kwargs: Keywords) -> Exception:
     """torch's error where no signature takes the arguments: about the only one that takes as many, else about all of them."""
     n = len(args) + len(kwargs)
     fitting = [params for params in read if len([p for p in params if p.required]) <= n <= len(params)]
     if len(fitting) == 1 or len(read) == 1:
         _bound(name, (fitting or read)[0], args, kwargs, raising=True)
-    shown = [*map(_shown, args), *[f"{key}={_shown(value)}" for key, value in kwargs.items()], *[""] * (not args and bool(kwargs))]
+    shown = [*map(type_name, args), *[f"{key}={type_name(value)}" for key, value in kwargs.items()], *[""] * (not args and bool(kwargs))]
     return F.error(no_match(name, signatures, [*args, *kwargs.values()], shown))
 
 
