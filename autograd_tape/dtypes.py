@@ -9,6 +9,7 @@ numbers.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 from collections.abc import Iterable
 
@@ -166,6 +167,20 @@ SCALAR_TYPE_NAMES = {d.name: d.scalar for d in DType.by_name.values()}
 TENSOR_TYPE_NAMES = {d.name: f"CPU{d.scalar}Type" if d.is_complex or d.group or d.name in ("bool", "bfloat16") else
                      f"torch.{d.scalar}Tensor" for d in DType.by_name.values()}
 """What some messages of torch call tensors of each dtype: the older ones by the types that tensors once had."""
+C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half",
+           "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+           "complex128": "c10::complex<double>", "complex32": "c10::complex<c10::Half>"}
+"""What other messages of torch call dtypes: as the compiler names the types of C++."""
+
+
+def c_name(dtype: DType) -> str:
+    """A dtype in those messages; torch's name where C++ has none.
+
+    >>> c_name(int64), c_name(float8_e5m2)
+    ('long int', 'float8_e5m2')
+    """
+    return C_NAMES.get(dtype.name, dtype.name)
 
 
 def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
@@ -356,6 +371,10 @@ def _combined(higher: DType | None, lower: DType | None) -> DType | None:
     return promote(higher, lower) if higher is bool_ or lower.is_floating_point else higher
 
 
+_DEVICE = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
+"""The type, and the index, in a device's name."""
+
+
 class Device:
     """Where a tensor lives: a type ("cpu", "cuda", "npu", "meta", "mesh") and an optional index. Compared by value, hashable.
 
@@ -382,11 +401,10 @@ class Device:
         if not type:
             raise RuntimeError("Device string must not be empty")
         if type not in cls.TYPES:
-            name, colon, digits = type.partition(":")
-            if not (name.replace("_", "a").isalpha() and name.isascii() and bool(colon) == bool(digits)
-                    and (not digits or digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0"))):
+            parts = _DEVICE.fullmatch(type)
+            if parts is None:
                 raise RuntimeError(f"Invalid device string: '{type}'")
-            type, index = name, int(digits) if digits else index
+            type, index = parts[1], int(parts[2]) if parts[2] else index
         if type not in cls.TYPES:
             raise RuntimeError(
                 "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, "

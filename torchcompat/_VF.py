@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.annotations import Fn
-from autograd_tape.dtypes import float64, int8, int32, int64, uint8
+from autograd_tape.dtypes import c_name, float64, int8, int32, int64, uint8
 from autograd_tape.errors import type_name
-from autograd_tape.random.arguments import C_NAMES
 
 from ._tensor import Tensor, frontend
 from torchcompat.random import Generator
@@ -89,9 +88,9 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     if input.shape[1] != mat2.shape[0]:
         raise RuntimeError(f"int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got {input.shape[1]} and {mat2.shape[0]}")
     if input.dtype not in (int8, uint8):
-        raise RuntimeError(f"int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {C_NAMES[input.dtype.name]}")
+        raise RuntimeError(f"int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {c_name(input.dtype)}")
     if mat2.dtype is not int8:
-        raise RuntimeError(f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {C_NAMES[mat2.dtype.name]}")
+        raise RuntimeError(f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {c_name(mat2.dtype)}")
     found: Tensor = input.to(int32) @ mat2.to(int32)
     return found if out is None else out.resize_(found.shape).copy_(found)
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, DType
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, c_name
 from ..errors import ArgumentError, AutogradError, type_name
 from ..modes import GradMode, grad_mode
-from ..random.arguments import C_NAMES
 from ..tensor import TensorRef
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class OutRule:
         if self.takes(result, out):
             return
         raise self.error(self.text.format(name=name, found=SCALAR_TYPE_NAMES[out.name], wanted=SCALAR_TYPE_NAMES[result.name],
-                                          found_c=C_NAMES.get(out.name, out.name), wanted_c=C_NAMES.get(result.name, result.name)),
+                                          found_c=c_name(out), wanted_c=c_name(result)),
                          expected=f"out= of dtype {result.name}", found=out.name, remedy="pass a tensor of the result's dtype")
 
 

@@ -22,11 +22,9 @@ _CATEGORY_NAMES = {"bool": BOOL, "int": INTEGER, "float": FLOATING, "complex": C
 C_TYPE_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
                 "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
                 "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
-"""What PyTorch's messages call the C++ types."""
+"""What those messages of PyTorch call dtypes that know them by themselves; `dtypes.c_name` is what the others do, that ask the compiler."""
 IN_ALL = 65504.0
 """The largest number that all floating-point dtypes with 16 bits or more hold."""
-LONG_NAMES = {**C_TYPE_NAMES, "int64": "long int", "int16": "short int"}
-"""What those messages call them that ask the compiler."""
 
 
 def check_number(value: Any, dtype: DType, name: str = "") -> None:

@@ -9,20 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import warned
-from ..dtypes import DType
+from ..dtypes import C_NAMES, DType
 from .polynomials import F32, F64
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...] | int
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
-C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-    "complex32": "c10::complex<c10::Half>",
-}  # fmt: skip
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
 _LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0,
             "bfloat16": 3.3895313892515355e38}  # fmt: skip

@@ -20,13 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import warned
-from ..dtypes import DType
+from ..dtypes import DType, c_name
 from ..encodings import COMPLEX32
 from ..locks import fork_safe_lock
 from ..strided import by_memory
 from . import kernels, rejection
 from .arguments import (
-    C_NAMES,
     INT64_MAX,
     INT64_MIN,
     Array,
@@ -347,7 +346,7 @@ class Generator:
         if not sigma > 0.0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={number(sigma)}")
         shape, dtype = shape_of(shape), np.dtype(dtype)
-        check_continuous(dtype, "Cauchy", "cauchy_cpu", C_NAMES.get(DType.by_np[dtype].name, dtype.name))
+        check_continuous(dtype, "Cauchy", "cauchy_cpu", c_name(DType.by_np[dtype]))
         with self._lock:
             u = self._uniform64(math.prod(shape))
         return _narrow(_fma(_libm("tan", math.pi * (u - 0.5)), float(sigma), float(median)), dtype).reshape(shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, result_dtype
+from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.meta import meta_array
@@ -18,7 +18,7 @@ from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
-from .._samples import IN_ALL, LONG_NAMES, check_number
+from .._samples import IN_ALL, check_number
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
@@ -140,7 +140,7 @@ class masked_fill:
 
     def check(input, mask, value):
         if mask._k.dtype.category != BOOL:
-            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {LONG_NAMES[mask._k.dtype.name]}",
+            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask._k.dtype)}",
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...annotations import Fn, Functions
-from ...dtypes import FLOATING, DType, default_dtype
+from ...dtypes import FLOATING, DType, c_name, default_dtype
 from ...errors import AutogradError
-from ...random.arguments import C_NAMES
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
 
@@ -23,7 +22,7 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: ob
     if wanted.category < FLOATING:
         at = "cpu" if device is None and F.default_device is None else device or F.default_device
         kind = "Strided" if layout is not None else "Strided (default)"
-        raise AutogradError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={C_NAMES[wanted.name]}, device={at}, "
+        raise AutogradError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={c_name(wanted)}, device={at}, "
                             f"layout={kind}, requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))",
                             expected="a floating-point dtype", found=wanted.name)
     if window_length < 0:

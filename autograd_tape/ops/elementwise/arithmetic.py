@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, complex128, float64
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, complex128, float64
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
@@ -18,7 +18,7 @@ from ...record import no_derivative, op
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
-from .._samples import LONG_NAMES, beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
 from ...annotations import Fn, Functions, Values
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
@@ -420,8 +420,6 @@ class addcdiv:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3), rng.uniform(1, 2, (2, 1)), 2
 
 
-
-
 @op("lerp(Tensor input, Tensor end, Operand weight) -> Tensor", result="same", promotion="promote", broadcasts=True, inplace=True,
     dtypes="float half", node="LerpBackward1")
 class lerp:
@@ -447,8 +445,8 @@ class lerp:
     def check(input, end, weight):
         for name, x in (("end", end), ("weight", weight)):
             if hasattr(x, "_k") and x._k.dtype is not input._k.dtype:
-                raise AutogradError(f"expected dtype {LONG_NAMES[input._k.dtype.name]} for `{name}` but got dtype "
-                                    f"{LONG_NAMES[x._k.dtype.name]}", remedy="convert it")
+                raise AutogradError(f"expected dtype {c_name(input._k.dtype)} for `{name}` but got dtype "
+                                    f"{c_name(x._k.dtype)}", remedy="convert it")
         takes("float complex", "lerp_kernel_tensor" if hasattr(weight, "_k") else "lerp_kernel_scalar")(input=input)
         check_number(weight, input.dtype)
 

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES, int64
+from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
-from ...random.arguments import C_NAMES
 from ...record import Sample, op
 from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
-from .products import _C_NAMES, alike, same_scalar_type
+from .products import alike, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -493,7 +492,7 @@ class bilinear:
         given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
         if any([t.dtype is not weight.dtype for t in given.values()]):
             raise AutogradError("All tensors must have the same dtype, got " + ", ".join(
-                [f"{name}: {_C_NAMES.get(t.dtype.name, t.dtype.name)}" for name, t in given.items()]))
+                [f"{name}: {c_name(t.dtype)}" for name, t in given.items()]))
         refuse_complex_gradient("_trilinear", input1, input2, weight)
         if input1.ndim != input2.ndim:
             raise ShapeMismatchError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
@@ -558,7 +557,7 @@ def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
     for i, x in enumerate(xs):
         k, own = first._k, x._k
         if own.dtype is not k.dtype:
-            names = [C_NAMES.get(d.name, d.name) for d in (k.dtype, own.dtype)]
+            names = [c_name(d) for d in (k.dtype, own.dtype)]
             raise AutogradError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {names[0]} and tensor {i} "
                                 f"{names[1]}")
         if not on_one_device(x, first):

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import blas
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
 from ...functions.refusals import no_kernel
-from ...random.arguments import C_NAMES as _C_NAMES
 from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
@@ -40,7 +39,7 @@ _LARGE = 4096  # elements of a second matrix from which on a few rows may be mul
 
 def _same_matrix_dtype(a: TensorRef, b: TensorRef) -> None:
     if a.dtype is not b.dtype:
-        names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (a, b)]
+        names = [c_name(t.dtype) for t in (a, b)]
         raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
                             remedy="convert one of them with .to(dtype)")
     _no_bool(a)
@@ -763,7 +762,7 @@ class baddbmm:
         if batch1.ndim > 1 and batch2.ndim > 2:
             _check_expand(tuple(input.shape), (*batch1.shape[:2], batch2.shape[2]), input)
         if input.dtype is not batch1.dtype:
-            names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, batch1, batch2)]
+            names = [c_name(t.dtype) for t in (input, batch1, batch2)]
             raise AutogradError(f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}")
         _check_batch_pair(batch1, batch2)
         _check_batches(batch1.shape, batch2.shape)

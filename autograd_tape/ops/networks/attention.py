@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import state
@@ -17,7 +17,6 @@ from ...modes import attention_kernels
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._precision import in_single
-from ..matrices.products import _C_NAMES
 from ._losses import constant
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
@@ -141,7 +140,7 @@ class attention:
 
 def _check(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Any, dropout_p: float, is_causal: bool) -> None:
     if query.dtype is not key.dtype or query.dtype is not value.dtype:
-        names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (query, key, value)]
+        names = [c_name(t.dtype) for t in (query, key, value)]
         raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} "
                             "and "
                             f"value.dtype: {names[2]} instead.")
@@ -152,7 +151,7 @@ def _check(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Any, d
         raise AutogradError(f"expected scalar type Float but found {SCALAR_TYPE_NAMES[query.dtype.name]}")
     if attn_mask is not None:
         if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype and attn_mask.dtype.name != "float32":
-            names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (attn_mask, query)]
+            names = [c_name(t.dtype) for t in (attn_mask, query)]
             raise AutogradError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                                 f"{names[0]} and  query.dtype: {names[1]} instead.")
         if is_causal:
@@ -201,7 +200,7 @@ def _fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Tensor
 def _why_not_fused(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, dropout_p: float) -> str:
     """Why the one kernel does not take a call; empty where torch does not say."""
     tensors = (query, key, value)
-    names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in tensors]
+    names = [c_name(t.dtype) for t in tensors]
     if query.dtype.category < FLOATING or query.dtype.is_complex:
         return ("Expected query, key and value to all be of dtype: {Float, Double, BFloat16, Half}. Got Query dtype: "
                 f"{names[0]}, Key dtype: {names[1]}, and Value dtype: {names[2]} instead.")

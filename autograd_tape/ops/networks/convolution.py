@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, TENSOR_TYPE_NAMES, bfloat16, bool_, float32
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, TENSOR_TYPE_NAMES, bfloat16, bool_, c_name, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import conv as fused
 from ...executors.kernels.sharing import get_num_threads
@@ -23,7 +23,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
-from ..matrices.products import _C_NAMES, same_scalar_type
+from ..matrices.products import same_scalar_type
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -481,7 +481,7 @@ def _check_same_type(input: TensorRef, others: dict[str, TensorRef | None], more
 def _check_bias_type(input: TensorRef, bias: TensorRef | None) -> None:
     """What torch looks at first of all, unless it pads by a word or transposes."""
     if bias is not None and bias.dtype is not input.dtype:
-        a, b = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, bias)]
+        a, b = [c_name(t.dtype) for t in (input, bias)]
         raise AutogradError(f"Input type ({a}) and bias type ({b}) should be the same", remedy="convert one of them with .to(dtype)")
 
 

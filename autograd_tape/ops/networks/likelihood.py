@@ -10,14 +10,13 @@ import numpy as np
 
 from ... import warned
 from ...dims import within
-from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import softmax as fused
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...functions.out import CASTS
-from ...random.arguments import C_NAMES
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._host import on_host
@@ -710,7 +709,7 @@ class gaussian_nll_loss:
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(reduction + " is not valid")
         if var.dtype.category < FLOATING:
-            raise AutogradError(f"result type Float can't be cast to the desired output type {C_NAMES[var.dtype.name]}")
+            raise AutogradError(f"result type Float can't be cast to the desired output type {c_name(var.dtype)}")
         # The bound keeps the value from exploding but lets the gradient through, as in torch.
         low = constant(F, var, np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
         var = var + low

@@ -8,12 +8,11 @@ from math import prod
 import numpy as np
 
 from ...annotations import Functions
-from ...dtypes import BOOL, FLOATING
+from ...dtypes import BOOL, FLOATING, c_name
 from ...errors import AutogradError, MissingKernelError
 from ...functions.out import OutRule
 from ...functions.overloads import no_match
 from ...functions.refusals import no_kernel, on_meta
-from ...random.arguments import C_NAMES
 from ...record import Sample, get_record, op
 from ...tensor import TensorRef
 from .._host import values_of
@@ -27,10 +26,6 @@ _MORE = "tuple of floats range = None, Tensor weight = None, bool density = Fals
 _SIGNATURES = (f"Tensor input, Tensor bins, *, {_MORE.partition(', ')[2]}, tuple of Tensors out = None",
                f"Tensor input, int bins = 100, *, {_MORE}, tuple of Tensors out = None")
 _SIGNATURES_DD = tuple([f"Tensor input, {kind} bins, {_MORE}" for kind in ("int", "tuple of ints", "tuple of Tensors")])
-
-
-def _c_name(t: TensorRef) -> str:
-    return C_NAMES.get(t._k.dtype.name, t._k.dtype.name)
 
 
 def _values(input: TensorRef) -> np.ndarray:
@@ -83,7 +78,7 @@ def _check_edges(input: TensorRef, n: int, bins: Sequence[TensorRef]) -> list[np
     for d, edges in enumerate(bins):
         if edges._k.dtype is not input._k.dtype:
             raise AutogradError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
-                                f"{_c_name(input)} and bins for dimension {d} with dtype {_c_name(edges)}")
+                                f"{c_name(input._k.dtype)} and bins for dimension {d} with dtype {c_name(edges._k.dtype)}")
         if edges.ndim != 1:
             raise AutogradError(f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} dimensions in the bins "
                                 f"tensor for dimension {d}")
@@ -102,7 +97,7 @@ def _counted(input: TensorRef, shape: Sequence[int], edges: list[np.ndarray], we
     if weight is not None:
         if weight._k.dtype is not input._k.dtype:
             raise AutogradError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
-                                f"dtype, but got input({_c_name(input)}), and weight({_c_name(weight)})")
+                                f"dtype, but got input({c_name(input._k.dtype)}), and weight({c_name(weight._k.dtype)})")
         sizes = [weight._data.size] if flat else list(weight.shape)
         if sizes != list(shape[:-1]):
             raise AutogradError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
