@@ -157,13 +157,13 @@ def __dir__() -> list[str]:
 
     from ._status.names import recorded
 
-    known = recorded()[""].keys()  # some operations are methods only
+    known = recorded()[""].keys()
     names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
                                                                     RECORDS[n].namespace == ""}
-    names |= {f"{n}_" for n in names if RECORDS[ALIASES.get(n, n)].inplace}
-    methods = {n for n in names if n not in known and not n.startswith("_")}  # which stand among the globals once somebody asked for them
-    named = names | set(globals()) | set(_LAZY) | set(NAMES) | (_submodules(__name__) & recorded().keys())
-    return sorted(named - methods)
+    in_place = {f"{n}_" for n in names if RECORDS[ALIASES.get(n, n)].inplace}
+    named = names | in_place & known | set(globals()) | set(_LAZY) | set(NAMES) | (_submodules(__name__) & recorded().keys())
+    # Methods alone stand among the globals, too, once somebody has asked for them.
+    return sorted([n for n in named if n in known or n in recorded() or f"Tensor.{n}" not in known])
 
 
 def _exported() -> list[str]:
