@@ -105,6 +105,32 @@ def changed(s: Setting, x: Any) -> Any:
     return z
 
 
+def selective(s: Setting, x: Any, kept: Any, function: Any = None, **options: Any) -> Any:
+    """A checkpoint that keeps the results of some operations, by their names or as a function says."""
+    aten = s.t.ops.aten
+    policy = [getattr(aten, name).default for name in kept] if isinstance(kept, list) else kept
+
+    def contexts() -> Any:
+        return s.module.create_selective_checkpoint_contexts(policy, **options)
+
+    return s.n(function or (lambda y: s.b(s.a(y)).cos()), x, context_fn=contexts)
+
+
+def decided(s: Setting) -> Any:
+    """A policy that notes what it is asked."""
+    def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+        s.log.append([str(op), context.is_recompute, list(context.op_output.shape)])
+        return s.module.CheckpointPolicy.MUST_SAVE if "sin" in str(op) else s.module.CheckpointPolicy.PREFER_RECOMPUTE
+
+    return policy
+
+
+def unlike(s: Setting, x: Any) -> Any:
+    """Another operation in the second run."""
+    s.count += 1
+    return (x.sin() if s.count == 1 else x.cos()).exp()
+
+
 CASES: dict[str, Callable[[Setting, Any], Any]] = {
     "plain": lambda s, x: s.n(s.a, x), "plain reentrant": lambda s, x: s.r(s.a, x), "two": lambda s, x: s.n(lambda y: s.b(s.a(y)), x),
     "nested": lambda s, x: s.n(lambda y: s.c(s.n(s.b, s.a(y))), x), "nested alone": lambda s, x: s.n(lambda y: s.n(s.b, s.n(s.a, y)), x),
@@ -125,6 +151,14 @@ CASES: dict[str, Callable[[Setting, Any], Any]] = {
     "contexts nested": lambda s, x: s.n(lambda y: s.n(s.a, y, context_fn=s.blocks("inner")), x, context_fn=s.blocks("outer")),
     "contexts reentrant": lambda s, x: s.r(s.a, x, context_fn=s.blocks("own")), "keyword": lambda s, x: s.n(
         lambda y, k: s.a(y) * k, x, k=3.0), "keyword reentrant": lambda s, x: s.r(lambda y, k: s.a(y) * k, x, k=3.0),
+    "operations kept": lambda s, x: selective(s, x, ["exp", "sin"]), "operations kept by a policy": lambda s, x: selective(s, x, decided(s)),
+    "all kept": lambda s, x: selective(s, x, lambda *args, **kwargs: True),
+    "operations kept, backward twice": lambda s, x: again(s, selective(s, x, ["sin"]), retain_graph=True),
+    "kept and changed": lambda s, x: selective(s, x, ["sin"], lambda y: y.sin().mul_(2).cos()),
+    "kept and may change": lambda s, x: selective(s, x, ["sin"], lambda y: y.sin().mul_(2).cos(), allow_cache_entry_mutation=True),
+    "kept of another run": lambda s, x: selective(s, x, ["sin"], lambda y: unlike(s, y)),
+    "kept packets": lambda s, x: s.module.create_selective_checkpoint_contexts([s.t.ops.aten.mm]),
+    "kept numbers": lambda s, x: s.module.create_selective_checkpoint_contexts(3),
     "contexts and debug": lambda s, x: s.n(s.a, x, context_fn=s.blocks("own"), debug=True),
     "sequential": lambda s, x: s.module.checkpoint_sequential([s.a, s.b, s.c, s.d], 2, x, use_reentrant=False),
     "sequential reentrant": lambda s, x: s.module.checkpoint_sequential([s.a, s.b, s.c, s.d], 3, x, use_reentrant=True),
@@ -157,7 +191,7 @@ def outcome(t: Any, name: str) -> Any:
         s.log.clear()
         y.sum().backward()
     except Exception as error:  # noqa: BLE001
-        return [type(error).__name__, str(error).split("\nTip:")[0], s.log]
+        return [type(error).__name__, str(error).split("\nTip:")[0].split(" of type <")[0], s.log]
     return [first, s.log, [round(v, 5) for v in x.grad.tolist()]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Self
 
-from autograd_tape.annotations import Arguments, DeviceLike
+from autograd_tape.annotations import Arguments, DeviceLike, Fn
 from autograd_tape.calls import Door, Interceptor, listen_for_good
 from autograd_tape.dtypes import Kind, kind
 import torchcompat as torch
@@ -143,8 +143,11 @@ class UninitializedTensorMixin:
             "accessing their attributes.")
 
     @classmethod
-    def _refusal(cls, function: object) -> ValueError:
-        """What a function says that would need the values."""
+    def _refusal(cls, function: Any) -> ValueError:
+        """What a function says that would need the values; methods of tensors as torch shows them."""
+        name = function.__name__
+        if hasattr(Tensor, name) and name[:2] != "__":  # which of the two was called is not told here
+            function = f"<method '{name}' of 'torch._C.TensorBase' objects>"
         return ValueError(f"Attempted to use an uninitialized parameter in {function}. This error happens when you are using a "
                           f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
                           "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions")
@@ -163,6 +166,18 @@ class UninitializedTensorMixin:
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
         return type(self), (self.requires_grad,)  # type: ignore[attr-defined]  # a mixin: the tensor has it
+
+
+def _shapeless(name: str) -> Fn:
+    """A method that would tell of the shape, or of elements."""
+    def refused(self: UninitializedTensorMixin, *args: object, **kwargs: object) -> Any:
+        raise self._refusal(getattr(Tensor, name))
+
+    return refused
+
+
+for _name in ("dim", "item", "ndimension", "nelement", "numel", "numpy", "stride", "tolist"):
+    setattr(UninitializedTensorMixin, _name, _shapeless(_name))
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # the mixin's attributes win

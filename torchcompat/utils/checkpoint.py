@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograd_tape import warned
@@ -21,9 +23,13 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..random import fork_rng, get_rng_state, set_rng_state
+from torchcompat._calls.aten import OpOverload, OpOverloadPacket
 from torchcompat.nn.modules.module import Module
+from ._python_dispatch import TorchDispatchMode
+from ._pytree import tree_map
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "check_backward_validity", "detach_variable",
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+           "checkpoint_sequential", "check_backward_validity", "create_selective_checkpoint_contexts", "detach_variable",
            "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
 DEFAULT = "default"
@@ -270,8 +276,6 @@ class _Log:
 
     def run(self) -> Any:
         """A block whose operations are noted."""
-        from ._python_dispatch import TorchDispatchMode
-
         seen: list[str] = []
         self.runs.append(seen)
 
@@ -296,6 +300,143 @@ class _Log:
                     f"ran during recomputation:\n{last}\n\n{error}") from error
 
         return explained
+
+
+# -- some operations kept -------------------------------------------------------------------------------------------
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of an operation's result in a checkpoint: kept, or computed again. `MUST` tells compilers to leave it so."""
+
+    MUST_SAVE, PREFER_SAVE, MUST_RECOMPUTE, PREFER_RECOMPUTE, MUST_CPU_OFFLOAD, PREFER_CPU_OFFLOAD = range(6)
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told besides the operation and its arguments: the result."""
+
+    def __init__(self, *, is_recompute: bool, op_output: object = None) -> None:
+        self.is_recompute, self.op_output = is_recompute, op_output
+
+
+class _Left(enum.Enum):
+    """What is noted of a result that is not kept."""
+
+    RECOMPUTE, CONSUMED = range(2)
+
+
+class _Kept:
+    """A result, and how often it had been changed."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value.detach() if isinstance(value, Tensor) else value
+        self.version = self.value._version if isinstance(self.value, Tensor) else 0
+
+    def get(self, may_change: bool) -> object:
+        """The result, unless it was changed since."""
+        if isinstance(self.value, Tensor) and not may_change and self.value._version != self.version:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+        return self.value
+
+
+_Storage = dict[object, dict[int, Any]]  # operation -> number of the call -> results kept, or why not
+MISMATCH = ("This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that changed "
+            "between forward and backward.")
+
+
+class _CountingMode(TorchDispatchMode):
+    """Tells operations by how often they were called in a run; those that checkpoints call themselves pass."""
+
+    def __init__(self, storage: _Storage) -> None:
+        super().__init__()
+        self.storage = storage
+        self.func_counter: dict[object, int] = defaultdict(int)
+
+    def __enter__(self) -> Any:
+        self.func_counter.clear()  # a run from its beginning, also where backward is called again
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+        if str(func) in ("aten.detach.default", "prim.device.default"):
+            return func(*args, **(kwargs or {}))
+        index = self.func_counter[func]
+        self.func_counter[func] += 1
+        return self._counted(func, index, args, kwargs or {})
+
+    def _counted(self, func: Fn, index: int, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+class _CachingTorchDispatchMode(_CountingMode):
+    """The first run: keeps what the policy says."""
+
+    def __init__(self, policy_fn: Fn, storage: _Storage, ac_graph_id: int | None = None) -> None:
+        super().__init__(storage)
+        self.policy_fn, self.ac_graph_id = policy_fn, ac_graph_id
+
+    def _counted(self, func: Fn, index: int, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        policy = self.policy_fn(SelectiveCheckpointContext(is_recompute=False, op_output=result), func, *args, **kwargs)
+        kept = policy if isinstance(policy, bool) else policy in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+        self.storage[func][index] = tree_map(_Kept, result) if kept else _Left.RECOMPUTE
+        return result
+
+
+class _CachedTorchDispatchMode(_CountingMode):
+    """The second run: gives what was kept, once, and carries out the rest."""
+
+    def __init__(self, policy_fn: Fn | None, storage: _Storage, allow_cache_entry_mutation: bool = False) -> None:
+        super().__init__(storage)
+        self.allow_cache_entry_mutation = allow_cache_entry_mutation
+
+    def _counted(self, func: Fn, index: int, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
+        if func not in self.storage:
+            raise RuntimeError(f"{func} encountered during backward but not found in storage. {MISMATCH}")
+        kept = self.storage[func]
+        if index not in kept:
+            raise RuntimeError(f"{func} invocation index {index} encountered during backward but not found in storage. {MISMATCH}")
+        entry = kept[index]
+        if entry is _Left.CONSUMED:
+            raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+                               "selective activation checkpoint.")
+        if entry is _Left.RECOMPUTE:
+            return func(*args, **kwargs)
+        kept[index] = _Left.CONSUMED
+        return tree_map(lambda k: k.get(self.allow_cache_entry_mutation) if isinstance(k, _Kept) else k, entry)
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Callable[..., CheckpointPolicy | bool] | list[Any],
+                                         allow_cache_entry_mutation: bool = False) -> tuple[Any, Any]:
+    """The contexts of both runs of a checkpoint that keeps the results of some operations.
+
+    Args:
+        policy_fn_or_list: the operations whose results are kept, as `torch.ops.aten.mm.default`; or a function that decides, of a
+            `SelectiveCheckpointContext`, the operation and its arguments.
+        allow_cache_entry_mutation: results that are kept may be changed by the program.
+
+    >>> import functools
+    >>> import torchcompat as torch
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    >>> x = torch.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda t: (t @ t).sin(), x, use_reentrant=False, context_fn=contexts).sum().backward()
+    >>> x.grad[0, 0]
+    tensor(-1.6646)
+    """
+    policy: Callable[..., CheckpointPolicy | bool]
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not isinstance(op, OpOverload):
+                more = ("Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, change "
+                        "it to `torch.ops.aten.mm.default`.") if isinstance(op, OpOverloadPacket) else ""
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {more}")
+
+        def policy(_: SelectiveCheckpointContext, op: object, *args: object, **kwargs: object) -> bool:
+            return op in policy_fn_or_list
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    storage: _Storage = defaultdict(dict)
+    return _CachingTorchDispatchMode(policy, storage), _CachedTorchDispatchMode(None, storage, allow_cache_entry_mutation)
 
 
 # -- by a backward inside backward ----------------------------------------------------------------------------------
