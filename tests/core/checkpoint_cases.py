@@ -151,7 +151,8 @@ CASES: dict[str, Callable[[Setting, Any], Any]] = {
     "contexts nested": lambda s, x: s.n(lambda y: s.n(s.a, y, context_fn=s.blocks("inner")), x, context_fn=s.blocks("outer")),
     "contexts reentrant": lambda s, x: s.r(s.a, x, context_fn=s.blocks("own")), "keyword": lambda s, x: s.n(
         lambda y, k: s.a(y) * k, x, k=3.0), "keyword reentrant": lambda s, x: s.r(lambda y, k: s.a(y) * k, x, k=3.0),
-    "operations kept": lambda s, x: selective(s, x, ["exp", "sin"]), "operations kept by a policy": lambda s, x: selective(s, x, decided(s)),
+    "operations kept": lambda s, x: selective(s, x, ["exp", "sin"]),
+    "operations kept by a policy": lambda s, x: selective(s, x, decided(s)),
     "all kept": lambda s, x: selective(s, x, lambda *args, **kwargs: True),
     "operations kept, backward twice": lambda s, x: again(s, selective(s, x, ["sin"]), retain_graph=True),
     "kept and changed": lambda s, x: selective(s, x, ["sin"], lambda y: y.sin().mul_(2).cos()),
