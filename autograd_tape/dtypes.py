@@ -410,8 +410,11 @@ class Device:
                 "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, "
                 f"meta, hpu, mtia, privateuseone device type at start of device string: {type}"
             )
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, got {index}")
+        if index is not None:
+            if index < 0:
+                raise RuntimeError("Device index must not be negative")
+            index = (index + 128) % 256 - 128  # torch keeps a byte of it, of which -1 says that there is none
+            index = None if index == -1 else index
         self = object.__new__(cls)
         object.__setattr__(self, "type", type)
         object.__setattr__(self, "index", index)
@@ -427,7 +430,7 @@ class Device:
         return hash((self.type, self.index))
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index & 0xffff})"
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -438,6 +441,11 @@ class Device:
 
 CPU = Device("cpu")
 META = Device("meta")
+
+
+def home(device: Device) -> Device:
+    """Where memory asked for on a device is: there is one "cpu" and one "meta", whatever number they are named with."""
+    return device if device.index is None or device.type not in ("cpu", "meta") else CPU if device.type == "cpu" else META
 
 
 class Kind:
@@ -475,11 +483,12 @@ _kinds: dict[tuple[DType, Device, Any, bool], Kind] = {}
 
 
 def kind(dtype: DType, device: Device = CPU, special: Any = None, inference: bool = False) -> Kind:
-    """The one Kind of these."""
+    """The one Kind of these, on the device's home."""
     key = (dtype, device, special, inference)
     found = _kinds.get(key)
     if found is None:
-        found = _kinds.setdefault(key, Kind(*key))
+        place = home(device)
+        found = _kinds.setdefault(key, Kind(*key) if place is device else kind(dtype, place, special, inference))
     return found
 
 

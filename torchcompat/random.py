@@ -11,7 +11,7 @@ from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import (
-    BOOL, CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind,
+    BOOL, CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, home, inference_kind, int64, kind,
 )
 from autograd_tape.errors import MAX_DIMS, AutogradError, type_name
 from autograd_tape.strided import by_memory
@@ -37,6 +37,24 @@ if TYPE_CHECKING:
 
 
 _new, _FLOAT32 = object.__new__, kind(float32)
+_NO_GENERATOR = {
+    "cuda": "Cannot get CUDA generator without ATen_cuda library. PyTorch splits its backend into two shared libraries: a CPU "
+            "library and a CUDA library; this error has occurred because you are trying to use some CUDA functionality, but the "
+            "CUDA library has not been loaded by the dynamic linker for some reason.  The CUDA library MUST be loaded, EVEN IF you "
+            "don't directly use any symbols from the CUDA library! One common culprit is a lack of -Wl,--no-as-needed in your link "
+            "arguments; many dynamic linkers will delete dynamic library dependencies if you don't depend on any of their symbols."
+            "  You can check if this has occurred by using ldd on your binary to see if there is a dependency on *_cuda.so library.",
+    "hpu": "Backend doesn`t support getNewGenerator()",
+    "mps": "Cannot execute getNewGenerator() without MPS backend.",
+    "mtia": "Cannot execute getNewGenerator() without MTIA backend.",
+    "privateuseone": "Please register PrivateUse1HooksInterface by `RegisterPrivateUse1HooksInterface` first.",
+    "xla": "Cannot get XLA generator without torch_xla library. This error has occurred because you are trying to use some XLA "
+           "functionality, but the XLA library has not been loaded by the dynamic linker. You must load xla libraries by `import "
+           "torch_xla`",
+    "xpu": "Cannot get XPU generator without ATen_xpu library.",
+    **{name: f"{name.upper()} device type not an accelerator." for name in ("ipu", "lazy", "maia", "meta", "vulkan")},
+}
+"""What torch says of devices that a build for CPUs makes no generators for."""
 
 
 class Generator:
@@ -51,7 +69,9 @@ class Generator:
     __slots__ = ("device", "stream", "__weakref__")
 
     def __init__(self, device: DeviceLike = "cpu", *, stream: _Stream | None = None) -> None:
-        self.device = Device(device)
+        self.device = home(Device(device))
+        if self.device.type in _NO_GENERATOR:
+            raise RuntimeError(_NO_GENERATOR[self.device.type])
         self.stream = _Stream() if stream is None else stream
 
     def manual_seed(self, seed: int) -> "Generator":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograd_tape.annotations import DeviceLike
-from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, converted, default_dtype
+from autograd_tape.dtypes import CPU, DType, Device, SCALAR_TYPE_NAMES, converted, default_dtype, home
 from autograd_tape.errors import check_rank
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of, too_large
@@ -278,7 +278,7 @@ def _device(device: Any) -> Device:
     if device.type not in ("cpu", "meta", "cuda", "npu"):
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {device.type}")
     there(device)
-    return device
+    return home(device)
 
 
 def _made_of(size: Any, device: Device) -> np.ndarray:

@@ -117,6 +117,18 @@ t.cuda.Stream().synchronize()
 t.cuda.Event(enable_timing=True)
 t.cuda._is_compiled(), t.cuda._lazy_init()
 t.set_default_device("cuda"), t.ones(2)
+t.empty(2, device="cpu:1").device, t.ones(2, device="meta:3").device, t.ones(2).to("cpu:0").device, t.tensor([1.], device="meta:0").device
+t.empty(2, device="cpu:1") + t.zeros(2, device="cpu:2") == t.zeros_like(t.ones(2), device="cpu")
+t.nn.Linear(2, 2, device="meta:1").weight.device, t.UntypedStorage(3, device="cpu:1").device, t.Generator("cpu:3").device
+with_(t.device("cpu:1"), lambda: t.empty(2).device)
+t.device("cpu", 127), t.device("cpu", 128), t.device("cpu", 128).index, t.device("cuda:255"), t.device("cuda", 300)
+t.device("cpu", -1)
+t.Generator("cuda")
+t.Generator("meta")
+t.Generator("mps")
+t.Generator("hpu")
+t.Generator("xpu")
+t.Generator("vulkan")
 """
 MOVED = [line for line in MOVES.strip().splitlines()]
 
