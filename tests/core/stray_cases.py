@@ -1,6 +1,6 @@
 """What programs meet beside operations: numbers made of tensors that require grad, classes of numbered names,
 comparisons across dtypes in a search, batches that are padding, what `from torch import *` brings, how `to` is read,
-and what copies of graphs' modules have."""
+what copies of graphs' modules have, and grad modes within grad modes."""
 
 from __future__ import annotations
 
@@ -93,10 +93,34 @@ def _padded(torch: Any, rows: int, nested: bool, grad: bool) -> Any:
         return repr(model(x, src_key_padding_mask=mask).detach().isnan().flatten(1).any(1).tolist())
 
 
+def _nested_modes(torch: Any, outer: str, inner: str) -> Any:
+    """What is told, and what becomes of tensors, in one grad mode within another."""
+    modes = {"no_grad": torch.no_grad, "enable_grad": torch.enable_grad, "set on": lambda: torch.set_grad_enabled(True),
+             "set off": lambda: torch.set_grad_enabled(False), "inference": torch.inference_mode,
+             "no inference": lambda: torch.inference_mode(False)}
+    found: list[Any] = []
+
+    def tell(x: Any) -> None:
+        made = torch.nn.Parameter(torch.ones(2))
+        found.append([torch.is_grad_enabled(), torch.is_inference_mode_enabled(), made.is_inference(), (made * 2).requires_grad,
+                      attempted(lambda: repr(x.add_(1)))])
+
+    with modes[outer]():
+        x = torch.zeros(2)
+        tell(x)
+        with modes[inner]():
+            tell(x)
+        tell(x)
+    tell(x)
+    return found
+
+
 def _cases() -> dict[str, Callable[[Any], Any]]:
     found: dict[str, Callable[[Any], Any]] = {}
     for function in ("searchsorted", "bucketize"):
         found |= {f"{function} {a} {b}": lambda t, at=(function, a, b): _search(t, *at) for a in DTYPES for b in DTYPES}
+    modes = ("no_grad", "enable_grad", "set on", "set off", "inference", "no inference")
+    found |= {f"{inner} in {outer}": lambda t, at=(outer, inner): _nested_modes(t, *at) for outer in modes for inner in modes}
     found |= {f"number {code} {grad}": lambda t, at=code, g=grad: _converted(t, at, g) for code in NUMBERS for grad in (True, False)}
     found |= {f"named {code}": lambda t, at=code: repr(eval(at, {"B": t.nn.attention.SDPBackend, "copy": copy})) for code in NAMED}
     found |= {f"padded {rows} {nested} {grad}": lambda t, at=(rows, nested, grad): _padded(t, *at)

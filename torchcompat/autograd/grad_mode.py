@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from autograd_tape import warned
@@ -17,11 +18,32 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 
+_asked: ContextVar[bool] = ContextVar("torchcompat.grad_asked", default=False)
+"""Whether grad is enabled in inference mode, which records nothing either way, but says so when asked."""
+
+
+def _state() -> tuple[GradMode, bool]:
+    return grad_mode(), _asked.get()
+
+
+def _restore(state: tuple[GradMode, bool]) -> None:
+    _mode.set(state[0])
+    _asked.set(state[1])
+
+
+def _turn(mode: GradMode) -> None:
+    """Enables or disables grad. Inference mode goes on whatever is enabled in it."""
+    if grad_mode() is GradMode.INFERENCE:
+        _asked.set(mode is GradMode.ENABLED)
+    else:
+        _mode.set(mode)
+
+
 class _Mode:
     """A grad mode for a block or for a function; generators keep it between their yields."""
 
     def __init__(self) -> None:
-        self._before: list[GradMode] = []
+        self._before: list[tuple[GradMode, bool]] = []
 
     def _target(self) -> GradMode:
         raise NotImplementedError
@@ -31,11 +53,11 @@ class _Mode:
         return type(self)()
 
     def __enter__(self) -> None:
-        self._before.append(grad_mode())
-        _mode.set(self._target())
+        self._before.append(_state())
+        _turn(self._target())
 
     def __exit__(self, *exc: object) -> None:
-        _mode.set(self._before.pop())
+        _restore(self._before.pop())
 
     def __call__(self, function: Fn) -> Fn:
         if inspect.isclass(function):
@@ -115,8 +137,8 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
-        self._previous = grad_mode()
-        _mode.set(self._target())
+        self._previous = _state()
+        _turn(self._target())
 
     def _target(self) -> GradMode:
         return GradMode.ENABLED if self.mode else GradMode.DISABLED
@@ -129,10 +151,10 @@ class set_grad_enabled(_Mode):
         pass
 
     def __exit__(self, *exc: object) -> None:
-        _mode.set(self._previous)
+        _restore(self._previous)
 
     def __call__(self, function: Fn) -> Fn:
-        _mode.set(self._previous)
+        _restore(self._previous)
         return super().__call__(function)
 
 
@@ -154,7 +176,8 @@ class inference_mode(_Mode):
         return GradMode.INFERENCE if self.mode else GradMode.ENABLED
 
     def __enter__(self) -> None:
-        super().__enter__()
+        self._before.append(_state())
+        _restore((self._target(), False))
         if self.mode:
             enter_inference()
 
@@ -170,7 +193,8 @@ class inference_mode(_Mode):
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded."""
-    return grad_mode() is GradMode.ENABLED
+    mode = grad_mode()
+    return mode is GradMode.ENABLED or mode is GradMode.INFERENCE and _asked.get()
 
 
 def is_inference_mode_enabled() -> bool:
