@@ -11,6 +11,7 @@ import json
 import runpy
 import sys
 import time
+import types
 import warnings
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,9 @@ def main(path: str, repeat: int, cases: list[str]) -> None:
     lines = sys.stdout
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        known = runpy.run_path(path, run_name="client")["CASES"]
+        client = types.ModuleType("client")
+        vars(client).update(runpy.run_path(path, run_name="client"))
+        sys.modules["client"], known = client, client.CASES  # by that name pickles know its classes
         for case in cases or known:
             for _ in range(repeat):
                 begun = time.process_time()
