@@ -30,6 +30,8 @@ Groups
                  its users do instead: it records anyway, and calls the function again
     ``kernels``  single operations at BERT-base and CNN sizes
     ``steps``    whole training steps, forward to optimizer; recurrent inference; epochs of data loaders
+    ``recurrent`` recurrent networks and cells over lengths, widths, layers and directions
+    ``clients``  models of transformers that generate and train; only where it is asked for, and installed on both sides
     ``import``   fresh-process import time
     ``memory``   resident memory after import, in a training loop, and growth of an evaluation loop without ``no_grad``
 

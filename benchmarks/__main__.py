@@ -10,9 +10,12 @@ from typing import Any
 import benchmarks
 from benchmarks import processes, report
 from benchmarks.harness import Failure, Result, Side, check, measure, sides
+from benchmarks.worker import CLOCKS
 from benchmarks.workloads import registered
 
-GROUPS = ("small", "layers", "listening", "tape", "kernels", "steps", "import", "memory")
+GROUPS = ("small", "layers", "listening", "tape", "kernels", "steps", "recurrent", "import", "memory")
+OPTIONAL = ("clients",)
+"""Groups that want more packages than the two sides."""
 MOST_LOAD = 0.5  # per CPU; two spinning threads on a busy machine wait whole time slices for each other, mostly torch's
 HERE = Path(__file__).resolve().parent
 
@@ -29,11 +32,13 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--before", metavar="ROOT", type=Path, help="a checkout of an earlier state, to measure against instead of torch"
     )
-    parser.add_argument("--groups", default=",".join(GROUPS), help="comma-separated, of: %(default)s")
+    parser.add_argument("--groups", default=",".join(GROUPS), help=f"comma-separated, of: %(default)s; and of {', '.join(OPTIONAL)}")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default %(default)s)")
     parser.add_argument("--samples", type=int, default=3, help="samples per workload and round (default %(default)s)")
     parser.add_argument("--target", type=float, default=0.01, help="seconds a sample should last (default %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="threads on both sides (default %(default)s)")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="wall, or the processor's time of the process, which "
+                        "counts no waiting for other programs, nor for workers of its own (default %(default)s)")
     parser.add_argument(
         "--filter", default="", metavar="SUBSTRING", help="only workloads whose group/section/name contains it"
     )
@@ -50,8 +55,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options.groups = options.groups.split(",")
     if options.before and options.torch_python:
         parser.error("--before and --torch-python exclude each other")
-    if unknown := sorted(set(options.groups) - set(GROUPS)):
-        parser.error(f"unknown group {unknown[0]!r}; the groups are {', '.join(GROUPS)}")
+    if unknown := sorted(set(options.groups) - {*GROUPS, *OPTIONAL}):
+        parser.error(f"unknown group {unknown[0]!r}; the groups are {', '.join(GROUPS + OPTIONAL)}")
     if options.rounds < 1 or options.samples < 1 or options.threads < 1 or options.target <= 0:
         parser.error("--rounds, --samples, --threads and --target must be positive")
     return options
@@ -71,6 +76,7 @@ def command(options: argparse.Namespace) -> str:
         ("samples", 3),
         ("target", 0.01),
         ("threads", 2),
+        ("clock", "wall"),
         ("filter", ""),
         ("module", "torchcompat"),
     ):
@@ -102,7 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return 2
         if options.check_only:
             return report_check(list(check(chosen, ours, theirs).values()))
-        results = measure(chosen, ours, theirs, rounds=options.rounds, target=options.target, samples=options.samples)
+        results = measure(chosen, ours, theirs, rounds=options.rounds, target=options.target, samples=options.samples,
+                          clock=options.clock)
     finally:
         ours.close()
         if theirs is not None:

@@ -178,6 +178,7 @@ def measure(
     rounds: int,
     target: float,
     samples: int,
+    clock: str = "wall",
     progress: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
 ) -> list[Result]:
     """Check and then time every workload in ``rounds`` interleaved rounds.
@@ -196,7 +197,7 @@ def measure(
                 if label in result.failures:
                     continue
                 try:
-                    reply = side.ask(do="time", key=entry.key, target=target, samples=samples)
+                    reply = side.ask(do="time", key=entry.key, target=target, samples=samples, clock=clock)
                 except Failure as failure:
                     result.failures[label] = str(failure)
                 else:

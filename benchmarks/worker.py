@@ -4,7 +4,7 @@
 
     {"do": "facts"}                                   versions of the interpreter, of MODULE and of NumPy
     {"do": "check", "key": K}                         the digest of the first result of workload K
-    {"do": "time", "key": K, "target": s, "samples": n}  {"seconds": [per call, for n samples of about s seconds]}
+    {"do": "time", "key": K, "target": s, "samples": n, "clock": C}  {"seconds": [per call, for n samples of about s seconds]}
 
 A request that raises is answered with ``{"error": "Type: message"}``; the process stays usable.
 """
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from itertools import repeat
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,15 @@ SETTLE_SECONDS = 0.004  # lets the other side's spinning worker threads go to sl
 DIGEST_VALUES = 6
 
 
-def sample(call: Callable[[], Any], loops: int) -> float:
+CLOCKS = {"wall": perf_counter, "cpu": process_time}
+
+
+def sample(call: Callable[[], Any], loops: int, clock: Callable[[], float] = perf_counter) -> float:
     """Seconds per call, over ``loops`` calls."""
-    started = perf_counter()
+    started = clock()
     for _ in repeat(None, loops):
         call()
-    return (perf_counter() - started) / loops
+    return (clock() - started) / loops
 
 
 def calibrate(call: Callable[[], Any], target: float, measure: Callable[..., float] = sample) -> int:
@@ -82,7 +85,7 @@ class Worker:
         entry = registered()[key]
         return {"digest": digest(entry.setup(self.module)(), entry.random)}
 
-    def time(self, key: str, target: float, samples: int) -> dict[str, Any]:
+    def time(self, key: str, target: float, samples: int, clock: str = "wall") -> dict[str, Any]:
         """Set the workload up, warm it, and time it with the garbage collector off.
 
         Loops are counted anew in every round: a library that compiles in the background is slow only at first.
@@ -96,7 +99,7 @@ class Worker:
             sleep(SETTLE_SECONDS)
             call()
             loops = calibrate(call, target)
-            return {"seconds": [sample(call, loops) for _ in range(samples)]}
+            return {"seconds": [sample(call, loops, CLOCKS[clock]) for _ in range(samples)]}
         finally:
             gc.enable()
 

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks import __main__ as front
 from benchmarks import harness, processes, report, worker
-from benchmarks.__main__ import GROUPS, command, main, parse
+from benchmarks.__main__ import GROUPS, OPTIONAL, command, main, parse
 from benchmarks.harness import Failure, Result, Side, geometric_mean, redact, same_digest
 from benchmarks.workloads import Workload, registered
 
@@ -87,8 +87,8 @@ def test_errors_lose_paths_and_further_lines() -> None:
 
 def test_registry_keys_are_unique_and_in_known_groups() -> None:
     table = registered()
-    assert {w.group for w in table.values()} == {"small", "layers", "listening", "tape", "kernels", "steps"}
-    assert {row[0] for row in processes.ROWS} | {w.group for w in table.values()} == set(GROUPS)
+    assert {w.group for w in table.values()} == {"small", "layers", "listening", "tape", "kernels", "steps", "recurrent", "clients"}
+    assert {row[0] for row in processes.ROWS} | {w.group for w in table.values()} == {*GROUPS, *OPTIONAL}
     assert all(key == w.key for key, w in table.items())
 
 

@@ -31,6 +31,7 @@ from ..strided import copy_like, laid_out
 from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version
 from ..views import check_apart, check_single
+from .common import common_of
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
@@ -272,6 +273,7 @@ class General(Door):
         self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
         self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
+        self._common = common_of(rec, self._dtype)
 
     def noted(self, args: Arguments, out: object, inplace: bool) -> Any:
         """As doors do it."""
@@ -352,6 +354,11 @@ class General(Door):
         if target is not None:
             function = frontend.function(target[0] + "_" if inplace else target[0])
             return function(*target[1]) if out is None else function(*target[1], out=out)
+        if self._common is not None and out is None and not inplace and not recordings and (
+                alike := self._common.brought(args, frontend)) is not None:
+            if self._check is not None:
+                self._check(**dict(zip(self._names, args)))
+            return (self._below[False] or self._entrance(False))(*alike)
         return self.run(args, out, inplace)
 
     def leads_elsewhere(self, args: tuple[object, ...], inplace: bool) -> bool:

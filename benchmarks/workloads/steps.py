@@ -140,14 +140,14 @@ def transformer(torch: Any) -> Call:
     return training_step(torch, model, optimizer, tokens, tokens.view(-1), functional.cross_entropy)
 
 
-def recurrent(torch: Any, kind: str, batch: int, packed: bool = False, **options: Any) -> Call:
-    """One SGD step of a recurrent layer 64 -> 128 over sequences of up to 50 steps."""
+def recurrent(torch: Any, kind: str, batch: int, packed: bool = False, length: int = 50, width: int = 128, **options: Any) -> Call:
+    """One SGD step of a recurrent layer 64 -> `width` over sequences of up to `length` steps."""
     nn = torch.nn
-    model = fill_parameters(torch, getattr(nn, kind)(64, 128, **options))
+    model = fill_parameters(torch, getattr(nn, kind)(64, width, **options))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    inputs = floats(torch, 50, batch, 64)
+    inputs = floats(torch, length, batch, 64)
     if packed:
-        inputs = nn.utils.rnn.pack_padded_sequence(inputs, [50 - i * 25 // batch for i in range(batch)])
+        inputs = nn.utils.rnn.pack_padded_sequence(inputs, [length - i * (length // 2) // batch for i in range(batch)])
 
     def loss(found: Any, _: Any) -> Any:
         y = found[0].data if packed else found[0]

@@ -22,6 +22,7 @@ from ...dtypes import (
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, check_rank, type_name
 from ...executors import executor_for
 from ...executors.meta import meta_array
+from ...functions.namespace import REALS
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
@@ -312,6 +313,11 @@ class full:
     """
 
     def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if dtype.__class__ is DType and size.__class__ is tuple and fill_value.__class__ in REALS and out is None and layout is None and (
+                F.default_device is None if device is None else device is CPU) and not requires_grad and (
+                    k := CPU_KINDS[dtype.np]) in F.namespace["Q_ALL"] and not [n for n in size if n.__class__ is not int or n < 0]:
+            check_number(fill_value, dtype)
+            return F.wrap(np.full(size, number_array(fill_value, dtype), dtype.np), k)
         if isinstance(fill_value, TensorRef):
             fill_value = fill_value.item()
         if dtype is None:
@@ -534,11 +540,12 @@ class arange:
     """
 
     def make(F: Functions, ns: object, general: Irregular | Fn) -> Fn:
-        Tensor, new = F.Tensor, object.__new__
+        Tensor, new, int64 = F.Tensor, object.__new__, INT64_KIND.dtype
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
-            if start.__class__ is int and end is None and step.__class__ is int and dtype is None and device is None and out is None \
-                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"] and F.default_device is None:
+            if start.__class__ is int and end is None and step.__class__ is int and (dtype is None or dtype is int64) and out is None \
+                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"] and (
+                        F.default_device is None if device is None else device is CPU):
                 t = new(Tensor)
                 t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
                 return t

@@ -13,7 +13,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import state
 from ...dims import broadcast_shape
-from ...modes import attention_kernels
+from ...modes import GradMode, attention_kernels, grad_mode
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._precision import in_single
@@ -244,6 +244,21 @@ def _attended(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, 
     return F.attention(query, key, value, mask, bias, causal, scale)
 
 
+def _at_once(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, scale: float | None, grouped: bool) -> TensorRef | None:
+    """Attention without masks of few tensors of four dimensions where nobody looks and nothing is recorded, as when a model says one word
+    after another; None elsewhere. Query heads that share a key head are rows of one matrix, so that nothing is repeated."""
+    k, (q, keys, values) = query._k, (query._data, key._data, value._data)
+    if k not in F.namespace["Q_FLOAT"] or q.ndim != 4 or keys.ndim != 4 or (
+            query._node is not None or key._node is not None or value._node is not None) and grad_mode() is GradMode.ENABLED:
+        return None
+    (n, heads, rows, size), (batch, shared, count, wide) = q.shape, keys.shape
+    if values.shape != keys.shape or n != batch or size != wide or not 0 < q.size * count < state.fused * 4 or not keys.size or (
+            heads % shared if grouped else heads != shared):
+        return None
+    part = q if heads == shared else q.reshape(n, shared, heads // shared * rows, size)
+    return F.wrap(_small(part, keys, values, _factor(q, scale))[0].reshape(q.shape), k)
+
+
 _in_steps = in_single(_attended)
 """Half precision without that kernel: torch converts all of it to float32 and the result back."""
 
@@ -273,6 +288,9 @@ class scaled_dot_product_attention:
         if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
                 value.ndim < 2 or query._k.dtype.category < FLOATING):
             _check(query, key, value, attn_mask, dropout_p, is_causal)
+        elif attention_kernels["math"] and attention_kernels["flash"] and not is_causal and (
+                found := _at_once(F, query, key, value, scale, enable_gqa)) is not None:
+            return found
         if not (attention_kernels["math"] and attention_kernels["flash"]) and query._k.device.type != "meta":
             _choose(query, key, value, attn_mask, dropout_p)
         if enable_gqa:

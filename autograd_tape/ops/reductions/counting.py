@@ -437,7 +437,9 @@ class isin:
                                 f"{SCALAR_TYPE_NAMES[test_elements._k.dtype.name]}")
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
-        if a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
+        if b.size == 1:
+            inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
+        elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
             inside = (a[..., None] == b.ravel()).any(-1) != invert
         else:
             inside = np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)

@@ -112,6 +112,8 @@ def _refuse_integers(dtype: DType, name: str, what: str) -> None:
 
 
 def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+    if dim.__class__ is int and input.size <= SMALL and -input.ndim <= dim < input.ndim:
+        return _sum(input, dim, keepdim) / NUMBERS[input.dtype.char, input.shape[dim]]
     if dim is None:
         n = input.size
         if n < LARGE:

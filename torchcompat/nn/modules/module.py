@@ -226,9 +226,13 @@ class Module(StateDict):
     def __getattr__(self, name: str) -> Any:
         # Only called for what is not in the instance's dict, nor in the class.
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table in own and name in own[table]:
-                return own[table][name]
+        try:
+            if name in (found := own["_modules"]) or name in (found := own["_parameters"]) or name in (found := own["_buffers"]):
+                return found[name]
+        except KeyError:  # one that is not initialized yet, or has left a table out
+            for table in ("_parameters", "_buffers", "_modules"):
+                if table in own and name in own[table]:
+                    return own[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _forget(self, name: str, *tables: str) -> None:

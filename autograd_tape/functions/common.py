@@ -1,0 +1,84 @@
+"""Operands of several dtypes, brought to the common one so that the quiet path takes them: where nothing is recorded that could tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..annotations import Arguments
+from ..dtypes import FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
+from ..modes import GradMode, grad_mode
+from ..record import Record
+from ..strided import copy_like
+from ..tensor import TensorRef
+
+if TYPE_CHECKING:
+    from ..frontend import Frontend
+
+_ENABLED = GradMode.ENABLED
+_PLAIN_NUMBERS = frozenset([int, float])
+_HALVES = ("float16", "bfloat16")
+
+
+def common_of(rec: Record, asked: str | None) -> Common | None:
+    """What brings an operation's operands to one dtype; None where each keeps its own, or where one may be `asked` for."""
+    if rec.promotion == "none" or rec.field("numpy") is None or rec.quiet == "none" or rec.returns_list or asked or any([
+            p.type == "Tensor[]" for p in rec.params]):
+        return None
+    return Common(rec)
+
+
+class Common:
+    """The operands of one operation, and what kinds of those that there were have in common."""
+
+    def __init__(self, rec: Record) -> None:
+        self.rec = rec
+        self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
+        self._kinds: dict[tuple[object, ...], Kind | None] = {}
+
+    def brought(self, args: Arguments, frontend: Frontend) -> list[Any] | None:
+        """The arguments with plain tensors and numbers brought to the common dtype; None where they are of one already, or not so plain,
+        or where what they were is recorded."""
+        quiet, seen = frontend.below_namespace["Q_ALL"], []
+        for i in self._at:
+            x = args[i]
+            if x.__class__ in _PLAIN_NUMBERS:
+                seen += [x.__class__, 0 <= x < 128]  # type: ignore[operator]  # a number
+            elif not isinstance(x, TensorRef) or x._k not in quiet or x._node is not None and grad_mode() is _ENABLED or x._data is None:
+                return None
+            else:
+                seen += [x._k, not x._data.ndim]
+        key = (default_dtype(), *seen)
+        try:
+            common = self._kinds[key]
+        except KeyError:
+            common = self._kinds[key] = self._common(seen)
+        if common is None:
+            return None
+        found, new = list(args), frontend.wrap
+        for i in self._at:
+            x = args[i]
+            if not isinstance(x, TensorRef):
+                number = common.scalars.get(x)
+                found[i] = new(common.scalar(x) if number is None else number, common)  # type: ignore[arg-type]  # a number
+            elif x._k is not common:
+                data = x._data
+                found[i] = new(converted(copy_like(data) if 0 in data.strides else data, common.np), common)
+        return found
+
+    def _common(self, seen: list[Any]) -> Kind | None:
+        """The kind of operands of which there are two in `seen` each: the kind, and whether it has no dimensions; or a number's type, and
+        whether it fits all dtypes."""
+        pairs = list(zip(seen[::2], seen[1::2]))
+        tensors, numbers = [p for p in pairs if p[0] not in _PLAIN_NUMBERS], [p for p in pairs if p[0] in _PLAIN_NUMBERS]
+        kinds = {k for k, _ in tensors}
+        if not kinds or len({k.inference for k in kinds}) > 1:
+            return None
+        compute = result_dtype([(k.dtype, not flat) for k, flat in tensors], [number(1) for number, _ in numbers])
+        if self.rec.promotion == "float" and compute.category < FLOATING:
+            compute = default_dtype()
+        if compute.category not in (INTEGER, FLOATING) or compute.group or compute.name in _HALVES or (
+                compute.category == INTEGER and not all([fits for _, fits in numbers])
+                or not {"rare", compute.name, *[k.dtype.name for k in kinds]}.isdisjoint(self.rec.lacks)):
+            return None
+        common = kind(compute, tensors[0][0].device, None, tensors[0][0].inference)
+        return None if not numbers and kinds == {common} else common
