@@ -314,6 +314,8 @@ def ask(door: Door, args: tuple[object, ...], out: object, inplace: bool, asked:
     return NotImplemented
 
 
+FAILURES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError)
+"""What operations raise where arguments are of wrong types, whether they have looked or stumbled."""
 HERE: Any = object()
 """What says that a call is to go on where it is."""
 
@@ -328,10 +330,12 @@ class Door:
         irregular: whether the operation is made of others, or written by hand.
         unrecorded: whether it is no operation of a record, but a function that makes tensors, or reads them.
         spreads: whether it takes any number of arguments.
+        front: the function that leads here, where that was written by hand.
         at_once: whether tapes hold a call while it runs, because it writes, or gives numbers to Python; else they may do so later.
     """
 
     irregular = unrecorded = False
+    front: Fn
     spreads = False
     at_once = True
     params: Sequence[Parameter]
@@ -360,16 +364,17 @@ class Door:
             if below is not None and out is None and modes.watched and not recordings:
                 return below(*args)
             return self.carry_out(args, out, inplace)
-        except (AutogradError, AttributeError) as error:
-            if self.frontend.joins(args):
+        except FAILURES as error:
+            if isinstance(error, (AutogradError, AttributeError)) and self.frontend.joins(args):
                 return self(args, out, inplace)
+            refused = self.frontend.refused(self, inplace)
+            if refused is not None:
+                raise refused from None
             if isinstance(error, AutogradError):
                 raise self.frontend.error(error) from None
+            if isinstance(error, (ValueError, IndexError)) and (many := of_rank(error)) is not None:
+                raise self.frontend.error(many) from None
             raise
-        except (ValueError, IndexError) as error:
-            if (many := of_rank(error)) is None:
-                raise
-            raise self.frontend.error(many) from None
 
     def passed(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """A call that is not noted."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from .annotations import Fn, Keywords, SomeFn
 from . import views
-from .calls import passing
+from .calls import Door, passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
@@ -281,6 +281,10 @@ class Frontend:
     def error(self, error: AutogradError) -> Exception:
         """What is raised for a failure."""
         return error
+
+    def refused(self, door: Door, inplace: bool) -> Exception | None:
+        """What is raised in the place of the failure of a call that is passing a door, where its arguments were not to be taken at all."""
+        return None
 
     def in_layout(self, name: str, shape: tuple[int, ...], dtype: object, layout: object, device: object, requires_grad: bool) -> Any:
         """What the factory `name` makes in another layout than the usual one."""

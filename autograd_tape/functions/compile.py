@@ -611,5 +611,5 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         function.__name__ = function.__qualname__ = operator
     if "_told" in cells:
         function.__signature__ = signature_of(head, cells["_defaults"])
-    function.record = rec
+    function.record, function.door = rec, door
     return function

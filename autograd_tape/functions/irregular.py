@@ -130,7 +130,9 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None,
     """The function of an irregular operation; with `inner`, its method or its in-place variant; with `loose` as in `compile_function`."""
     make = rec.field("make") if inner is None else None
     if make is not None and rec.field("function") is None:
-        function = make(frontend, frontend.namespace, General(rec, frontend))
+        door = General(rec, frontend)
+        function = make(frontend, frontend.namespace, door)
+        door.front = function
     else:
         function = _framed(rec, frontend, inner or rec.field("function"), make, rec.varargs or "" if loose else "")
     function.__doc__ = rec.doc
@@ -162,8 +164,9 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     out, inplace = "out" if writes or "out" in signature else "None", rec.field("function_") is inner
     body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, frontend, signature, cells)],
             *([f"    _r = {plain}", "    return _r if out is None else _F.give(_name, out, _r)"] if writes else [f"    return {plain}"]),
-            "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:",
+            "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError, KeyError, OverflowError) as _e:",
             f"    if _F.joins(({every})): return _door(({every}), {out}, {inplace})",
+            f"    if (_refused := _F.refused(_door, {inplace})) is not None: raise _refused from None",
             f"    try: _check_fit(_rec, {_own_values(rec, signature)}, _optional)",
             "    except _Error as _misfit: raise _F.error(_misfit) from None",
             "    if isinstance(_e, _Error): raise _F.error(_e) from None",
@@ -193,6 +196,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it
     else:
         door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
+    door.front.door = door  # type: ignore[attr-defined]  # functions may have it
     return door.front
 
 

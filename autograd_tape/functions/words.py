@@ -54,7 +54,7 @@ def spelled_too(head: list[str], body: list[str], words: dict[str, str], loose: 
 
     >>> head, body, _ = spelled_too(["input", "dim", "*", "out=None"], ["return general((input, dim, ), out)"], {"axis": "dim"})
     >>> print(", ".join(head), body[0].partition(":")[0], *body[1:], sep="\\n")
-    input, dim=_missing, _more=..., axis=..., out=None
+    input, dim=_missing, _more=..., axis=..., out=None, *_many
     if _more is not ... or axis is not ...
     if dim is _missing: raise _told(_this, {'dim': dim})
     return general((input, dim, ), out)
@@ -74,7 +74,9 @@ def spelled_too(head: list[str], body: list[str], words: dict[str, str], loose: 
     spelled = [*[part.partition("=")[0] for part in taken if part[0] != "*"], *words]
     first = next(i for i, n in enumerate(names) if n in words.values())
     left_out = [n for n in names[first:] if n in head]
-    head = [*plain, *taken, *[f"{word}=..." for word in words], *behind]
+    # Where there are too many even for these, they come last of all.
+    many = [] if any([part[0] == "*" for part in taken]) else ["*_many"]
+    head = [*plain, *taken, *[f"{word}=..." for word in words], *behind, *many]
     head = [f"{part}=_missing" if part in left_out else part for part in head]
     given = ", ".join([f"{n!r}: {n}" for n in names])
     lines = [f"if {' or '.join([f'{n} is not ...' for n in tested])}: return _in_own_words(_this, {{{given}}}, "
@@ -96,10 +98,12 @@ def told_where_missing(head: list[str], body: list[str]) -> tuple[list[str], lis
     needed = [part for part in head if part.isidentifier() and part not in ("_more", "_further")]
     missing, shown = " or ".join([f"{n} is _missing" for n in needed]), ", ".join([f"{n!r}: {n}" for n in needed])
     lines = [f"if {missing}: raise _told(_this, {{{shown}}})"]
-    if "*" in head:  # Python would count arguments too many from none on
-        lines.append(f"if _many: raise _told_of_many(_this, {len(needed)}, {head.index('*')}, _many)")
-    head = [f"{part}=_missing" if part in needed else "*_many" if part == "*" else part for part in head]
-    return head, [*body[:-1], *lines, body[-1]], {"_missing": MISSING, "_told": told, "_told_of_many": told_of_many}
+    most = head.index("*") if "*" in head else len(head)
+    head = [f"{part}=_missing" if part in needed else part for part in head if part != "*"]
+    # Python would count arguments too many from none on.
+    first = f"if _many: raise _told_of_many(_this, {len(needed)}, {most}, _many)"
+    return [*head[:most], "*_many", *head[most:]], [first, *body[:-1], *lines, body[-1]], {
+        "_missing": MISSING, "_told": told, "_told_of_many": told_of_many}
 
 
 def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywords, table: dict[str, str]) -> Any:
@@ -115,6 +119,10 @@ def in_own_words(function: Fn, given: Keywords, words: Keywords, defaults: Keywo
         TypeError: it takes no such keyword, or what it stands for is given, too; or there are too many arguments.
     """
     filled = list(takewhile(lambda value: value is not ..., words.values()))
+    twice = any([value is not ... and word in table and given[table[word]] is not defaults.get(table[word], MISSING)
+                 for word, value in words.items()])
+    if twice and (refused := _refused(function)) is not None:
+        raise refused
     target = table.get(next(iter(words)), "")
     if filled and next(iter(words)) == "_more" and target:
         return function(*[*given.values()][:[*given].index(target)], (given[target], *filled))
@@ -154,8 +162,17 @@ def signature_of(head: Sequence[str], defaults: Keywords) -> Signature:
     return Signature(found)
 
 
-def told_of_many(function: Fn, least: int, most: int, more: Sequence[object]) -> TypeError:
+def _refused(function: Fn) -> Exception | None:
+    """What the front end says of a call that runs, where it knows more than is to be seen here."""
+    door: Any = getattr(function, "door", None)
+    return None if door is None else door.frontend.refused(door, function.__name__ == door.rec.name + "_")
+
+
+def told_of_many(function: Fn, least: int, most: int, more: Sequence[object]) -> Exception:
     """The error of a function that takes so many arguments by position, where there are `more`."""
+    refused = _refused(function)
+    if refused is not None:
+        return refused
     takes = str(most) if least == most else f"from {least} to {most}"
     return TypeError(f"{function.__name__}() takes {takes} positional argument{'s' * (most != 1)} but {most + len(more)} were given")
 
@@ -164,6 +181,9 @@ def told(function: Fn, given: Keywords) -> Exception:
     """The error where arguments are missing; or for the first one before these that is of a wrong type, as torch looks at them in order.
 
     Operations with several signatures are refused as such, where the general path knows them."""
+    refused = _refused(function)
+    if refused is not None:
+        return refused
     rec: Record = function.record  # type: ignore[attr-defined]  # of compiled functions
     own = function.__name__.endswith("_")  # the tensor of a method has no position
     if rec.field("overloads") is None:

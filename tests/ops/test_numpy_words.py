@@ -46,7 +46,8 @@ def test_both_words_mean_the_same(name: str) -> None:
         compared += 1
         own = next(key for key in values if key in OWN)
         if values[own] != inspect.signature(function).parameters[own].default:
-            with pytest.raises(TypeError, match=f"got an unexpected keyword argument '{OWN[own]}'"):
+            with pytest.raises(TypeError, match="takes from 2 to 1|"
+                               f"got an unexpected keyword argument '{OWN[own]}'|invalid combination.* {OWN[own]}="):
                 function(**given(), **{OWN[own]: values[own]})
     if not compared:  # its samples leave the dimension out
         taken = next(iter(RECORDS[name].field("samples")(np.random.default_rng(3))))
@@ -100,7 +101,7 @@ def test_too_many_arguments_are_told_in_torchs_words() -> None:
     x = torch.ones(2, 3)
     for call, text in ((lambda: torch.exp(x, x), "exp() takes 1 positional argument but 2 were given"),
                        (lambda: torch.exp(x, None), "exp() takes 1 positional argument but 2 were given"),
-                       (lambda: torch.cat([x], 0, 1), "cat() takes 2 positional arguments but 3 were given"),
+                       (lambda: torch.cat([x], 0, 1), "cat() takes from 1 to 2 positional arguments but 3 were given"),
                        (lambda: torch.exp(y=x), "exp() got an unexpected keyword argument 'y'")):
         with pytest.raises(TypeError) as told:
             call()

@@ -9,6 +9,7 @@ import numpy as np
 
 from autograd_tape import warned
 from autograd_tape.annotations import DeviceLike
+from autograd_tape.calls import Door
 from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
@@ -144,6 +145,12 @@ class TorchFrontend(Frontend):
         if isinstance(error, errors.ExecutorUnavailableError):
             return not_there(error)
         return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
+
+    def refused(self, door: Door, inplace: bool) -> Exception | None:
+        """torch's error, where its parser of arguments refuses the call."""
+        from .grammar import refused
+
+        return refused(door, inplace)
 
     def in_layout(self, name: str, shape: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
         """No elements in a sparse layout.
