@@ -315,6 +315,18 @@ class Frontend:
             device = CPU
         return device, executor_for(device)
 
+    def values_for_size(self, t: Any) -> np.ndarray:
+        """The elements of a tensor of a special kind as an array, where the size of a result depends on them."""
+        return self.values_of(t)
+
+    def without_classes(self, rec: Record, values: Keywords, tensors: list[TensorRef]) -> tuple[Keywords, list[TensorRef]]:
+        """The arguments of an operation, and the tensors among them, as what a kernel takes: tensors without elements as meta tensors.
+
+        Raises:
+            NotImplementedError: a tensor's class holds its elements, where no kernel finds them.
+        """
+        return values, tensors
+
     def valueless(self, t: TensorRef) -> bool:
         """Whether only the shape and dtype of a tensor are known, so that no value of it is to be judged."""
         return t._k.device.type == "meta"
@@ -407,7 +419,7 @@ class Frontend:
         for o, r in zip(outs, results):
             if o._data.shape != r._data.shape:
                 self.resize_out(o, r)
-            if o._k.device.type != "meta":
+            if not self.valueless(o):
                 found = r._data if r._k.special is None else self.values_of(r)
                 write_numbers(o._data, found if o._k.special is None else self.stored(o, found))
             self.bump(o)

@@ -98,6 +98,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     __slots__ = ("__dict__",)
     __array_priority__ = 1000
     _is_param = False
+    _hollow = False  # whether its class has no elements to show
     # torch's tensors know `__array__` and `__array_wrap__` alone: NumPy's functions compute with their values.
     __array_ufunc__ = __array_function__ = __array_namespace__ = Absent()
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
@@ -382,6 +383,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return data if data.__class__ is np.ndarray else data.whole()
 
     def _needs_data(self, what: str) -> None:
+        if self._hollow:
+            if what == "numpy":
+                raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+            raise self._without_elements()
         if self._k.special.__class__ is layout:
             if what == "numpy":
                 name = above.sparse_methods().NAMES[self._k.special]
@@ -555,7 +560,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self.is_nested:
             made = None if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"
             return above.nested_methods().text(self, [made] if made else ["requires_grad=True"] if self._node is not None else [])
-        shown, place = (None, []) if device.type == "meta" else values(self).shown() if device.type == "mesh" else (values(self), [])
+        shown, place = (None, []) if device.type == "meta" or cls._hollow else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
             shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type in ("cpu", "mesh") else str(device), requires_grad=self._node is not None,
@@ -778,6 +783,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return self.to_sparse()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        if TO_ALL and (found := passed(Tensor.__deepcopy__, (self, memo))) is not HERE: return found
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
                                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
@@ -799,7 +805,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def _copied_with_slots(self, memo: dict[int, Any]) -> "Tensor":
         """A copy of an instance of a subclass, which a wrapper without memory makes itself, with what its slots hold."""
-        if self._k.device.type == "meta" or carries_out(type(self)) and not self._data.flags.writeable:  # which no memory of its own is
+        if self._hollow or self._k.device.type == "meta" or carries_out(type(self)) and not self._data.flags.writeable:  # which no memory of its own is
             with no_grad():
                 twin = self.clone()
             if type(twin) is not type(self):
@@ -810,7 +816,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                     "of a different type.")
             twin.requires_grad_(self.requires_grad)
             twin.grad = deepcopy(self.grad, memo)
-            twin.__dict__.update(deepcopy(self.__dict__, memo))
+            if self._hollow:  # and its mode, which is the same
+                twin._is_param = self._is_param
+            else:
+                twin.__dict__.update(deepcopy(self.__dict__, memo))
             memo[id(self)] = twin
         else:
             with no_grad(), DisableTorchFunctionSubclass():
@@ -1089,5 +1098,5 @@ install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
 for _name, _present in (("nonzero", "bool"), ("long", "int"), ("div", "truediv"), ("idiv", "itruediv")):
     setattr(Tensor, f"__{_name}__", getattr(Tensor, f"__{_present}__"))  # of Python 2, which torch has still
-for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__dlpack__", "__dlpack_device__"):
+for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__deepcopy__", "__dlpack__", "__dlpack_device__"):
     frontend.passing(getattr(Tensor, _name))

@@ -30,7 +30,6 @@ from ._making.conversion import checked_dtype
 from ._memory.bits import values
 from ._memory.layout import layout
 from ._tensor import Tensor, frontend
-from .overrides import overridable
 
 if TYPE_CHECKING:
     from torchcompat._memory.layout import memory_format
@@ -424,9 +423,10 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
-@overridable
+@frontend.passing
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
+    if TO_ALL and (found := passed(bernoulli, (input, p, generator, out))) is not HERE: return found
     dtype = input._k.dtype if out is None else out._k.dtype
     check_numbers(dtype.np, "bernoulli_tensor_cpu_self_" if p is None else "bernoulli_scalar_cpu_")
     if p is None and not input._k.dtype.is_floating_point:
@@ -479,14 +479,18 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
-@overridable
+@frontend.passing
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
+    if TO_ALL and (found := passed(multinomial, (input, num_samples, replacement, generator, out))) is not HERE: return found
     if out is not None and out._k.dtype is not int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {SCALAR_TYPE_NAMES[out._k.dtype.name]}")
 
     def draw(shape: tuple[int, ...], t: Tensor) -> Tensor:
+        if t._k.device.type == "meta":  # which has no weights that could be wrong
+            found = _finish(np.empty((*t._data.shape[:-1], num_samples), np.int64), int64, t._k.device, False)
+            return found if out is None else frontend.write_out(None, out, [found])
         rows = t._data if input._data.ndim > 2 or t._data.ndim < 3 else t._data.reshape(-1, shape[-1])  # those of all examples of a vmap
         found = _stream(generator).multinomial(rows, num_samples, replacement)
         return _finish(np.ascontiguousarray(found.reshape(*t._data.shape[:-1], num_samples)), int64, None, False, out)
@@ -494,16 +498,18 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
-@overridable
+@frontend.passing
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
+    if TO_ALL and (found := passed(poisson, (input, generator))) is not HERE: return found
     numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
     return _sampled(numbers, "poisson", input)
 
 
-@overridable
+@frontend.passing
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials with the chance `prob` each, of tensors that broadcast, both float32 or both float64."""
+    if TO_ALL and (found := passed(binomial, (count, prob, generator))) is not HERE: return found
     for name, x, place in (("count", count, 1), ("prob", prob, 2)):
         _need_tensor("binomial", name, x, place)
     if count._k.dtype.category < FLOATING:

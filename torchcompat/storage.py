@@ -407,6 +407,8 @@ def view_of(storage: UntypedStorage, dtype: DType, offset: int, size: Sequence[i
     memory, item = storage._bytes, dtype.itemsize
     # NumPy compares with the size of the memory, too, but not where that is 0.
     check_geometry(dtype, offset, size, stride, memory.nbytes)
+    if memory.strides == (0,) and memory.nbytes > 1:  # of a buffer without data, which has as much memory unless that was not to be had
+        memory = storage._owner
     try:
         return np.ndarray(tuple(size), dtype.np, memory, 0 if 0 in size else offset * item, tuple([step * item for step in stride]))
     except ValueError as error:  # more dimensions than NumPy has

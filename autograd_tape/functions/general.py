@@ -416,10 +416,10 @@ class General(Door):
         if recordings:
             for target in (values[rec.params[0].name],) if inplace else () if out is None else out if isinstance(out, tuple) else (out,):
                 note_write(target)
-        if frontend.below_autograd is not None and out is None:
+        if frontend.below_autograd is not None:
             handled = frontend.below_autograd(self, values, tensors, inplace)
             if handled is not NotImplemented:
-                return handled
+                return handled if out is None else frontend.write_out(rec, out, (handled,) if isinstance(handled, TensorRef) else handled)
         if inplace and executor is None and not recordings and tensors[0]._k.special is None and (
                 write := self._quiet_write(values, tensors)) is not None:
             return self._changed(values, tensors, write, lambda t: frontend.wrap(t._data.copy(), t._k),
@@ -488,10 +488,9 @@ class General(Door):
         results = [o._data for o in outputs]
         if self._keeps_more and any([t._node is not None for t in tensors]):
             # What kernels give beside the outputs is known to ours only.
-            if any([t._k.special is not None for t in tensors]):
-                raise NotImplementedError(f"{self.rec.name}(): no gradient where the class of a tensor carries it out")
-            device, executor = self.frontend.place(self.rec, tensors, values)
-            results += executor.run(self.rec, self._arrays(dict(values), tensors, device)[1])[len(results):]
+            given, known = self.frontend.without_classes(self.rec, values, tensors)
+            device, executor = self.frontend.place(self.rec, known, given)
+            results += executor.run(self.rec, self._arrays(dict(given), known, device)[1])[len(results):]
         self._record(values, tensors, outputs, results, views)
         return self._given(outputs)
 

@@ -30,16 +30,21 @@ NO_ITEM = "Tensor.item() cannot be called on meta tensors"
 """What torch says where a composition reads a number out of a meta tensor."""
 
 
+BY_VALUES = "The shape of the result depends on the values of the input, and meta tensors have none"
+
+
 def data_dependent(*args: object) -> Any:
     """A `meta` field of operations whose result's shape depends on values, which meta tensors do not have."""
-    raise MissingKernelError("The shape of the result depends on the values of the input, and meta tensors have none",
+    raise MissingKernelError(BY_VALUES,
                              expected="a tensor with data", found="a meta tensor", remedy="run it on another device")
 
 
 def need_values(tensor: TensorRef) -> np.ndarray:
     """The buffer of a tensor whose values decide a result's shape; `data_dependent`'s error for a meta tensor."""
     note_size()
-    return data_dependent() if tensor._k.device.type == "meta" else values_of(tensor)
+    if tensor._k.device.type == "meta":
+        data_dependent()
+    return values_of(tensor) if tensor._k.special is None else TapeEntry.front_end.values_for_size(tensor)
 
 
 def data_of(tensor: TensorRef) -> Any:

@@ -68,6 +68,8 @@ class Above:
     made_like: Callable[[Any, Any], Any]
     restore_tangents: Callable[[Any, int, Any], None]
     """`func`, of examples and of tensors with tangents."""
+    lifted: Callable[..., Any] | None = None
+    """`utils._python_dispatch`, None until it is imported: what the innermost mode makes of a tensor of the program's own numbers."""
     fill: Callable[..., None] | None = None
     """`_calls.determinism`, None until it is imported: fills memory that nobody wrote."""
     has_tangents: Callable[[Any], bool] | None = None

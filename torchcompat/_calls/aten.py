@@ -28,6 +28,7 @@ from autograd_tape.tensor import TensorRef
 
 from .above import above
 from .._tensor import Tensor, frontend
+from .._making.creation import lifted
 from ..dispatch import DispatchKey, exclude_keys
 from .keys import AUTOGRAD, DispatchKeySet
 from ..autograd.engine import grad
@@ -386,7 +387,7 @@ def _flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float
 
 FUNCTIONS: dict[str, Fn] = {
     "nll_loss2d": _nll_loss, "nll_loss_nd": _nll_loss, "log_sigmoid": lambda input: F.logsigmoid(input),
-    "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
+    "alias": alias, "lift_fresh": lifted, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "_pin_memory": Tensor.pin_memory, "detach": Tensor.detach, "_to_copy": _to_copy,
     "threshold_backward": lambda grad, input, threshold: F.where(F.gt(input, threshold), grad, 0.0),
     "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta, "convolution": _convolution,

@@ -23,8 +23,8 @@ _SIZES = frozenset("ones zeros empty rand randn new_ones new_zeros new_empty".sp
 _NOT_SHOWN = frozenset(["requires_grad", "out"])
 
 
-def form(name: str, args: tuple[object, ...], kwargs: Keywords) -> tuple[str, str, list[Any], Keywords]:
-    """(name, overload, positional arguments, keyword arguments) of a call in ATen."""
+def form(name: str, args: tuple[object, ...], kwargs: Keywords, places: bool = True) -> tuple[str, str, list[Any], Keywords]:
+    """(name, overload, positional arguments, keyword arguments) of a call in ATen; `places`: whether the function takes a device."""
     given = list(args)
     options = {k: v for k, v in kwargs.items() if k not in _NOT_SHOWN and v is not None}
     overload = OVERLOADS.get(name, "default")
@@ -48,13 +48,15 @@ def form(name: str, args: tuple[object, ...], kwargs: Keywords) -> tuple[str, st
         overload = "m"
     elif name == "normal":
         overload = "_".join(["Tensor" if isinstance(a, Tensor) else "float" for a in given[:2]])
+    elif name == "bernoulli" and len(given) > 1:
+        overload = "p"
     elif name == "bernoulli_" and len(given) > 1 and isinstance(given[1], Tensor):
         overload = "Tensor"
     elif name == "random_" and len(given) > 1:
         overload = "to" if len(given) == 2 else "from"
     if name.startswith("new_") or name.endswith("_like"):
         options.setdefault("pin_memory", False)
-    elif not name.endswith("_") and name != "normal":
+    elif places and not name.endswith("_") and name != "normal":
         options["device"] = Device(options["device"]) if options.get("device") else CPU
         if "layout" not in options:
             options.setdefault("pin_memory", False)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograd_tape import warned
-from autograd_tape.annotations import DeviceLike
-from autograd_tape.calls import Door
-from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
+from autograd_tape.annotations import DeviceLike, Keywords
+from autograd_tape.calls import Door, mapped
+from autograd_tape.dtypes import CPU_KINDS, META, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
@@ -94,11 +94,30 @@ class TorchFrontend(Frontend):
         t = object.__new__(self.Tensor)
         if k is None:
             k = CPU_KINDS[array.dtype] if array.__class__ is np.ndarray or array.__class__ not in BUFFERS else array.kind
-        elif k.special is not None:  # a plain tensor, whatever class `k` was taken from
-            k = kind(k.dtype, k.device, None, k.inference)
+        elif k.special is not None:  # a plain tensor, whatever class `k` was taken from; one without elements of classes without
+            k = kind(k.dtype, META if getattr(k.special, "_hollow", False) else k.device, None, k.inference)
         t._data, t._k, t._node = array, inference_kind(k) if grad_mode() is GradMode.INFERENCE else k, node
         t._v = t._base = None
         return t
+
+    def values_for_size(self, t: Any) -> np.ndarray:
+        """The elements, or the error of a class without."""
+        if t._hollow:
+            raise t._without_elements(sized=True)
+        return values(t)
+
+    def without_classes(self, rec: Record, values: Keywords, tensors: list[Any]) -> tuple[Keywords, list[Any]]:
+        """Tensors without elements as meta tensors; NotImplementedError for those of other classes."""
+        if not any([t._k.special is not None for t in tensors]):
+            return values, tensors
+        if not all([t._k.special is None or t._hollow for t in tensors]):
+            raise NotImplementedError(f"{rec.name}(): no gradient where the class of a tensor carries it out")
+        twins = {id(t): self.wrap(t._data, kind(t._k.dtype, META, None, t._k.inference)) for t in tensors}
+        return {name: mapped(lambda t: twins[id(t)], value) for name, value in values.items()}, list(twins.values())
+
+    def valueless(self, t: Any) -> bool:
+        """Whether a tensor is a meta tensor, or of a class without elements."""
+        return t._k.device.type == "meta" or t._hollow
 
     def become(self, t: Any, view: Any) -> bool:
         """With the view's tangents in forward mode, which have its shape. Tensors of transforms hold another, and its history."""

@@ -21,6 +21,7 @@ from autograd_tape.warned import made, warn_once
 
 from .conversion import checked_dtype, convert
 from .nested import integers, is_regular, numbers, plain, read
+from .._calls.above import above
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
 from ..storage import TypedStorage, UntypedStorage, lent
@@ -181,7 +182,13 @@ def from_numpy(array: np.ndarray) -> Tensor:
         array = array.view(np.ndarray)
     lent(array)
     # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
-    return frontend.wrap(array if array.dtype is dtype else array.view(dtype))
+    found = frontend.wrap(array if array.dtype is dtype else array.view(dtype))
+    return lifted(found) if TO_ALL else found
+
+
+def lifted(t: Tensor) -> Any:
+    """A tensor of the program's own numbers, or what the innermost mode makes of it."""
+    return t if above.lifted is None else above.lifted(t)
 
 
 @frontend.passing

@@ -64,9 +64,13 @@ def with_bits(k: Kind, conj: bool, neg: bool) -> Kind:
 
 
 def values(t: Any) -> Any:
-    """The elements of a tensor as an array: its buffer, unless it has bits."""
-    bits = bits_of(t)
-    return t._data if bits is None else bits(t._data)
+    """The elements of a tensor as an array: its buffer, unless it has bits; the error of its class where that has no elements."""
+    special = t._k.special
+    if special.__class__ is Bits:
+        return special(t._data)
+    if getattr(special, "_hollow", False):
+        raise special._without_elements()
+    return t._data
 
 
 def flipped(frontend: Frontend, x: TensorRef, conj: bool, neg: bool) -> Tensor:

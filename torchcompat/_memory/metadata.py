@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from autograd_tape.annotations import Fn
+from autograd_tape.dtypes import META
 from autograd_tape.strided import address as address_of, contiguous_strides, memory_order, storage_offset
 from autograd_tape.tensor import TensorRef
 from autograd_tape.version import changes, number_of
@@ -138,7 +139,7 @@ class Metadata(_Base):
         """The address of the first element; 0 for an empty tensor."""
         if self._k.special.__class__ is layout:
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return 0 if self._data.size == 0 or self._k.device.type == "meta" else address_of(self._data)
+        return 0 if self._data.size == 0 or self._k.device.type == "meta" or getattr(self._k.special, "_hollow", False) else address_of(self._data)
 
     def const_data_ptr(self) -> int:
         """The same; it is not for writing."""
@@ -152,7 +153,8 @@ class Metadata(_Base):
         """The memory."""
         if self._k.special.__class__ is layout:
             raise NotImplementedError(f"Cannot access storage of {_IMPLS.get(self._k.special, 'SparseCsr')}TensorImpl")
-        return UntypedStorage.of(self._data.flat if self.is_nested else self._data, self._k.device)
+        device = META if getattr(self._k.special, "_hollow", False) else self._k.device
+        return UntypedStorage.of(self._data.flat if self.is_nested else self._data, device)
 
     def storage(self) -> TypedStorage:
         """The memory as elements of this dtype."""

@@ -1,5 +1,6 @@
-"""torch._subclasses: whether a tensor is a fake. Tensors without data are of device "meta" here, and say so; no other stands in for one."""
+"""torch._subclasses: tensors without elements that stand for others."""
 
 from .._calls.absent import on_demand as _on_demand
 
-_on_demand(__name__)
+_on_demand(__name__, {name: ".fake_tensor" for name in ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
+                                                        "UnsupportedFakeTensorException")})

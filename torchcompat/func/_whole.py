@@ -12,7 +12,7 @@ from autograd_tape.version import Version
 
 from .._memory.bits import Bits
 from .._memory.layout import layout
-from .._tensor import frontend
+from .._tensor import carries_out, frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
 from torchcompat._tensor import Tensor
@@ -169,7 +169,11 @@ def shadow(t: Tensor, node: TapeEntry | None = None) -> Tensor:
         return batched(t._level, shadow(t._value, node), t._bdim)
     if hasattr(t, "_shadow"):
         return t._shadow(node)
-    s = frontend.wrap(t._data, t._k, node)
+    if t._k.special is not None and carries_out(type(t)):  # an instance of the class, with all that it holds
+        s = frontend.bare(t)
+        s._node = node
+    else:
+        s = frontend.wrap(t._data, t._k, node)
     if t._k.special.__class__ in (Bits, layout):  # what its memory is to be read as
         s._k = kind(t._k.dtype, t._k.device, t._k.special, s._k.inference)
     s._v = Version.of(t)

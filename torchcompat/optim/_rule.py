@@ -85,7 +85,7 @@ class RuleOptimizer(Optimizer):
     def count(p: Tensor, group: Keywords, start: float = 0.0) -> Tensor:
         """A count of steps of `p`."""
         device = p.device if group.get("capturable") or group.get("fused") else "cpu"
-        return torch.full((), start, dtype=_get_scalar_dtype(group.get("fused")), device=device)
+        return torch.tensor(start, dtype=_get_scalar_dtype(group.get("fused")), device=device)
 
     def state_of(self, p: Tensor, group: Keywords) -> Keywords:
         """The state of a parameter, made at its first step."""
@@ -229,7 +229,7 @@ def decayed(p: Tensor, grad: Tensor, group: Keywords) -> Tensor:
 def on_buffers(p: Tensor, differentiable: bool) -> bool:
     """Whether a step may run on the buffers of `p`: it is float32 or float64, dense, on the CPU, and the step needs no history."""
     data, k = p._data, p._k
-    return (k.device.type == "cpu" and not differentiable and type(data).__name__ == "ndarray" and data.dtype.char in "fd"
+    return (k.device.type == "cpu" and k.special is None and not differentiable and type(data).__name__ == "ndarray" and data.dtype.char in "fd"
             and data.flags.forc)
 
 

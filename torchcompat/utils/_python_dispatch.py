@@ -6,10 +6,11 @@ the class. Such tensors usually wrap others and have no memory of their own (`Te
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from typing import TYPE_CHECKING, Any
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
@@ -23,6 +24,7 @@ from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad, recordings
 from autograd_tape.tensor import LEAF
 from autograd_tape.version import Version
 
+from .._calls.above import above
 from .._memory.layout import strided
 from .._tensor import Tensor, _kind_for, carries_out, frontend
 from ..autograd.engine import run_on_tensors
@@ -80,6 +82,16 @@ def _get_current_dispatch_mode() -> TorchDispatchMode | None:
 def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
     """The modes of this thread, the innermost last."""
     return list(_state.modes)
+
+
+@contextlib.contextmanager
+def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
+    """Inside, no mode is called, which it gives; classes are."""
+    modes, _state.modes = _state.modes, ()
+    try:
+        yield list(modes)
+    finally:
+        _state.modes = modes
 
 
 class _DisableTorchDispatch:
@@ -261,16 +273,18 @@ class _Making(Interceptor):
             return NotImplemented if like is None or like._data.size != 1 else number(
                 shown(overload_of("_local_scalar_dense", "default"), (like,), (like,), {}))
         name = (door.rec.public or door.rec.name) + "_" * inplace
+        if name.startswith("__"):  # what Python asks of objects is no operation
+            return NotImplemented
         if name == "detach":
             return NotImplemented if like is None else _detached(like)
         if name in ("tensor", "as_tensor"):
             result = Call(door, args, out, inplace, asked, at).proceed()
-            return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
+            return result if result is like else _lifted(result)
         positional, kwargs = door.spelled(args)
         if out is not None or kwargs.get("out") is not None:
             return NotImplemented
         like = positional[0] if positional and isinstance(positional[0], Tensor) else None
-        named, overload, given, options = factories.form(name, positional, kwargs)
+        named, overload, given, options = factories.form(name, positional, kwargs, any([p.name == "device" for p in door.params]))
         result = _call(door.public(inplace), named, overload, () if like is None else (like,), tuple(given), options)
         if kwargs.get("requires_grad"):
             result.requires_grad = True
@@ -278,6 +292,14 @@ class _Making(Interceptor):
 
 
 _MAKING = _Making()
+
+
+def _lifted(made: Tensor) -> Any:
+    """What a mode makes of a tensor of numbers, or of an array, of the program's own."""
+    return _call(lambda t: t, "lift_fresh", "default", (made,), (made,), {}) if _state.modes else made
+
+
+above.lifted = _lifted
 
 
 def _detached(t: Any) -> Any:

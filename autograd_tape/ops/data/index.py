@@ -543,7 +543,7 @@ def _array(F: Functions, item: Any) -> tuple[np.ndarray, Any]:
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
         dtype = item._k.dtype
-        array = need_values(item) if dtype.name in ("bool", "uint8") else values_of(item)
+        array = need_values(item) if dtype.name in ("bool", "uint8") else item._data if F.valueless(item) else values_of(item)
         if dtype.category > INTEGER or array.ndim and dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
             raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
                                   found=dtype.name, remedy="convert the index with .long()")

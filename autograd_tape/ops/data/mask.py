@@ -318,6 +318,7 @@ class argwhere:
     lacks = {"uint float8": "nonzero_count_cpu"}
     numpy = _nonzero
     meta = data_dependent
+    aten = "nonzero"
     compose = on_host(_nonzero)
     def samples(rng): yield (rng.integers(0, 2, (2, 3)),)
 

@@ -24,6 +24,8 @@ from autograd_tape.codegen import execute
 import torchcompat as torch
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._calls.aten import before_dispatch
+from torchcompat._guards import detect_fake_mode
+from torchcompat._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torchcompat._tensor import frontend
 from torchcompat.fx._symbolic_trace import PH, Tracer
 from torchcompat.fx.graph_module import GraphModule
@@ -110,12 +112,19 @@ class PythonKeyTracer(Tracer):
         return value if found is None else found.proxy
 
 
+_FAKES = FakeTensorMode()
+"""Of which the fakes on nodes are."""
+
+
 def _as_shape(value: object) -> object:
     """What is known of a value without its elements."""
     if not isinstance(value, torch.Tensor):
         return value
     with _DisableTorchDispatch():
-        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+        if value.layout is not torch.strided:
+            return torch.empty(value.shape, dtype=value.dtype, device="meta")
+        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+        return FakeTensor(value.fake_mode if isinstance(value, FakeTensor) else _FAKES, made, value.device)
 
 
 def _note(node: Node, value: torch.Tensor) -> None:
@@ -168,7 +177,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if func.name() in _TELLING:
             if None not in constants.values():
                 given = pytree.tree_map(lambda t: constants.get(id(t), t), (args, kwargs))
-                return func(*given[0], **given[1])
+                with _DisableTorchDispatch():
+                    return func(*given[0], **given[1])
             if self._error_on_data_dependent_ops:
                 raise RuntimeError(
                     f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely that this "
@@ -205,12 +215,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """The value of a result that depends on nothing but numbers in the program, and is small; else None."""
         if any([t.numel() > CONSTANT_NUMEL_LIMIT for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor)]):
             return None
-        if func.name() == "aten::lift_fresh_copy":
-            return args[0].clone()
-        if not constants or None in constants.values():
+        if not constants and func.name() != "aten::lift_fresh_copy" or None in constants.values():
             return None
         given = pytree.tree_map(lambda t: constants.get(id(t), t), (args, kwargs))
-        return func(*given[0], **given[1])
+        with _DisableTorchDispatch():
+            return func(*given[0], **given[1])
 
 
 class _Composites(Interceptor):
@@ -296,7 +305,7 @@ def make_fx(f: Fn, decomposition_table: Mapping[Any, Fn] | None = None, tracing_
 
     Args:
         decomposition_table: functions by operations of ATen that are to be made of others.
-        tracing_mode: "real": the operations are carried out on the arguments.
+        tracing_mode: "real": the operations are carried out on the arguments; "fake": on fakes of them, which have no elements.
         pre_dispatch: whether operations are noted as they are called, before they are made of others.
         record_stack_traces: whether nodes note where in the program they were made.
 
@@ -307,18 +316,23 @@ def make_fx(f: Fn, decomposition_table: Mapping[Any, Fn] | None = None, tracing_
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
-    if tracing_mode != "real":
-        raise NotImplementedError(f"make_fx(tracing_mode={tracing_mode!r}): sizes are numbers here, never symbols; trace with 'real'")
+    if tracing_mode == "symbolic":
+        raise NotImplementedError("make_fx(tracing_mode='symbolic'): sizes are numbers here, never symbols; trace with 'real' or 'fake'")
 
     @functools.wraps(f)
     def wrapped(*args: object) -> GraphModule:
+        around: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if tracing_mode == "fake":
+            around = fakes = detect_fake_mode(args) or FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs)
+            args = pytree.tree_map_only(torch.Tensor, fakes.from_tensor, args)
         tracer = PythonKeyTracer()
         tracer.record_stack_traces = record_stack_traces
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, _error_on_data_dependent_ops, decomposition_table)
         code = getattr(inspect.unwrap(f), "__code__", None)
         plain = code is not None and not code.co_flags & inspect.CO_VARARGS
         called = f if plain else fake_signature(f, len(args))
-        return dispatch_trace(_values_known(called, args, tracer, mode), tracer, pytree.tree_map(lambda _: PH, args))
+        with around:
+            return dispatch_trace(_values_known(called, args, tracer, mode), tracer, pytree.tree_map(lambda _: PH, args))
 
     return wrapped
 
