@@ -560,7 +560,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self.is_nested:
             made = None if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"
             return above.nested_methods().text(self, [made] if made else ["requires_grad=True"] if self._node is not None else [])
-        shown, place = (None, []) if device.type == "meta" or cls._hollow else values(self).shown() if device.type == "mesh" else (values(self), [])
+        hollow = device.type == "meta" or cls._hollow
+        shown, place = (None, []) if hollow else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
             shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type in ("cpu", "mesh") else str(device), requires_grad=self._node is not None,
@@ -805,7 +806,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def _copied_with_slots(self, memo: dict[int, Any]) -> "Tensor":
         """A copy of an instance of a subclass, which a wrapper without memory makes itself, with what its slots hold."""
-        if self._hollow or self._k.device.type == "meta" or carries_out(type(self)) and not self._data.flags.writeable:  # which no memory of its own is
+        memory = carries_out(type(self)) and not self._data.flags.writeable  # which none of its own is
+        if memory or self._hollow or self._k.device.type == "meta":
             with no_grad():
                 twin = self.clone()
             if type(twin) is not type(self):

@@ -139,7 +139,8 @@ class Metadata(_Base):
         """The address of the first element; 0 for an empty tensor."""
         if self._k.special.__class__ is layout:
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return 0 if self._data.size == 0 or self._k.device.type == "meta" or getattr(self._k.special, "_hollow", False) else address_of(self._data)
+        nowhere = self._data.size == 0 or self._k.device.type == "meta" or getattr(self._k.special, "_hollow", False)
+        return 0 if nowhere else address_of(self._data)
 
     def const_data_ptr(self) -> int:
         """The same; it is not for writing."""

@@ -135,8 +135,9 @@ class FakeTensor(Tensor):
     @classmethod
     def _without_elements(cls, sized: bool = False) -> RuntimeError:
         """The error where elements are asked for; where a size depends on them, if `sized`."""
-        aten = torch.ops.aten
-        return DynamicOutputShapeException(aten.nonzero.default) if sized else DataDependentOutputException(aten._local_scalar_dense.default)
+        if sized:
+            return DynamicOutputShapeException(torch.ops.aten.nonzero.default)
+        return DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Arguments = (), kwargs: Keywords | None = None) -> Any:  # type: ignore[override]
@@ -262,7 +263,7 @@ class FakeTensorMode(TorchDispatchMode):
         return self._carried_out(func, leaves, spec, fakes)
 
     def _taken(self, x: Tensor, home: Device, shown: Callable[[], str]) -> FakeTensor:
-        """A tensor of the arguments as a fake of this mode; a meta tensor, which gradients save beside fakes, as one that is where they are."""
+        """A tensor of the arguments as a fake of this mode; meta tensors, which gradients save, as fakes that are where the others are."""
         if self.is_our_fake(x):
             return x  # type: ignore[return-value]
         if isinstance(x, FakeTensor):
@@ -270,8 +271,8 @@ class FakeTensorMode(TorchDispatchMode):
         if x._k.device.type == "meta":
             return FakeTensor(self, x, home)
         if not self.allow_non_fake_inputs:
-            raise AssertionError("Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
-                                 f"Found in {shown()}")
+            raise AssertionError("Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+                                 f"'allow_non_fake_inputs'. Found in {shown()}")
         return self.from_tensor(x)
 
     def _computed(self, func: Any, leaves: list[Any], spec: Any, fakes: list[FakeTensor]) -> Any:

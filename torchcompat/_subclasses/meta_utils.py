@@ -145,7 +145,7 @@ def assert_metadata_eq(assert_eq: Callable[[Any, Any], object], m1: Tensor, m2: 
     """Holds a tensor to what another tells of itself, but for its device and its elements.
 
     Args:
-        assert_eq: called with the two of each kind: dtypes, sizes, what requires grad, is a leaf or a view, offsets and strides, bits, bases
+        assert_eq: called with the two of each kind: dtypes, sizes, what requires grad, is a leaf or a view, offsets, strides, bits, bases
             and gradients.
         skip_leaf: whether only the first may be a leaf.
     """

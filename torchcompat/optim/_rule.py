@@ -229,8 +229,8 @@ def decayed(p: Tensor, grad: Tensor, group: Keywords) -> Tensor:
 def on_buffers(p: Tensor, differentiable: bool) -> bool:
     """Whether a step may run on the buffers of `p`: it is float32 or float64, dense, on the CPU, and the step needs no history."""
     data, k = p._data, p._k
-    return (k.device.type == "cpu" and k.special is None and not differentiable and type(data).__name__ == "ndarray" and data.dtype.char in "fd"
-            and data.flags.forc)
+    return (k.device.type == "cpu" and k.special is None and not differentiable and type(data).__name__ == "ndarray"
+            and data.dtype.char in "fd" and data.flags.forc)
 
 
 def fits(p: Tensor, grad: Tensor, *state: Tensor | None) -> bool:

@@ -323,7 +323,7 @@ def make_fx(f: Fn, decomposition_table: Mapping[Any, Fn] | None = None, tracing_
     def wrapped(*args: object) -> GraphModule:
         around: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if tracing_mode == "fake":
-            around = fakes = detect_fake_mode(args) or FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs)
+            around = fakes = detect_fake_mode(args) or FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)
             args = pytree.tree_map_only(torch.Tensor, fakes.from_tensor, args)
         tracer = PythonKeyTracer()
         tracer.record_stack_traces = record_stack_traces
