@@ -54,6 +54,15 @@ has_cuda = has_mps = has_openmp = False
 _GLIBCXX_USE_CXX11_ABI = True
 
 
+class ScriptObject:
+    """What classes that a compiled extension registers make; there are no such, so that nothing is one."""
+
+    __module__ = "torch"
+
+    def __init__(self) -> None:
+        raise TypeError("torch._C.ScriptObject: No constructor defined!")
+
+
 class _AnyTensor(type(Tensor)):  # type: ignore[misc]  # which is a class
     """Of `TensorBase`, which every tensor is one of."""
 

@@ -113,7 +113,7 @@ _LAZY = {
         ["_nested_from_padded", "_nested_from_padded_and_nested_example", "_nested_tensor_from_mask",
          "_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_tensor_list", "_nested_view_from_buffer"], "nested._methods"),
     "sparse_coo_tensor": "sparse._coo", "_validate_sparse_coo_tensor_args": "sparse._coo", "_sparse_broadcast_to": "sparse._shapes",
-    "ScriptModule": "jit", "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
+    "ScriptModule": "jit", "ScriptObject": "_C", "PyTorchFileReader": "_files.reader", "PyTorchFileWriter": "_files.writer",
     **dict.fromkeys(
         [f"_validate_sparse_{name}_tensor_args" for name in ("compressed", "csr", "csc", "bsr", "bsc")], "sparse._compressed"),
     **dict.fromkeys(

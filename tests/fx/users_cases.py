@@ -135,6 +135,20 @@ PROGRAMS = {
                   "print([n.stack_trace is not None for n in fx.Transformer(g).transform().graph.nodes])\n"
                   "with fx.traceback.annotate({'a': 1}):\n    print(fx.traceback.get_current_meta())\n"
                   "print(fx.traceback.get_current_meta())",
+    "a tracer of one's own": "import torch.fx._symbolic_trace as st\nimport math\n"
+                             "class Aside:\n    def twice(self, x): return 2\n"
+                             "def way(x): return Aside().twice(math.sqrt(x))\n"
+                             "class T(fx.Tracer):\n    @st.compatibility(is_backward_compatible=True)\n    def trace(self, root):\n"
+                             "        self.root, self.graph, self.tensor_attrs = nn.Module(), fx.Graph(tracer_cls=type(self)), {}\n"
+                             "        fn, args = self.create_args_for_root(root, False)\n        with st._Patcher() as patcher:\n"
+                             "            patcher.patch_method(Aside, 'twice', lambda _, x: x + x, deduplicate=False)\n"
+                             "            patcher.patch(globals(), 'abs', st._create_wrapped_func(abs))\n"
+                             "            st._patch_wrapped_functions(patcher)\n"
+                             "            for names in (math.__dict__, math.__dict__):\n"
+                             "                st._autowrap_check(patcher, names, self._autowrap_function_ids)\n"
+                             "            self.create_node('output', 'output', (self.create_arg(fn(*args)),), {})\n"
+                             "        return self.graph\n"
+                             "print(T().trace(way), 'abs' in globals(), isinstance(3, st.ScriptObject), way(4))\nst.ScriptObject()",
     "code of one's own": "class C(fx.graph.CodeGen):\n"
                          "    def generate_output(self, output_args):\n        return f'return [{output_args}]'\n"
                          "t = fx.symbolic_trace(lambda a: a + 1)\nt.graph.set_codegen(C())\nt.recompile()\nprint(t.code, t(torch.ones(2)))",

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
+from torchcompat._C import ScriptObject as ScriptObject
 from torchcompat._calls.absent import absences as _absences
 from torchcompat.nn import Module
 from torchcompat.utils import _pytree as pytree
 
+from ._compatibility import compatibility as compatibility
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule, _tracers
 from .node import base_types
@@ -27,6 +29,7 @@ from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
 _wrapped_fns_to_patch: dict[tuple[int, str], Keywords] = {}
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
+_orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 _traced = 0
 
 
@@ -72,40 +75,63 @@ class ProxyableClassMeta(type):
         return instance
 
 
-class _Patches:
-    """What is replaced while something is traced, and put back after it."""
+class _Patcher:
+    """What is replaced while something is traced, and put back after it; tracers of programs use it as this module's does."""
 
     def __init__(self) -> None:
-        self.undo: list[Callable[[], None]] = []
-        self.seen: set[int] = set()
+        self.undo: list[Callable[[], object]] = []
+        self.visited: set[int] = set()
 
-    def item(self, where: Keywords, name: str, value: object) -> None:
-        """Replaces an entry of a dictionary, or adds one."""
-        missing = object()
-        before = where.get(name, missing)
+    def patch(self, frame_dict: Keywords, name: str, new_fn: Fn, deduplicate: bool = True) -> None:
+        """Replaces an entry of a dictionary, or adds one that hides a built-in function, unless that was done."""
+        if name not in frame_dict and hasattr(builtins, name):
+            self.undo.append(lambda: frame_dict.pop(name))
+        elif getattr(before := frame_dict[name], "__fx_already_patched", False):
+            return
+        else:
+            self.undo.append(lambda: frame_dict.__setitem__(name, before))
+        new_fn.__fx_already_patched = deduplicate  # type: ignore[attr-defined]
+        frame_dict[name] = new_fn
 
-        def undo() -> None:
-            if before is missing:
-                del where[name]
-            else:
-                where[name] = before
+    def patch_method(self, cls: type, name: str, new_fn: Fn, deduplicate: bool = True) -> None:
+        """Replaces a method of a class, unless that was done."""
+        if getattr(getattr(cls, name), "__fx_already_patched", False):
+            return
+        before = cls.__dict__.get(name)
+        self.undo.append((lambda: delattr(cls, name)) if before is None else (lambda: setattr(cls, name, before)))
+        new_fn.__fx_already_patched = deduplicate  # type: ignore[attr-defined]
+        setattr(cls, name, new_fn)
 
-        where[name] = value
-        self.undo.append(undo)
+    def visit_once(self, thing: object) -> bool:
+        """Whether this is the first time that it is told of a thing."""
+        first = id(thing) not in self.visited
+        self.visited.add(id(thing))
+        return first
 
-    def attribute(self, where: type, name: str, value: object) -> None:
-        """Replaces an attribute of a class."""
-        before = where.__dict__[name] if name in where.__dict__ else None
-        inherited = name not in where.__dict__
-        setattr(where, name, value)
-        self.undo.append(lambda: delattr(where, name) if inherited else setattr(where, name, before))
-
-    def __enter__(self) -> _Patches:
+    def __enter__(self) -> _Patcher:
         return self
 
     def __exit__(self, *exc: object) -> None:
         while self.undo:
             self.undo.pop()()
+        self.visited.clear()
+
+
+def _autowrap_check(patcher: _Patcher, frame_dict: Keywords, function_ids: set[int]) -> None:
+    """Lets functions of a module that are to become nodes do so."""
+    if patcher.visit_once(frame_dict):
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, _create_wrapped_func(value))
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Lets what `wrap` was told of become nodes."""
+    for (_, name), names in list(_wrapped_fns_to_patch.items()):
+        if name in names or hasattr(builtins, name):
+            patcher.patch(names, name, _create_wrapped_func(names[name] if name in names else getattr(builtins, name)))
+    for cls, name in _wrapped_methods_to_patch:
+        patcher.patch_method(cls, name, _create_wrapped_method(cls, name))
 
 
 def _find_proxy(*objects: Any) -> Proxy | None:
@@ -196,14 +222,14 @@ class Tracer(TracerBase):
         if isinstance(a, tuple) and hasattr(a, "_fields") and not type(a).__module__.endswith("return_types"):
             return self.create_node("call_function", a.__class__, tuple([self.create_arg(x) for x in a]), {})
         if isinstance(a, torch.Tensor):
-            known: str | None = next((known for value, known in self.tensor_attrs if value is a), None)
+            known: str | None = self.tensor_attrs.get(a)
             name = known or ""
             if known is None:
                 number = 0
                 while hasattr(self.root, f"_tensor_constant{number}"):
                     number += 1
                 name = f"_tensor_constant{number}"
-                self.tensor_attrs.append((a, name))
+                self.tensor_attrs[a] = name
                 setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
         if isinstance(type(a), ProxyableClassMeta):
@@ -383,7 +409,7 @@ class Tracer(TracerBase):
             code = fn.__code__
             self.graph._co_fields = {"co_name": code.co_name, "co_filename": code.co_filename,  # type: ignore[attr-defined]
                                      "co_firstlineno": code.co_firstlineno}
-        self.tensor_attrs = list(_tensors_in(self.root))
+        self.tensor_attrs = dict(_tensors_in(self.root))
         if not isinstance(fn, FunctionType):
             raise AssertionError(f"Expected FunctionType, got {type(fn)}")
         fn_globals = fn.__globals__
@@ -400,35 +426,21 @@ class Tracer(TracerBase):
             def forward(*args: object, **kwargs: object) -> Any:
                 return call(mod, *args, **kwargs)
 
-            self._autowrap(patches, getattr(getattr(mod, "forward", mod), "__globals__", {}))
+            _autowrap_check(patcher, getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids)
             return self.call_module(mod, forward, args, kwargs)
 
-        with _Patches() as patches, contextlib.ExitStack() as stack:
-            patches.attribute(Module, "__getattr__", module_getattr)
-            patches.attribute(Module, "__call__", module_call)
+        with _Patcher() as patcher, contextlib.ExitStack() as stack:
+            patcher.patch_method(Module, "__getattr__", module_getattr, deduplicate=False)
+            patcher.patch_method(Module, "__call__", module_call, deduplicate=False)
             _traced += 1
             stack.callback(_untraced)
-            for (_, name), names in list(_wrapped_fns_to_patch.items()):
-                if name in names or hasattr(builtins, name):
-                    original = names[name] if name in names else getattr(builtins, name)
-                    patches.item(names, name, _create_wrapped_func(original))
-            for cls, name in _wrapped_methods_to_patch:
-                patches.attribute(cls, name, _create_wrapped_method(cls, name))
-            self._autowrap(patches, fn_globals)
-            for module in self._autowrap_search:
-                self._autowrap(patches, module.__dict__)
+            _patch_wrapped_functions(patcher)
+            for names in (fn_globals, *[module.__dict__ for module in self._autowrap_search]):
+                _autowrap_check(patcher, names, self._autowrap_function_ids)
             self.create_node("output", "output", (self.create_arg(fn(*args)),), {},
                              type_expr=None if str(fn.__module__).startswith("torchcompat.") else fn.__annotations__.get("return"))
         self.submodule_paths = None
         return self.graph
-
-    def _autowrap(self, patches: _Patches, names: Keywords) -> None:
-        if id(names) in patches.seen:
-            return
-        patches.seen.add(id(names))
-        for name, value in list(names.items()):
-            if not name.startswith("_") and callable(value) and id(value) in self._autowrap_function_ids:
-                patches.item(names, name, _create_wrapped_func(value))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         import copy

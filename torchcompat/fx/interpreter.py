@@ -169,7 +169,7 @@ class Transformer(Interpreter):
             def __init__(self, graph: Graph) -> None:
                 super().__init__()
                 self.graph = graph
-                self.tensor_attrs = []
+                self.tensor_attrs = {}
                 self.root = module
 
             def is_leaf_module(self, _: Module, __: str) -> bool:

@@ -63,7 +63,7 @@ class PythonKeyTracer(Tracer):
     def __init__(self) -> None:
         super().__init__(autowrap_modules=())
         self.root = Module()
-        self.tensor_attrs: list[tuple[Any, str]] = []
+        self.tensor_attrs: dict[Any, str] = {}
         self.tracked: dict[int, Tracked] = {}
 
     def call_module(self, m: Module, forward: Fn, args: Arguments, kwargs: Keywords) -> Any:
