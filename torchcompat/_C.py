@@ -290,7 +290,7 @@ def _set_conj(tensor: Tensor, conj: bool) -> None:
     Raises:
         RuntimeError: it is not complex.
     """
-    if not tensor._k.dtype.is_complex:
+    if conj and not tensor._k.dtype.is_complex:
         raise RuntimeError('isComplexType(typeMetaToScalarType(dtype())) INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/c10/core/'
                            'TensorImpl.h":1470, please report a bug to PyTorch. ')
     marked(tensor, conj, tensor.is_neg())

@@ -174,7 +174,8 @@ def _dims(dim: Sequence[int] | int | None) -> list[int]:
 def index_list(indices: Any) -> list[Any]:
     """The index tensors of an indexing operation, None where a dimension is taken whole."""
     sources = {id(t._data): t for t, _ in indices.sources}
-    return [None if isinstance(k, slice) else sources.get(id(k)) if id(k) in sources else F.wrap(np.asarray(k)) for k in indices.key]
+    return [None if isinstance(k, slice) else sources.get(id(k)) if id(k) in sources else lifted(F.wrap(np.asarray(k)))
+            for k in indices.key]
 
 
 def _without_defaults(args: list[bool | list[int] | None], defaults: list[bool | list[int] | None]) -> list[Any]:
