@@ -29,6 +29,8 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 #: Elements that compute as long as a step is called in Python; and up to which those of a weight are multiplied by one row, and by all
 #: rows together, without BLAS.
 _STEP, _ONE, _FEW = 1024, 1 << 18, 1 << 16
+#: How many times as many passes over elements a single step saves that is compiled, as other kernels do.
+_DEAR = 4
 
 Array = np.ndarray
 Step = Callable[..., object]
@@ -37,6 +39,11 @@ Step = Callable[..., object]
 def _sigmoid(x: Array, y: Array) -> None:
     """y = 1 / (1 + exp(-(x + y)))"""
     y += x
+    _logistic(y)
+
+
+def _logistic(y: Array) -> None:
+    """y = 1 / (1 + exp(-y))"""
     np.negative(y, y)
     np.exp(y, y)
     y += 1
@@ -130,6 +137,48 @@ _PLAIN: dict[str, Step] = {"lstm": _lstm, "lstm_grad": _lstm_grad, "gru": _gru, 
                            "rnn_relu": _rnn_relu, "rnn_tanh_grad": _rnn_tanh_grad, "rnn_relu_grad": _rnn_relu_grad}
 
 
+Once = Callable[[Array, Array, Array, "Array | None"], "tuple[Array, Array | None, Array | None]"]
+
+
+def _lstm_once(gates: Array, product: Array, h: Array, c: Array | None) -> tuple[Array, Array, Array]:
+    """The new state, the cell state that the gradient needs, and the same; the others alike."""
+    assert c is not None
+    k = c.shape[1]
+    gates += product
+    new = np.tanh(gates[:, 2 * k:3 * k])
+    _logistic(gates)
+    gates[:, 2 * k:3 * k] = new
+    new *= gates[:, :k]
+    new += c * gates[:, k:2 * k]
+    return gates[:, 3 * k:] * np.tanh(new), new, new.copy()
+
+
+def _gru_once(gates: Array, product: Array, h: Array, c: Array | None) -> tuple[Array, Array, None]:
+    k = h.shape[1]
+    both, new, kept = gates[:, :2 * k], gates[:, 2 * k:], contiguous(product[:, 2 * k:])
+    both += product[:, :2 * k]
+    _logistic(both)
+    new += both[:, :k] * kept
+    np.tanh(new, new)
+    y = h - new
+    y *= both[:, k:]
+    y += new
+    return y, kept, None
+
+
+def _tanh_once(gates: Array, product: Array, h: Array, c: Array | None) -> tuple[Array, None, None]:
+    product += gates
+    return np.tanh(product, product), None, None
+
+
+def _relu_once(gates: Array, product: Array, h: Array, c: Array | None) -> tuple[Array, None, None]:
+    product += gates
+    return np.maximum(product, 0, product), None, None
+
+
+_ONCE: dict[str, Once] = {"LSTM": _lstm_once, "GRU": _gru_once, "RNN_TANH": _tanh_once, "RNN_RELU": _relu_once}
+
+
 def _kernel(name: str, gates: Array) -> Step:
     found: Step = getattr(_compiled, name)[gates.dtype.char]
     return found
@@ -215,6 +264,8 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
     Returns the outputs [sum(sizes), out], the last states, the gates after their functions, and the cell states (of a GRU the state's
     part of the new state) of all steps: the latter two are what `backward` wants.
     """
+    if len(sizes) == 1 and w_hr is None:
+        return _one_step(mode, x, h, c, w_ih, w_hh, b_ih, b_hh)
     _checked(mode, x, h, c, (w_ih, w_hh, b_ih, b_hh, w_hr), sizes)
     rows, dtype, size = _rows(sizes, reverse), x.dtype, w_hh.shape[0] // GATES[mode]
     gates = blas.product(x, w_ih.T)
@@ -230,30 +281,47 @@ def forward(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: A
         return y, h, c, gates, kept
     buffer, multiply, dot = np.empty((len(h), len(w_hh)), dtype), blas.multiplier(w_hh.T, len(h), len(rows)), np.dot
     step = _step(mode.lower(), gates)
-    with np.errstate(over="ignore"):
-        if mode == "LSTM":
-            assert c is not None  # which `_checked` says
-            hidden = y if w_hr is None else np.empty((total, size), dtype)
-            projection = None if w_hr is None else contiguous(w_hr).T
-            for at, n in rows:
-                product, state_, end = (buffer, h, at + n) if n == len(h) else (buffer[:n], h[:n], at + n)
-                multiply(state_, product)
-                step(gates, product, bias, c if n == len(c) else c[:n], kept, hidden, at, 0, n)
-                if projection is None:
-                    state_[...] = y[at:end]
-                else:
-                    y[at:end] = dot(hidden[at:end], projection, state_)
-        elif mode == "GRU":
-            for at, n in rows:
-                product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
-                multiply(state_, product)
-                step(gates, product, bias, state_, kept, y, at, 0, n)
-        else:
-            for at, n in rows:
-                product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
-                multiply(state_, product)
-                step(gates, product, bias, state_, y, at, 0, n)
+    if mode == "LSTM":
+        assert c is not None  # which `_checked` says
+        hidden = y if w_hr is None else np.empty((total, size), dtype)
+        projection = None if w_hr is None else contiguous(w_hr).T
+        for at, n in rows:
+            product, state_, end = (buffer, h, at + n) if n == len(h) else (buffer[:n], h[:n], at + n)
+            multiply(state_, product)
+            step(gates, product, bias, c if n == len(c) else c[:n], kept, hidden, at, 0, n)
+            if projection is None:
+                state_[...] = y[at:end]
+            else:
+                y[at:end] = dot(hidden[at:end], projection, state_)
+    elif mode == "GRU":
+        for at, n in rows:
+            product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
+            multiply(state_, product)
+            step(gates, product, bias, state_, kept, y, at, 0, n)
+    else:
+        for at, n in rows:
+            product, state_ = (buffer, h) if n == len(h) else (buffer[:n], h[:n])
+            multiply(state_, product)
+            step(gates, product, bias, state_, y, at, 0, n)
     return y, h, c, gates, kept
+
+
+def _one_step(mode: str, x: Array, h: Array, c: Array | None, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
+              ) -> tuple[Array, Array, Array | None, Array, Array | None]:
+    """The same for a single step of all sequences, as of a cell; kernels see by themselves whether arrays fit."""
+    gates, product = blas.product(x, w_ih.T), blas.product(h, w_hh.T)
+    if gates.size * _DEAR < state.fused:
+        if b_ih is not None:
+            gates += b_ih
+        if b_hh is not None:
+            product += b_hh
+        y, kept, c = _ONCE[mode](gates, product, h, c)
+        return y, y.copy(), c, gates, kept
+    n, y = len(x), np.empty((len(x), h.shape[1]), x.dtype)
+    own, kept = h.copy() if c is None else c.copy(), None if mode[0] == "R" else np.empty((n, h.shape[1]), x.dtype)
+    arrays = gates, product, _bias(mode, h.shape[1], x.dtype, b_ih, b_hh), own, *([] if kept is None else [kept]), y
+    _kernel(mode.lower(), gates)(*arrays, 0, 0, n)
+    return (y, own, None, gates, kept) if c is None else (y, y.copy(), own, gates, kept)
 
 
 def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x: Array, h: Array, c: Array | None, w_ih: Array,

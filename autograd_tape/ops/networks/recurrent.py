@@ -16,6 +16,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, type_name
 from ...executors.kernels import recurrent as fused
 from ...functions.overloads import no_match
+from ...modes import GradMode, grad_mode
 from ...record import Sample, op
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -465,27 +466,49 @@ _network("rnn_relu", "RNN_RELU", "Layers of h = relu(x W_ih^T + b_ih + h W_hh^T 
 
 
 def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef, gates: int) -> None:
-    x, w = input.shape, w_ih.shape
+    x, w = input._data.shape, w_ih._data.shape
     if x[1] != w[1]:
         raise AutogradError(f"input has inconsistent input_size: got {x[1]} expected {w[1]}")
-    size = w_hh.shape[1]
+    size = w_hh._data.shape[1]
     if w[0] != gates * size:
         raise AutogradError(f"weight_ih first dim must be {gates} * hidden_size = {gates * size}, but got {w[0]}")
     for i, h in enumerate(states):
-        have = h.shape
+        have = h._data.shape
         if x[0] != have[0]:
             raise AutogradError(f"Input batch size {x[0]} doesn't match hidden{i} batch size {have[0]}")
         if have[1] != size:
             raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {have[1]}, expected {size}")
 
 
+def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None]
+             ) -> Sequence[TensorRef] | None:
+    """One step of plain tensors where nothing is recorded; None elsewhere."""
+    kind = input._k
+    if kind not in F.namespace["Q_FLOAT"]:
+        return None
+    recorded = input._node is not None
+    for t in (*states, *weights):
+        if t is not None:
+            if t._k is not kind:
+                return None
+            recorded = recorded or t._node is not None
+    if recorded and grad_mode() is GradMode.ENABLED or not _fits(mode, input, states, weights, (input._data.shape[0],)):
+        return None
+    arrays = [None if t is None else t._data for t in (states[1] if len(states) > 1 else None, *weights[:4])]
+    _, h, c, _, _ = fused.forward(mode, input._data, states[0]._data, *arrays, None, (input._data.shape[0],), False)
+    return [F.wrap(h, kind)] if c is None else [F.wrap(h, kind), F.wrap(c, kind)]
+
+
 def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef,
           b_ih: TensorRef | None, b_hh: TensorRef | None) -> Sequence[TensorRef]:
     """One step: a packed sequence of one."""
-    wrap_dim(1, input.ndim)
+    if input._data.ndim < 2:
+        wrap_dim(1, input.ndim)
     _check_cell(input, states, w_ih, w_hh, GATES[mode])
     weights = (w_ih, w_hh, b_ih, b_hh, None)
     if F.namespace["Q_FLOAT"]:
+        if (now := _at_once(F, mode, input, states, weights)) is not None:
+            return now
         h, *c = _layer(F, mode, input, states, weights, (int(input.shape[0]),), False)[1]
         return h, *[F.steps_joined(x, "cell") for x in c]
     found: Sequence[TensorRef] = _STEPS[mode](F, F.linear(input, w_ih, b_ih), tuple(states), w_hh, b_hh, None)

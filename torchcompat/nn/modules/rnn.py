@@ -21,6 +21,8 @@ from autograd_tape.dtypes import DType
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
+_CELLS = {"LSTM": "lstm_cell", "GRU": "gru_cell", "RNN_TANH": "rnn_tanh_cell", "RNN_RELU": "rnn_relu_cell"}
+_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -339,8 +341,12 @@ class RNNCellBase(Module):
             states = None if states is None else tuple(s.unsqueeze(0) for s in states)
         if states is None:
             states = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),) * count
-        function = getattr(torch, f"{mode.lower()}_cell")
-        found = function(input, states if count > 1 else states[0], self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        function, own = getattr(torch, _CELLS[mode]), self._parameters
+        try:
+            weights = [own[name] for name in _WEIGHTS]
+        except KeyError:  # one is computed of others
+            weights = [getattr(self, name) for name in _WEIGHTS]
+        found = function(input, states if count > 1 else states[0], *weights)
         states = found if count > 1 else (found,)
         return states if batched else tuple(s.squeeze(0) for s in states)
 
