@@ -31,6 +31,8 @@ _SHARED = 1 << 20
 _AS_THEY_LIE, _TURNED_AS_IT_LIES = 10**6, 250_000
 #: Elements up to which a copy costs next to nothing.
 _QUICK = 1 << 14
+#: Columns that are to fit where a sum is cut in parts, and how short these get.
+_WIDE, _SHORT = 32, 256
 #: Its processors that have kernels for that.
 _CORES = frozenset([b"SkylakeX", b"Cooperlake", b"SapphireRapids"])
 
@@ -211,6 +213,28 @@ def multiplier(b: np.ndarray, rows: int, times: int) -> Callable[[np.ndarray, np
     pays = pays or not turned  # columns that lie apart are slower
     width = _width(rows, b, pays)
     if not width:
+        # Sums so long that hardly a column fits are cut in two, four ...
+        own = len(b)
+        while rows > 1 and own > _SHORT and not own % 2 and _AS_THEY_LIE // (rows * own) < _WIDE:
+            own //= 2
+        if pays and own < len(b) and _width(rows, b[:own], True):
+            return _summed([(multiplier(b[i:i + own], rows, times), slice(i, i + own)) for i in range(0, len(b), own)], rows, b)
         return lambda a, out: dot(a, b, out)
     tiles = np.ascontiguousarray(_tiles(b, width)) if pays else _tiles(b, width)
     return lambda a, out: np.matmul(a, tiles, out=_tiles(out, width))
+
+
+def _summed(parts: list[tuple[Callable[[np.ndarray, np.ndarray], object], slice]], rows: int, b: np.ndarray
+            ) -> Callable[[np.ndarray, np.ndarray], object]:
+    """The product with ``b`` from those with parts of its rows."""
+    more = np.empty((rows, b.shape[1]), b.dtype)
+    (first, start), *others = parts
+
+    def product(a: np.ndarray, out: np.ndarray) -> None:
+        first(a[:, start], out)
+        added = more[: len(a)]
+        for multiply, part in others:
+            multiply(a[:, part], added)
+            np.add(out, added, out)
+
+    return product
