@@ -59,7 +59,7 @@ class Common:
             x = args[i]
             if not isinstance(x, TensorRef):
                 number = common.scalars.get(x)
-                found[i] = new(common.scalar(x) if number is None else number, common)  # type: ignore[arg-type]  # a number
+                found[i] = new(common.scalar(x) if number is None else number, common)
             elif x._k is not common:
                 data = x._data
                 found[i] = new(converted(copy_like(data) if 0 in data.strides else data, common.np), common)

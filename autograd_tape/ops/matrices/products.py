@@ -869,7 +869,9 @@ def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = Non
         result = input.dot(weight.T) if weight.size < _LARGE or weight.ndim != 2 else blas.product(input, weight.T)
     elif weight.ndim == 2 and input.ndim > 2:
         shape = input.shape
-        result = input.reshape(prod(shape[:-1]), shape[-1]).dot(weight.T).reshape(*shape[:-1], weight.shape[0])
+        rows = input.reshape(prod(shape[:-1]), shape[-1])
+        result = rows.dot(weight.T) if weight.size < _LARGE or len(rows) < 2 else blas.product(rows, weight.T)
+        result = result.reshape(*shape[:-1], len(weight))
     else:
         result = np.matmul(input, weight.T)
     if bias is None:
