@@ -214,7 +214,7 @@ def asarray(obj: object, *, dtype: DType | None = None, device: DeviceLike | Non
         result = frontend.wrap(of_storage(obj, dtype))
     elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic) or type(obj).__name__ == "PyCapsule":
         result = from_dlpack(obj)
-    elif isinstance(obj, (bytes, bytearray, memoryview)):
+    elif not isinstance(obj, np.generic) and _is_buffer(obj):
         result = frombuffer(obj, dtype=dtype or default_dtype())
     else:
         if copy is False:
@@ -229,6 +229,15 @@ def asarray(obj: object, *, dtype: DType | None = None, device: DeviceLike | Non
         raise ValueError(f"can't alias tensor from device '{own.device}' to '{target._k.device}'." if target._k.device != own.device else
                          f"can't alias tensor with dtype '{own.dtype.scalar}' into dtype '{target._k.dtype.scalar}'.")
     return target.requires_grad_() if requires_grad else target
+
+
+def _is_buffer(obj: object) -> bool:
+    """Whether an object lends its memory: bytes, `array.array`, ctypes' arrays."""
+    try:
+        memoryview(obj)  # type: ignore[arg-type]  # that is what is asked
+    except TypeError:
+        return False
+    return True
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
