@@ -19,20 +19,21 @@ def _half(value: Any) -> DType | None:
     return _HALVES.get(value._k.dtype if isinstance(value, TensorRef) else getattr(value, "dtype", None))
 
 
-def in_single(formula: Fn | None = None, again: Fn | None = None) -> Any:
+def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = False) -> Any:
     """A formula, of a `vjp` field or one that makes a gradient of tensors, that computes half precision in float32 and rounds its results
     once, as torch's kernels do. It is for formulas of several steps of which the last cancels what the others have rounded, and for those
     whose steps are not torch's. As an operation on tensors it records the conversions, so that its own derivative works in float32, too;
-    there the saved `result`, which was rounded, is computed `again(F, ...)` where that is given, of parameters of the formula."""
+    there the saved `result`, which was rounded, is computed `again(F, ...)` where that is given, of parameters of the formula. With
+    `steps` that is all: of arrays each step is rounded, as in torch, whose derivatives of the formula have other steps than ours."""
     if formula is None:
-        return partial(in_single, again=again)
+        return partial(in_single, again=again, steps=steps)
     names = list(signature(formula).parameters)[2:] if again else []
     known = [names.index(n) for n in list(signature(again).parameters)[1:]] if again else []
 
     @wraps(formula)
     def wide(F: Functions, *values: Any) -> Any:
         half = next((h for v in values if (h := _half(v)) is not None), None)
-        if half is None:
+        if half is None or steps and not any([isinstance(v, TensorRef) for v in values]):
             return formula(F, *values)
 
         def narrow(g: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, complex128, float64
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels._on_demand import is_half
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
@@ -541,6 +542,32 @@ def _divide_trunc(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         return quotient + ((quotient < 0) & (quotient * other != input))
 
 
+def _half_quotient(whole: Fn, steps: Fn) -> Fn:
+    """The kernel of a rounded quotient of half precision: in float32 by one number, in steps that are rounded by several, as in torch."""
+    def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+        x, y = np.asarray(input), np.asarray(other)
+        dtype = x.dtype if is_half(x.dtype) else y.dtype
+        with np.errstate(all="ignore"):
+            if y.size == 1:
+                return np.asarray(whole(x.astype(np.float32), y.astype(np.float32))).astype(dtype)
+            return np.asarray(steps(x.astype(dtype), y.astype(dtype)))
+
+    return kernel
+
+
+def _floor_steps(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    rest = np.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = np.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - x.dtype.type(1), quotient)
+    down = np.floor(quotient)
+    down = np.where(quotient - down > x.dtype.type(0.5), down + x.dtype.type(1), down)
+    exact = x / y
+    return np.where(y == 0, exact, np.where(quotient == 0, np.copysign(x.dtype.type(0), exact), down))
+
+
+_half_floor, _half_trunc = _half_quotient(_floor_divide, _floor_steps), _half_quotient(_divide_trunc, lambda x, y: np.trunc(x / y))
+
+
 def _quotient_samples(rng: object) -> Any:
     yield np.array([[5.5, -5.5, 7.2]]), np.array([[2.0], [-3.1]])
     yield np.array([5.5, -5.5]), 1.3
@@ -554,6 +581,8 @@ class div_floor:
     lacks = {"bool uint": "div_floor_cpu", "float8": beside_number("div_floor")}
     ufunc = np.floor_divide
     numpy = _floor_divide
+    half = _half_floor
+    opmath = "number"
     mindspore = kernels.quotient("FloorDiv")
     compose = on_host(numpy)
     check = _check_zero
@@ -570,6 +599,8 @@ class div_trunc:
 
     lacks = {"bool uint": "div_trunc_cpu", "float8": beside_number("div_trunc")}
     numpy = _divide_trunc
+    half = _half_trunc
+    opmath = "number"
     mindspore = kernels.quotient("TruncateDiv")
     compose = on_host(numpy)
     check = _check_zero
@@ -592,6 +623,8 @@ class floor_divide:
     complex_on_meta = "RuntimeError: {dtype} not supported for floor_divide"
     numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide
+    half = _half_floor
+    opmath = "number"
     mindspore = kernels.quotient("FloorDiv")
     compose = on_host(numpy)
     check = _check_zero

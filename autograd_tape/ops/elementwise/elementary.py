@@ -78,7 +78,7 @@ class rsqrt:
     lacks = {"float8 chalf": "rsqrt_cpu"}
     def numpy(input): return np.reciprocal(np.sqrt(input))
     mindspore = "ops.Rsqrt"
-    def vjp(F, grad, result): return grad * (result * result * result * -0.5)
+    def vjp(F, grad, result): return grad * -0.5 * F.pow(result, 3)
     samples = domain(0.5, 2)
 
 
@@ -113,7 +113,7 @@ class exp2:
     scipy = "exp2"
     numpy = np.exp2
     def compose(F, input): return F.exp(input * _LN2)
-    def vjp(F, grad, result): return grad * (result * _LN2)
+    def vjp(F, grad, result): return grad * result * _LN2
     samples = domain(-2, 2)
 
 
@@ -266,10 +266,8 @@ class logaddexp2:
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))
         return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
     check = takes("float complex", "logaddexp2_cpu", subtracted)
-    @in_single
-    def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
-    @in_single
-    def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)
+    def vjp_input(F, grad, input, other): return grad / (1 + F.exp2(other - input))
+    def vjp_other(F, grad, input, other): return grad / (1 + F.exp2(input - other))
     samples = pairs()
 
 
@@ -293,11 +291,10 @@ class ldexp:
         if other._k.dtype.category == BOOL and input._k.dtype.is_floating_point:
             no_kernel("ldexp_cpu_exp", other)
 
-    numpy = _ldexp
+    numpy = half = _ldexp
     def compose(F, input, other): return input * 2 ** other
-    def vjp_input(F, grad, other): return grad * 2.0 ** other
-    @in_single
-    def vjp_other(F, grad, result): return grad * (result * _LN2)
+    def vjp_input(F, grad, other): return grad * F.pow(2.0, other)
+    def vjp_other(F, grad, result): return grad * result * _LN2
     samples = pairs()
 
 
@@ -398,10 +395,9 @@ class atan:
     samples = domain(-2, 2)
 
 
-@in_single
 def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, other: Values) -> Values:
     square = input * input + other * other
-    return F.masked_fill(grad * (numerator / square), square == 0, 0)
+    return F.masked_fill(grad * numerator * F.reciprocal(square), square == 0, 0)
 
 
 @op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
@@ -439,10 +435,8 @@ class hypot:
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")
-    @in_single
-    def vjp_input(F, grad, input, result): return grad * (input / result)
-    @in_single
-    def vjp_other(F, grad, other, result): return grad * (other / result)
+    def vjp_input(F, grad, input, result): return grad * input / result
+    def vjp_other(F, grad, other, result): return grad * other / result
     samples = pairs(0.5, 2)
 
     def errors(rng):
@@ -604,10 +598,18 @@ class sigmoid:
 
 
 def _sigmoid_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
-    if result.size < state.cheap or result.dtype.kind == "c":
-        rest = _subtract(ONE.get(result.dtype.char, 1), result)
-        return grad * rest * result
-    return fused.sigmoid_backward(grad, result)
+    return _steps(grad, result) if result.size < state.cheap or result.dtype.kind == "c" else fused.sigmoid_backward(grad, result)
+
+
+def _steps(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
+    rest = _subtract(ONE.get(result.dtype.char, 1), result)
+    return grad * rest * result
+
+
+def _sigmoid_backward_half(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """In steps that are rounded for float16, in float32 for bfloat16, as torch."""
+    dtype = result.dtype
+    return _steps(grad, result) if dtype.char == "e" else _steps(grad.astype(np.float32), result.astype(np.float32)).astype(dtype)
 
 
 @op("sigmoid_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,
@@ -616,6 +618,7 @@ class sigmoid_backward:
     """The gradient of sigmoid, from its result."""
 
     numpy = _sigmoid_backward
+    half = _sigmoid_backward_half
     def compose(F, grad_output, result): return grad_output * (1 - result) * result
     def vjp_grad_output(F, grad, result): return F.sigmoid_backward(grad, result)
     def vjp_result(F, grad, grad_output, result): return grad * grad_output * (1 - result * 2)

@@ -133,6 +133,15 @@ def _cotangent_derivative(n: int, x: np.ndarray) -> np.ndarray:
     return np.pi ** (n + 1) * polynomial(c)
 
 
+def _polygamma_half(n: int, input: np.ndarray) -> np.ndarray:
+    """Of half precision torch rounds the sum before it multiplies it by n!."""
+    factor = math.factorial(n)
+    if n < 2:
+        return _polygamma(n, input.astype(np.float32)).astype(input.dtype)
+    sums = (_polygamma(n, input.astype(np.float32)) / factor).astype(input.dtype)
+    return (sums.astype(np.float32) * float(input.dtype.type(factor))).astype(input.dtype)
+
+
 def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
     if n == 0:
         return _digamma(input)
@@ -199,6 +208,7 @@ class polygamma:
     saved_as = {"input": None}
     layout = "input"
     numpy = _polygamma
+    half = _polygamma_half
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input
     def method(F, input, n): return F.polygamma(n, input)
@@ -286,10 +296,7 @@ class mvlgamma:
             raise AutogradError("p has to be greater than or equal to 1")
 
     def vjp(F, grad, input, p):
-        total = F.digamma(input)
-        for k in range(1, p):
-            total = total + F.digamma(input - k / 2)
-        return grad * total
+        return grad * F.sum(F.stack([F.digamma(input - k / 2) for k in range(p)], 0), [0])
 
     def samples(rng): yield rng.uniform(2, 4, (2, 3)), 3
     def errors(rng): yield (np.ones(2), 0), RuntimeError, "p has to be greater than or equal to 1"

@@ -18,11 +18,10 @@ from ...record import no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
-from .._precision import in_single
 from .._samples import category, domain, pairs
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 
-_2_SQRTPI = 2 / math.sqrt(math.pi)
+_2_SQRTPI, _SQRT1_2 = 2 / math.sqrt(math.pi), math.sqrt(0.5)
 
 
 # -- error functions ----------------------------------------------------------------------------------------------------
@@ -43,7 +42,7 @@ class erf:
     sparse = "in order"
     numpy = fused.erf
     mindspore = "ops.Erf"
-    vjp = in_single(lambda F, grad, input: grad * (F.exp(-(input * input)) * _2_SQRTPI))  # by a number that half precision would round
+    def vjp(F, grad, input): return F.exp(-(input * input)) * _2_SQRTPI * grad
     samples = domain(-2, 2)
 
 
@@ -114,9 +113,17 @@ class ndtr:
 
     lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
-    def numpy(input): return fused.erfc(input * input.dtype.type(-math.sqrt(0.5))) * input.dtype.type(0.5)
-    def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
-    def vjp(F, grad, input): return grad * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
+    def numpy(input): return fused.erfc(input * input.dtype.type(-_SQRT1_2)) * input.dtype.type(0.5)
+    def half(input):  # rounded where torch, whose operations these are, rounds it
+        scaled = (input.astype(np.float32) * _SQRT1_2).astype(input.dtype)
+        return (fused.erf(scaled.astype(np.float32)).astype(input.dtype) + input.dtype.type(1)) * input.dtype.type(0.5)
+
+    def compose(F, input): return F.erfc(input * -_SQRT1_2) * 0.5
+
+    def vjp(F, grad, input):
+        scaled = input * _SQRT1_2
+        return F.exp(-(scaled * scaled)) * _2_SQRTPI * (grad * 0.5) * _SQRT1_2
+
     samples = domain(-2, 2)
 
 
@@ -225,6 +232,7 @@ class logit:
         with np.errstate(all="ignore"):
             return np.log(input / (1 - input))
 
+    half = numpy  # each step of which rounds, as torch's do
     def compose(F, input, eps):
         if eps is not None:
             input = F.clamp(input, eps, 1 - eps)
@@ -239,9 +247,13 @@ class logit:
         yield np.array([0.05, 0.3, 0.6, 0.95]), 0.1
 
 
-def _xlogy(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * np.log(other)))
+def _times_logarithm(logarithm: np.ufunc) -> Fn:
+    def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+        other = np.asarray(other, getattr(other, "dtype", input.dtype))
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * logarithm(other)))
+
+    return kernel
 
 
 @op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
@@ -257,10 +269,9 @@ class xlogy:
     numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlogy"
-    numpy = _xlogy
-    half = _xlogy  # which rounds the logarithm, as torch does
+    numpy = half = _times_logarithm(np.log)  # which rounds the logarithm of half precision, as torch does
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
-    def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
+    def vjp_input(F, grad, input, other): return F.masked_fill(F.xlogy(grad, other), (input == 0) & (other <= 0), 0)
     def vjp_other(F, grad, input, other): return grad * input / other
     samples = pairs(0.5, 2, number=1.5)
 
@@ -285,16 +296,9 @@ class xlog1py:
     numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
-    def numpy(input, other):
-        with np.errstate(all="ignore"):
-            return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log1p(other)))
-
+    numpy = half = _times_logarithm(np.log1p)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * F.log1p(other)))
-
-    def vjp_input(F, grad, input, other):
-        return F.masked_fill(grad * (_log(F, 1 + other) if isinstance(other, (int, float)) else F.log1p(other)),
-            (input == 0) & (other <= -1), 0)
-
+    def vjp_input(F, grad, input, other): return F.masked_fill(F.xlog1py(grad, other), (input == 0) & (other <= -1), 0)
     def vjp_other(F, grad, input, other): return grad * input / (other + 1)
     samples = pairs(0.5, 2, number=1.5)
 
@@ -312,7 +316,10 @@ class entr:
     scipy = "entr"
     def numpy(input):
         with np.errstate(all="ignore"):
-            return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), np.where(input == 0, 0, -np.inf)))
+            rest = np.where(input == 0, input.dtype.type(0), input.dtype.type(-np.inf))
+            return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), rest))
+
+    half = numpy
 
     def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input,
                                                                                     F.where(input == 0, 0, -math.inf)))

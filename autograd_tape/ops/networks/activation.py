@@ -18,7 +18,7 @@ from ...record import op
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
-from .._precision import in_single, no_half
+from .._precision import in_single, is_half, no_half
 from .._samples import category, domain, takes
 from ..elementwise.elementary import _sigmoid
 from ...annotations import Functions, Values
@@ -308,6 +308,7 @@ class elu:
     numpy = _elu
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
+    @in_single
     def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * alpha * F.exp(F.clamp_max(input, 0)))
     aten = "elu(input, alpha)"
     samples = domain(-2, 2, 1.5, kinks=(0,))
@@ -332,6 +333,7 @@ class selu:
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
 
+    @in_single
     def vjp(F, grad, input):
         return F.where(input > 0, grad * _SELU_SCALE, grad * (_SELU_ALPHA * _SELU_SCALE) * F.exp(F.clamp_max(input, 0)))
 
@@ -357,6 +359,7 @@ class celu:
             raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
         takes("float", "elu_cpu", cast_unsafely("alpha", ValueError))(input=input)
 
+    @in_single
     def vjp(F, grad, input, alpha): return F.where(input <= 0, grad * F.exp(F.clamp_max(input, 0) / alpha), grad)  # NaN passes it on
     samples = domain(-2, 2, 1.5, kinks=(0,))
 
@@ -576,6 +579,13 @@ class mish:
     samples = domain(-2, 2)
 
 
+@in_single
+def _logsigmoid_rate(F: Functions, grad: Values, input: Values, small: Values) -> Values:
+    """The gradient of `logsigmoid` by exp(-|input|), which torch keeps from the forward pass, rounded."""
+    rate = small / (small + 1)
+    return grad * F.where(input < 0, 1 - rate, rate)
+
+
 @op("logsigmoid(Tensor input) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
     node="LogSigmoidBackward0", dtypes="float half")
 class logsigmoid:
@@ -591,8 +601,9 @@ class logsigmoid:
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
-    @in_single
-    def vjp(F, grad, input): return grad * F.sigmoid(-input)
+    def vjp(F, grad, input):
+        return _logsigmoid_rate(F, grad, input, F.exp(-F.abs(input))) if is_half(grad) else grad * F.sigmoid(-input)
+
     aten = "log_sigmoid_forward(input)[0]"
     samples = domain(-2, 2)
 
@@ -616,7 +627,12 @@ class softsign:
     def numpy(input): return input / (1 + np.abs(input))
     def half(input): return input / (np.abs(input) + input.dtype.type(1))
     def compose(F, input): return input / (F.abs(input) + 1)
-    def vjp(F, grad, input): return grad / F.square(F.abs(input) + 1)
+    def vjp(F, grad, input):
+        below = F.abs(input) + 1
+        if is_half(grad):  # by the steps of torch, each of which is rounded; in float32 their difference would only lose digits
+            return grad / below - grad * (input / below / below) * F.sgn(input)
+        return grad / F.square(below)
+
     samples = domain(-2, 2, kinks=(0,))
 
 
@@ -639,7 +655,10 @@ class tanhshrink:
     def numpy(input): return input - np.tanh(input)
     def half(input): return input - np.tanh(input)
     def compose(F, input): return input - F.tanh(input)
-    def vjp(F, grad, input): return grad * F.square(F.tanh(input))
+    def vjp(F, grad, input):
+        result = F.tanh(input)
+        return grad - F.tanh_backward(grad, result) if is_half(grad) else grad * F.square(result)  # as `softsign`
+
     samples = domain(-2, 2)
 
 
@@ -680,6 +699,7 @@ class hardswish:
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
     check = takes("float", "hardswish_cpu")
+    @in_single
     def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input >= 3, grad, grad * (input / 3 + 0.5)))
     samples = domain(-5, 5, kinks=(-3, 3))
 

@@ -161,7 +161,9 @@ class smooth_l1:
     def compose(F, input, target, beta):
         d = F.abs(input - target)
         return F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    @in_single
     def vjp_input(F, grad, input, target, beta): return grad * F.clamp((input - target) / beta, -1.0, 1.0)
+    @in_single
     def vjp_target(F, grad, input, target, beta): return grad * F.clamp((target - input) / beta, -1.0, 1.0)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
 

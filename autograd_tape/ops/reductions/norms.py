@@ -76,9 +76,9 @@ def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdi
     return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
 
 
-@in_single(again=lambda F, x, ord, dim, keepdim: F.linalg_vector_norm(x, ord, dim, keepdim))
+@in_single(again=lambda F, x, ord, dim, keepdim: F.linalg_vector_norm(x, ord, dim, keepdim), steps=True)
 def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
-    """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
+    """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch; half precision is rounded where torch rounds it."""
     shape = tuple(x.shape)
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
     if ord == 2:
@@ -92,8 +92,9 @@ def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord
     if ord in (inf, -inf):
         hit = F.cast_like(F.eq(F.abs(x), n), n)
         axes = normalize_dims(dim, len(shape))
-        return F.sgn(x) * hit * (g / F.sum(hit, tuple(range(len(shape))) if axes is None else axes, True))
-    power = F.masked_fill(F.pow(F.abs(x), ord - 1), F.eq(x, 0), 0) * F.sgn(x)
+        return F.sgn(x) * (g / F.sum(hit, tuple(range(len(shape))) if axes is None else axes, True) * hit)
+    base, rest = (F.sgn(x), ord - 1) if ord < 2 else (x, ord - 2)
+    power = base * F.masked_fill(F.pow(F.abs(x), rest), F.eq(x, 0), 0)
     if ord < 1:
         return power * g * F.pow(n, 1 - ord)
     return power * (g / F.pow(F.masked_fill(n, F.eq(n, 0), inf), ord - 1))
