@@ -1,10 +1,12 @@
-"""Gradient formulas of half precision."""
+"""Half precision in formulas of gradients, and where vectors end."""
 
 from __future__ import annotations
 
 from functools import partial, wraps
 from inspect import signature
 from typing import Any
+
+import numpy as np
 
 from ..annotations import Fn, Functions
 from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
@@ -46,6 +48,20 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         return type(found)([narrow(g) for g in found]) if isinstance(found, (tuple, list)) else narrow(found)
 
     return wide
+
+
+def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
+    """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors, and for those left over,
+    or not in a row, the root, too."""
+    with np.errstate(all="ignore"):
+        root = np.asarray(np.sqrt(input.astype(np.float32)))
+        once, twice = [np.asarray(np.reciprocal(r)).astype(input.dtype) for r in (root, root.astype(input.dtype).astype(np.float32))]
+    rows, others = [a.transpose(np.argsort([-s for s in a.strides], kind="stable")) for a in (once, twice)]
+    if not (input.ndim == 0 or input.transpose(np.argsort([-s for s in input.strides], kind="stable")).flags.c_contiguous):
+        return twice
+    if over := once.size % block:
+        rows.reshape(-1)[-over:] = others.reshape(-1)[-over:]
+    return once
 
 
 _SINGLES = (float32, float32.np)

@@ -19,6 +19,7 @@ from ...record import no_derivative, op
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
+from .._precision import reciprocal_root
 from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
 from ...annotations import Fn, Functions, Values
 
@@ -761,7 +762,9 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """In float32, but for powers that torch's kernel of bfloat16 multiplies out, rounding after each step."""
     base, power = np.asarray(input), np.asarray(exponent)
-    if not power.ndim and power in (3, -2) and base.dtype.name == "bfloat16":
+    if not power.ndim and power in (3, -2, -0.5) and base.dtype.name == "bfloat16":
+        if power == -0.5:
+            return reciprocal_root(base, 64)
         square = base * base
         return square * base if power == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
     dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype

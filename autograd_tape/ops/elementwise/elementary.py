@@ -14,7 +14,7 @@ from ...dtypes import BOOL
 from ...functions.refusals import no_kernel, subtracted
 from ...record import op
 from ...tensor import TensorRef
-from .._precision import in_single
+from .._precision import in_single, reciprocal_root
 from .._samples import domain, pairs, takes
 from .arithmetic import is_complex
 from ...annotations import Functions, Values
@@ -77,6 +77,7 @@ class rsqrt:
 
     lacks = {"float8 chalf": "rsqrt_cpu"}
     def numpy(input): return np.reciprocal(np.sqrt(input))
+    half = reciprocal_root
     mindspore = "ops.Rsqrt"
     def vjp(F, grad, result): return grad * -0.5 * F.pow(result, 3)
     samples = domain(0.5, 2)

@@ -439,6 +439,7 @@ class gelu_backward:
 
     def vjp_grad_output(F, grad, input, approximate): return F.gelu_backward(grad, input, approximate=approximate)
 
+    @in_single
     def vjp_input(F, grad, grad_output, input, approximate):
         if approximate == "tanh":
             t, du, ddu = _gelu_parts(F, input)
