@@ -267,7 +267,9 @@ class logaddexp2:
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))
         return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
     check = takes("float complex", "logaddexp2_cpu", subtracted)
+    @in_single(steps=True)
     def vjp_input(F, grad, input, other): return grad / (1 + F.exp2(other - input))
+    @in_single(steps=True)
     def vjp_other(F, grad, input, other): return grad / (1 + F.exp2(input - other))
     samples = pairs()
 
@@ -295,6 +297,7 @@ class ldexp:
     numpy = half = _ldexp
     def compose(F, input, other): return input * 2 ** other
     def vjp_input(F, grad, other): return grad * F.pow(2.0, other)
+    @in_single(steps=True)
     def vjp_other(F, grad, result): return grad * result * _LN2
     samples = pairs()
 
@@ -396,6 +399,7 @@ class atan:
     samples = domain(-2, 2)
 
 
+@in_single(steps=True)
 def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, other: Values) -> Values:
     square = input * input + other * other
     return F.masked_fill(grad * numerator * F.reciprocal(square), square == 0, 0)
@@ -436,7 +440,9 @@ class hypot:
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")
+    @in_single(steps=True)
     def vjp_input(F, grad, input, result): return grad * input / result
+    @in_single(steps=True)
     def vjp_other(F, grad, other, result): return grad * other / result
     samples = pairs(0.5, 2)
 

@@ -18,6 +18,7 @@ from ...record import no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
+from .._precision import in_single
 from .._samples import category, domain, pairs
 from ...annotations import Fn, Functions, Values
 
@@ -42,6 +43,7 @@ class erf:
     sparse = "in order"
     numpy = fused.erf
     mindspore = "ops.Erf"
+    @in_single(steps=True)
     def vjp(F, grad, input): return F.exp(-(input * input)) * _2_SQRTPI * grad
     samples = domain(-2, 2)
 
