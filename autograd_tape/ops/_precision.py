@@ -51,8 +51,8 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
 
 
 def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
-    """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors, and for those left over,
-    or not in a row, the root, too."""
+    """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
+    of those that are not in a row, the root is rounded, too."""
     with np.errstate(all="ignore"):
         root = np.asarray(np.sqrt(input.astype(np.float32)))
         once, twice = [np.asarray(np.reciprocal(r)).astype(input.dtype) for r in (root, root.astype(input.dtype).astype(np.float32))]
