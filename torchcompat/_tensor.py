@@ -386,7 +386,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._hollow:
             if what == "numpy":
                 raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-            raise self._without_elements()
+            raise self._without_elements()  # type: ignore[attr-defined]  # which such classes have
         if self._k.special.__class__ is layout:
             if what == "numpy":
                 name = above.sparse_methods().NAMES[self._k.special]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torchcompat as torch
-from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
+from autograd_tape.annotations import Arguments, DeviceLike, Keywords
 from autograd_tape.dtypes import CPU, Device, kind
 from autograd_tape.ops._host import BY_VALUES, NO_ITEM
 from autograd_tape.strided import owner_of
@@ -99,7 +99,7 @@ class FakeTensor(Tensor):
     _hollow = True
 
     @staticmethod
-    def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: DeviceLike, constant: Tensor | None = None,  # type: ignore[misc]
+    def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: DeviceLike, constant: Tensor | None = None,
                 **state: object) -> FakeTensor:
         if elem._k.device.type != "meta":
             raise AssertionError(f"elem.device.type must be 'meta', got {elem._k.device.type}")
@@ -107,7 +107,7 @@ class FakeTensor(Tensor):
         made.fake_mode, made._constant = fake_mode, constant
         if elem.requires_grad:
             made.requires_grad = True
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class FakeTensor(Tensor):
         return DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Arguments = (), kwargs: Keywords | None = None) -> Any:  # type: ignore[override]
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Arguments = (), kwargs: Keywords | None = None) -> Any:
         mode = next(t.fake_mode for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, FakeTensor))
         if _foreign(types):
             return NotImplemented
@@ -186,7 +186,7 @@ class FakeTensorConverter:
             raise UnsupportedFakeTensorException("meta converter nyi")
         if isinstance(t, torch.nn.Parameter):
             found._is_param = True
-        return found  # type: ignore[no-any-return]
+        return found
 
     def from_meta_and_device(self, fake_mode: FakeTensorMode, t: Tensor, device: DeviceLike) -> FakeTensor:
         """The fake of a meta tensor that says it is on a device."""
@@ -241,7 +241,7 @@ class FakeTensorMode(TorchDispatchMode):
         """Whether something is a fake of this mode."""
         return isinstance(t, FakeTensor) and t.fake_mode is self
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Arguments = (), kwargs: Keywords | None = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         return NotImplemented if _foreign(types) else self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func: Any, types: object, args: Arguments = (), kwargs: Keywords | None = None) -> Any:
@@ -375,7 +375,7 @@ class FakeCopyMode(TorchFunctionMode):
     def __init__(self, fake_mode: FakeTensorMode) -> None:
         self.fake_mode = fake_mode
 
-    def __torch_function__(self, func: Fn, types: object, args: Any = (), kwargs: Keywords | None = None) -> Any:
+    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is Tensor.clone or func is torch.clone:
             return func(self.fake_mode.from_tensor(args[0]), **kwargs)

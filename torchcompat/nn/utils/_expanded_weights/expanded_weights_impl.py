@@ -40,7 +40,7 @@ class ExpandedWeight(torch.Tensor):
     def __init__(self, orig_weight: torch.Tensor, batch_size: int, loss_reduction: str) -> None:
         self.orig_weight, self.batch_size, self.loss_reduction = orig_weight, batch_size, loss_reduction
 
-    def __new__(cls, orig_weight: Any, batch_size: int, loss_reduction: str) -> ExpandedWeight:  # type: ignore[misc]
+    def __new__(cls, orig_weight: Any, batch_size: int, loss_reduction: str) -> ExpandedWeight:
         if not isinstance(orig_weight, torch.Tensor):
             raise RuntimeError(f"Can only make Expanded Weights of Tensors, got {type(orig_weight).__name__}")
         if not orig_weight.requires_grad:
