@@ -345,6 +345,17 @@ def test_copies():
         assert "_flat_weights" in other.__getstate__() and other.weight_ih_l0 is not lstm.weight_ih_l0
 
 
+def test_layers_use_the_weights_that_they_are_given() -> None:
+    lstm, x = nn.LSTM(2, 3), torch.ones(4, 1, 2)
+    own = lstm(x)[0]
+    lstm._flat_weights = [0 * p.detach() for p in lstm._flat_weights]
+    assert lstm(x)[0].abs().sum() == 0 and copy.deepcopy(lstm)(x)[0].equal(own)
+    lstm.weight_ih_l0 = lstm.weight_ih_l0
+    assert lstm(x)[0].equal(own)
+    lstm._flat_weights = [0 * p.detach() for p in lstm._flat_weights]
+    assert lstm.float()(x)[0].equal(own)
+
+
 def test_dir_and_repr():
     net = nn.Sequential(Net())
     assert "0" not in dir(net) and "seen" in dir(net[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Keywords
@@ -97,7 +97,22 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        given: list[Tensor] | None = self.__dict__.get("_given_weights")
+        return [getattr(self, name) for name in self._flat_weights_names] if given is None else given
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor]) -> None:
+        """What the layers are to use in place of the parameters: programs put other tensors there, until one is set or all are moved."""
+        self.__dict__["_given_weights"] = weights
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if self.__dict__.get("_given_weights") is not None and name in self._flat_weights_names:
+            self.__dict__["_given_weights"] = None
+        super().__setattr__(name, value)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        self.__dict__.pop("_given_weights", None)
+        return super()._apply(fn, recurse)
 
     def flatten_parameters(self) -> None:
         """Nothing to do: only a GPU's library wants the parameters in one piece."""
@@ -212,7 +227,9 @@ class RNNBase(Module):
 
     def __getstate__(self) -> Keywords:
         # torch keeps the weights in a list beside the parameters, and needs it in a pickle.
-        return {**super().__getstate__(), "_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
+        state = super().__getstate__()
+        state.pop("_given_weights", None)
+        return {**state, "_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
 
     def __setstate__(self, state: Keywords) -> None:
         super().__setstate__(state)
