@@ -381,10 +381,14 @@ _OF_SCHEMAS = {"_overlaps": "schema_info", "_is_alias_of": "schema_info", "_Sche
                "_SchemaArgType": "schema_info", "_jit_get_schemas_for_operator": "schemas", "_jit_get_all_schemas": "schemas",
                "_get_schema": "schemas"}
 """The module of `_library` that has a name, which is imported when somebody asks."""
+_OF_GRAPHS = ("Block", "Graph", "Node", "TensorType", "Use", "Value")
+"""Of graphs of TorchScript's programs."""
 
 
 if not TYPE_CHECKING:  # what stands here is known, and no other name
     def __getattr__(name: str) -> object:
+        if name in _OF_GRAPHS:
+            return getattr(importlib.import_module("torchcompat.jit._graph"), name)
         home = _OF_SCHEMAS.get(name)
         if home is None:
             raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

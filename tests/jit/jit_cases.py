@@ -47,6 +47,11 @@ class Plain(nn.Module):
         x = F.max_pool2d(F.relu(self.norm(self.conv(x))), 2)
         x = F.adaptive_avg_pool2d(x, 1).view(x.size(0), -1)
         return F.log_softmax(self.head(x), dim=1), x.mean(1, keepdim=True)
+def kinds(block):
+    return [n.kind() for n in block.nodes() if n.kind() not in ('prim::Constant', 'prim::unchecked_cast')]
+def graph(found):
+    text, seen = re.sub(r' # .*', '', str(found)), {}
+    return re.sub(r'%(\\w+)', lambda m: '%' + seen.setdefault(m[1], str(len(seen))), text)
 def loop(x, n: int = 3, names: Optional[List[str]] = None) -> Tuple[Tensor, int]:
     total = 0
     for i in range(n):
@@ -159,6 +164,27 @@ PROGRAMS = {
     "frozen": "m = Net().eval(); s = torch.jit.freeze(torch.jit.script(m)); show(list(s.parameters()), list(s.children()), "
               "torch.allclose(s(x)[0], m(x)[0]), hasattr(s, 'training'), type(s).__name__)",
     "frozen in training": "torch.jit.freeze(torch.jit.script(Net()))", "frozen unscripted": "torch.jit.freeze(Net())",
+    "graph of a trace": "show(graph(torch.jit.trace(lambda x, y: (x @ y, x.sum(0), torch.cat([x, y], 1) * 2, x.t()[0]), "
+                        "(torch.ones(2, 2), torch.ones(2, 2))).graph))",
+    "graph of a traced module": "g = torch.jit.trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), x).inlined_graph; n = list(g.nodes())[-1]\n"
+                                "show(sorted(m.kind() for m in g.nodes() if m.kind() != 'prim::GetAttr'), n.output().type().sizes(), "
+                                "n.output().type().scalarType(), n.output().isCompleteTensor(), n.schema(), n.inputsSize(), "
+                                "n.input().node().kind(), [i.debugName() for i in g.inputs()][0], n.output().uses()[0].user.kind(), "
+                                "sorted(m.s('name') for m in g.findAllNodes('prim::GetAttr') if m.s('name').isalpha()))",
+    "graph of a function": "def f(x, n: int, h: Optional[Tensor] = None) -> Tuple[Tensor, List[Tensor]]:\n    y = x + n\n    if n > 2:\n"
+                           "        y = y.sum(0)\n    for i in range(n):\n        y = y * i\n    if h is not None and n > 1:\n"
+                           "        y = y + h\n"
+                           "    return y, [y, x]\ng = torch.jit.script(f).graph; g.lint(); w = g.findNode('prim::If')\n"
+                           "show(kinds(g), [(i.debugName(), str(i.type())) for i in g.inputs()], [o.type().kind() for o in g.outputs()], "
+                           "w.outputsSize(), w.input().node().schema()[:8], [kinds(b) for b in w.blocks()], "
+                           "[v.type().str() for v in next(g.findNode('prim::Loop').blocks()).inputs()], g.findNode('aten::nothing'))",
+    "graph of a method": "n = torch.jit.script(Plain()); g = n.graph\n"
+                         "show([m.s('name') for m in g.findAllNodes('prim::CallMethod')], str(list(g.inputs())[0].type()), "
+                         "sorted(m.s('name') for m in g.findAllNodes('prim::GetAttr')), kinds(g)[-3:], "
+                         "sorted(set(kinds(n.inlined_graph)) & {'aten::conv2d', 'aten::linear', 'prim::CallMethod'}))",
+    "constants of a graph": "g = torch.jit.trace(lambda x: x.sum(0, keepdim=True) * 2.5, x).graph\n"
+                            "show([(n.output().toIValue(), str(n.output().type()), n.attributeNames(), n.mustBeNone()) "
+                            "for n in g.findAllNodes('prim::Constant')])",
     "for inference": "m = Net().eval(); s = torch.jit.optimize_for_inference(torch.jit.script(m)); show(torch.allclose(s(x)[0], m(x)[0]))",
     "types": "show(torch.jit.isinstance([1], List[int]), torch.jit.isinstance([1], List[str]), torch.jit.isinstance({'a': x}, Dict[str, "
              "Tensor]), torch.jit.isinstance((1, 'a'), Tuple[int, str]), torch.jit.isinstance(None, Optional[int]), "
@@ -180,7 +206,7 @@ PROGRAMS = {
 
 def outcome(torch: Any, case: str) -> Any:
     """What the program prints, its warnings, and its error."""
-    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "io": io, "copy": __import__("copy"),
+    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "io": io, "re": re, "copy": __import__("copy"),
                              "pickle": __import__("pickle"), "Tensor": torch.Tensor, "__name__": "__main__",
                              **{n: getattr(typing, n) for n in ("Dict", "List", "Optional", "Tuple")}}
     text = SETTING + PROGRAMS[case].replace("from torch.", f"from {torch.__name__}.")

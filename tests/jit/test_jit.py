@@ -13,6 +13,7 @@ import pytest
 from tests.recording import FIXTURES
 
 import torchcompat as torch
+from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import nn
 from torchcompat.jit import _code
 
@@ -213,3 +214,23 @@ def test_programs_are_deprecated_as_torchs_are() -> None:
         warnings.simplefilter("always")
         torch.jit.trace(nn.ReLU(), torch.ones(2), check_trace=False)
     assert [str(w.message).split(" is ")[0] for w in told] == ["`torch.jit.trace`", "`torch.jit.trace_method`"]
+
+
+def test_a_dimension_by_position_is_one_in_traces_too() -> None:
+    x, seen = torch.arange(24.0).reshape(2, 3, 4), 0
+    for name in sorted(n for n in set(dir(torch.Tensor)) & set(torch.__all__) if n[-1] != "_" and ALIASES.get(n, n) in RECORDS):
+        if "dim" not in {p.name for p in RECORDS[ALIASES.get(name, name)].params}:
+            continue
+
+        def program(t: Any, name: str = name) -> Any:
+            return getattr(t, name)(0)
+
+        try:
+            expected = program(x)
+        except Exception:  # noqa: BLE001  # it takes no dimension alone
+            continue
+        if isinstance(expected, torch.Tensor) and expected.layout is torch.strided and not name.startswith(("new", "_")):
+            seen += 1
+            found = torch.jit.trace(program, x, check_trace=False)(x)
+            assert torch.equal(expected.nan_to_num(), found.nan_to_num()), name
+    assert seen > 20

@@ -420,7 +420,7 @@ FUNCTIONS: dict[str, Fn] = {
     "index": lambda input, indices: F.getitem(input, tuple([slice(None) if i is None else i for i in indices])),
     "_sparse_addmm": lambda self, mat1, mat2, *, beta=1, alpha=1: torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha),
     "empty": lambda size, **options: F.empty(tuple(size), **options), "sum": lambda input, dim=None, keepdim=False, **more: F.sum(
-        input, dim or None, keepdim, **more),
+        input, None if dim in ([], ()) else dim, keepdim, **more),
 }
 
 

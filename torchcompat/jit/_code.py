@@ -88,6 +88,7 @@ class Function:
                                                                  *zip(given.kwonlyargs, given.kw_defaults)] if d is not None}
         self.types = {a.arg: a.annotation for a in both}
         self._body: Statement | None = None
+        self.value_types: Keywords = {}  # of tensors, where a trace saw them
 
     def check(self) -> None:
         """Reads the body. Refused: it is not of the language."""

@@ -12,10 +12,11 @@ import functools
 import inspect
 import io
 import os
+import re
 import types
 import warnings
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from autograd_tape import warned
 from autograd_tape.locks import cached_property
@@ -30,6 +31,9 @@ from ._compiler import compiled
 from ._schema import Schema
 from ._state import Error, _add_script_class, _enabled, scripting, state
 from ._writing import write
+
+if TYPE_CHECKING:
+    from ._graph import Graph
 
 _FACE = ("_actual", "_methods", "_class", "_fields", "original_name", "_frozen")
 _TABLES = frozenset(Module().__dict__)
@@ -107,9 +111,33 @@ class Method:
     @property
     def graph(self) -> Graph:
         """Its operations."""
-        return Graph(self)
+        return self._graph(None)
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Graph:
+        """Its operations, and those of the functions and methods that it calls in the places of calls."""
+        def inner(path: str) -> Any:
+            found = self._field(path)
+            return (found.node, found._types(), found._constants()) if isinstance(found, Method) else None
+
+        return self._graph(inner)
+
+    def _field(self, path: str) -> Any:
+        """What a path that begins with `self` leads to; None: nothing."""
+        found = self._owner if path.startswith(("self", "getattr")) else None
+        for plain, told in re.findall(r"\.(\w+)|, '(\w+)'\)", path):
+            found = getattr(found, plain or told, None)
+        return found
+
+    def _types(self) -> Keywords:
+        return getattr(self.function, "value_types", {})
+
+    def _graph(self, inner: Fn | None) -> Graph:
+        from ._lowering import graph_of
+
+        node = self.node
+        home = None if self._owner is None else str(self._owner._type())
+        return graph_of(node, home, self._types(), self._constants(), not self._types(), inner, self._field)
 
     def graph_for(self, *args: object, **kwargs: object) -> Graph:
         """Its operations, for arguments."""
@@ -144,30 +172,6 @@ class ConstMap:
 
     def __getattr__(self, attr: str) -> Any:
         return self.const_mapping[attr]
-
-
-class Graph:
-    """The operations of a function, in its source."""
-
-    def __init__(self, method: Method) -> None:
-        self.method = method
-
-    def __str__(self) -> str:
-        return frontend.graph_text(self.method.node)
-
-    __repr__ = __str__
-
-    def nodes(self) -> list[Any]:
-        """The operations that are called, in order."""
-        return frontend.operations(self.method.node)
-
-    def inputs(self) -> list[str]:
-        """The names of the parameters."""
-        return [a.arg for a in self.method.node.args.args]
-
-    def copy(self) -> Graph:
-        """Another of the same."""
-        return Graph(self.method)
 
 
 class ScriptMethod(Method):
@@ -305,7 +309,11 @@ class Face(ScriptModule):
         found: Graph = self.forward.graph
         return found
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Graph:
+        """The operations of `forward`, and of what it calls."""
+        found: Graph = self.forward.inlined_graph
+        return found
 
     def graph_for(self, *args: object, **kwargs: object) -> Graph:
         """The operations of `forward`, for arguments."""

@@ -25,6 +25,7 @@ from torchcompat.nn import Module
 
 from . import _code
 from ._forms import defaults_of, spelled, written
+from ._graph import TensorType
 from ._script import Face, ScriptFunction, ScriptMethod, _own_copy, script, wrapped
 from ._state import _enabled, scripting, state
 
@@ -145,6 +146,7 @@ class Recorder(Interceptor):
         self.unit = _code.Unit()
         self.thread_state = state
         self.quiet = False
+        self.types: Keywords = {}
 
     # what is written
 
@@ -152,6 +154,9 @@ class Recorder(Interceptor):
         """From now on `value` is called `text`."""
         self.names[id(value)] = text
         self.held.append(value)
+        if isinstance(value, Tensor) and value.layout is torch.strided:
+            with self.pausing():
+                self.types[text] = TensorType(value)
 
     def fresh(self) -> str:
         """A name for a line."""
@@ -387,6 +392,7 @@ class Recorder(Interceptor):
         assert isinstance(node, ast.FunctionDef)
         self.unit.constants = tuple(self.constants)
         found = _code.Function(node, self.unit)
+        found.value_types = self.types
         found.check()
         return found
 

@@ -199,19 +199,6 @@ def operations(node: ast.FunctionDef) -> list[str]:
     return found
 
 
-def graph_text(node: ast.FunctionDef) -> str:
-    """A function as text: its inputs, statements and outputs."""
-    inputs = ",\n      ".join([f"%{a.arg} : {'Tensor' if a.annotation is None else ast.unparse(a.annotation)}" for a in node.args.args])
-    lines = []
-    for statement in node.body:
-        if isinstance(statement, ast.Return):
-            lines.append(f"  return ({'' if statement.value is None else ast.unparse(statement.value)})")
-        else:
-            text = ast.unparse(statement).replace("torch.", "aten::").replace("ops.prim.", "prim::")
-            lines += ["  " + line for line in text.split("\n")]
-    return f"graph({inputs}):\n" + "\n".join(lines) + "\n"
-
-
 def read_source(text: str, unit: _code.Unit, home: str) -> list[_code.Function]:
     """The functions of a source in TorchScript's language. RuntimeError: it is none."""
     try:
