@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any
 
 import torchcompat as torch
@@ -14,6 +15,10 @@ from ...._calls.absent import absences as _absences
 from ....autograd.function import Function
 from .expanded_weights_impl import HANDLED_FUNCTIONS, ExpandedWeight, unpacked
 from .expanded_weights_utils import check_batch, set_grad_sample_if_exists, unpack_expanded_weight_or_tensor
+
+
+def _given(sample: Any, weight: ExpandedWeight) -> Any:
+    return sample
 
 
 class PerSampleGrad(Function):
@@ -38,14 +43,14 @@ class PerSampleGrad(Function):
         return given
 
     @staticmethod
-    def forward(ctx: Any, func: Fn, given: Keywords, names: list[str], *tensors: Any) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, func: Fn, given: Keywords, names: list[str], *tensors: Any) -> Any:
         """The function's result."""
         ctx.func, ctx.given, ctx.names, ctx.weights = func, given, names, tensors[1:]
         ctx.save_for_backward(*map(unpacked, tensors))
         return func(**{name: unpacked(value) for name, value in given.items()})
 
     @classmethod
-    def backward(cls, ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(cls, ctx: Any, grad: Any) -> Any:
         """The gradient of the batch; those of weights are left at the parameters."""
         batch, *values = ctx.saved_tensors
         for weight in ctx.weights:
@@ -69,7 +74,7 @@ class PerSampleGrad(Function):
 
         samples = above.vmap(of_example)(batch, grad) if wanted else ()
         for i, sample in zip(wanted, samples):
-            set_grad_sample_if_exists(ctx.weights[i], lambda _, sample=sample: sample)
+            set_grad_sample_if_exists(ctx.weights[i], partial(_given, sample))
         return None, None, None, of_batch, *[None for _ in values]
 
 
