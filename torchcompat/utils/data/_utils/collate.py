@@ -86,7 +86,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Fn] | None = None) -> Any:
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*(collate(samples, collate_fn_map=collate_fn_map) for samples in zip(*batch)))
     if isinstance(first, Sequence):
-        if any(len(sample) != len(first) for sample in batch):
+        if {*map(len, batch)} != {len(first)}:
             raise RuntimeError("each element in list of batch should be of equal size")
         return _like_sequence(first, [collate(samples, collate_fn_map=collate_fn_map) for samples in zip(*batch)])
     raise TypeError(default_collate_err_msg_format.format(type(first)))
