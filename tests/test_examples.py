@@ -16,7 +16,7 @@ import torchcompat as torch
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
-WITH_A_TEST_OF_THEIR_OWN = {"bert_mlm", "char_lm", "tape_basics", "train_digits", "vae_digits"}
+WITH_A_TEST_OF_THEIR_OWN = {"bert_mlm", "char_lm", "diffusion_digits", "lightning_digits", "tape_basics", "train_digits", "vae_digits"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in WITH_A_TEST_OF_THEIR_OWN]
 
 
@@ -62,6 +62,24 @@ def test_bert_mlm(tmp_path: Path) -> None:
     assert match and float(match[2]) < float(match[1]) < 5.6, lines
     assert (tmp_path / "bert_mlm.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "model.safetensors").stat().st_size > 10_000
     assert len(torch.load(tmp_path / "bert_mlm.pt")["losses"]) == 30
+
+
+def test_lightning_digits(tmp_path: Path) -> None:
+    """The loss falls, and a run that goes on from a checkpoint keeps those it had."""
+    pytest.importorskip("lightning", reason="lightning is missing: pip install .[clients]")
+    lines, _ = trained("lightning_digits.py", tmp_path, "--width", "8", "--epochs", "2")
+    more, _ = trained("lightning_digits.py", tmp_path, "--width", "8", "--epochs", "3", "--resume")
+    losses = [re.fullmatch(r"loss: (\d\.\d{4}) in the first epoch, (\d\.\d{4}) in the last", found[-2]) for found in (lines, more)]
+    assert losses[0] and losses[1] and losses[0][1] == losses[1][1] and float(losses[1][2]) < float(losses[0][1]), (lines, more)
+    assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "last.ckpt").exists()
+
+
+def test_diffusion_digits(tmp_path: Path) -> None:
+    pytest.importorskip("diffusers", reason="diffusers is missing: pip install .[clients]")
+    lines, _ = trained("diffusion_digits.py", tmp_path, "--width", "8", "--batch-size", "8", "--steps", "20", "--columns", "1")
+    match = re.fullmatch(r"loss: (\d\.\d{4}) in the first tenth of the steps, (\d\.\d{4}) in the last", lines[-2])
+    assert match and float(match[2]) < float(match[1]) < 1.5, lines
+    assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "unet" / "config.json").exists()
 
 
 def test_vae_digits(tmp_path: Path) -> None:
