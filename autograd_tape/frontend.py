@@ -6,15 +6,16 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 
 from __future__ import annotations
 
+import functools
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .annotations import Fn, Keywords, SomeFn
 from . import views
-from .calls import Door, passing
+from .calls import FAILURES, Door, Plain, passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
@@ -42,8 +43,6 @@ class Frontend:
     """Functions by name (`frontend.mul`), compiled at first use for one tensor class."""
 
     module = "autograd_tape.F"
-    result_repr: Any = None
-    """What several outputs say of themselves, where that is not as named tuples do it."""
     default_device: Any = None
     numpy_indexing = True
     """Whether ranges in an index may go back, and numbers apart from arrays count as arrays, as in NumPy."""
@@ -119,6 +118,23 @@ class Frontend:
     def passing(self, function: SomeFn) -> SomeFn:
         """A function that makes tensors, or reads them, with a door before it."""
         return passing(function, self)
+
+    def refusing(self, function: SomeFn) -> SomeFn:
+        """A function that is no operation of a record, with what `refused` says where it fails."""
+        door = getattr(function, "door", None) or Plain(function, self)
+
+        @functools.wraps(function)
+        def method(*args: object, **kwargs: object) -> object:
+            try:
+                return function(*args, **kwargs)
+            except FAILURES:
+                refused = self.refused(door, False)
+                if refused is None:
+                    raise
+            raise refused
+
+        door.function = method
+        return cast("SomeFn", method)
 
     def below(self, general: Any, inplace: bool) -> Fn:
         """The entrance of a regular operation below the door: its quiet path, and `general.rest` where that ends."""
@@ -204,16 +220,22 @@ class Frontend:
         names = [n for _, n in rec.returns]
         if len(names) == 1:
             return None
-        from collections import namedtuple
-
         name = rec.name.removesuffix("_along") + "_out" * out  # `max_along` carries out `max(dim)`, and so for others
         cached = _RETURN_TYPES.get((self.name, name))
         if cached is None:
-            cached = _RETURN_TYPES[self.name, name] = namedtuple(name, names)
+            cached = _RETURN_TYPES[self.name, name] = self.named_tuple(name, names)
             cached.__module__ = self.return_types
-            if self.result_repr is not None:
-                cached.__repr__ = self.result_repr  # type: ignore[method-assign]  # a front end's own text
         return cached
+
+    def named_tuple(self, name: str, names: Sequence[str]) -> Any:
+        """A type of several outputs."""
+        from collections import namedtuple
+
+        return namedtuple(name, names)
+
+    def returned(self, rec: Record, out: bool = False) -> Any:
+        """What makes one of `return_type` of outputs, each an argument."""
+        return self.return_type(rec, out)
 
     def list_type(self, rec: Record) -> type:
         """What a list of outputs is returned in."""
@@ -425,7 +447,7 @@ class Frontend:
             self.bump(o)
         if lists is not None:
             return None
-        return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec, True)(*outs)
+        return out if rec is None or isinstance(out, TensorRef) else self.returned(rec, True)(*outs)
 
     def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
         """Raises where an `out` of another shape than the result cannot be given that."""
@@ -616,7 +638,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 
 
-_RETURN_TYPES: dict[tuple[str, str], object] = {}
+_RETURN_TYPES: dict[tuple[str, str], Any] = {}
 
 
 F = Frontend(TensorRef, "autograd_tape.F")

@@ -245,6 +245,7 @@ def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
     return (named["size"],)
 
 
+@frontend.refusing
 @frontend.passing
 def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
          layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
@@ -259,6 +260,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype:
     return _draw(size, lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
+@frontend.refusing
 @frontend.passing
 def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
           layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
@@ -284,6 +286,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype
     return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
+@frontend.refusing
 @frontend.passing
 def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = None, *, generator: Generator | None = None, out: Any = None,
             dtype: DType | None = None, layout: layout | None = None, device: Any = None, requires_grad: bool = False,
@@ -354,6 +357,7 @@ def _whole(x: Tensor) -> Tensor:
     return x
 
 
+@frontend.refusing
 @frontend.passing
 def randperm(n: int, *, generator: Generator | None = None, out: object = None, dtype: DType | None = None, layout: layout | None = None,
              device: DeviceLike | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -391,7 +395,8 @@ def _like(function: Fn, fill: str) -> Fn:
     return like
 
 
-rand_like, randn_like = frontend.passing(_like(rand, "uniform_")), frontend.passing(_like(randn, "normal_"))
+rand_like = frontend.refusing(frontend.passing(_like(rand, "uniform_")))
+randn_like = frontend.refusing(frontend.passing(_like(randn, "normal_")))
 
 
 def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | None = None,
@@ -403,6 +408,7 @@ def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | 
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
+@frontend.refusing
 @frontend.passing
 def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None,
                  layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
@@ -423,6 +429,7 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
+@frontend.refusing
 @frontend.passing
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
@@ -442,6 +449,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return _sampled(_draw(input._data.shape, draw, input), "bernoulli" if p is None else "bernoulli(p)", input)
 
 
+@frontend.refusing
 @frontend.passing
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
            device: Any = None, requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
@@ -479,6 +487,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
+@frontend.refusing
 @frontend.passing
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Any = None) -> Tensor:
@@ -498,6 +507,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
+@frontend.refusing
 @frontend.passing
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
@@ -506,6 +516,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _sampled(numbers, "poisson", input)
 
 
+@frontend.refusing
 @frontend.passing
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Successes among `count` trials with the chance `prob` each, of tensors that broadcast, both float32 or both float64."""
@@ -605,7 +616,7 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    setattr(Tensor, name, frontend.passing(method))
+    setattr(Tensor, name, frontend.refusing(frontend.passing(method)))
 
 
 _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.np, kw.get("from", from_), to),
@@ -637,17 +648,8 @@ def _random_(g: Any, t: _Target, *bounds: object, **named: object) -> np.ndarray
 _inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")
 
 
-def _method(function: Fn, name: str) -> None:
-    def method(self: Tensor, *args: object, **kwargs: object) -> Tensor:
-        return function(self, *args, **kwargs)
+Tensor.bernoulli, Tensor.multinomial = bernoulli, multinomial  # type: ignore[attr-defined]
 
-    method.__name__ = name
-    method.__doc__ = function.__doc__
-    setattr(Tensor, name, method)
-
-
-_method(bernoulli, "bernoulli")
-_method(multinomial, "multinomial")
 
 def thread_safe_generator() -> Generator | None:
     """The generator that a thread which loads data draws by; None, for the one of all: no thread has its own."""

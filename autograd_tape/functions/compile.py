@@ -109,6 +109,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
     tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else f"{p.name}.__class__ in REALS"
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
+    if rec.field("number_fits"):  # else the general path looks
+        tests += [f"-1 < {p.name} < 128" for p in rec.params if p.type == "Scalar"]
     # NumPy takes several axes, floats or bools where an operation has one dimension. Views index with it, and stumble over them.
     tests += [f"{p.name}.__class__ is bool" for p in rec.params if p.type == "bool" and p.name != "inplace"]
     tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
@@ -569,7 +571,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     door = General(rec, frontend, method or inplace)
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or door.__call__, "door": door,
-             "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
+             "Node": node_class(rec) if rec.differentiable else None, "named": frontend.returned(rec)}
     if operator:
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:

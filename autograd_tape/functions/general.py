@@ -189,7 +189,8 @@ def check_fit(rec: Record, values: Keywords, optional: frozenset[str], dtype_nam
 
 QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
              "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float",
-             "Tensor[]": "({0}.__class__ is list or {0}.__class__ is tuple)", "dtype": "{0}.__class__ is _DType"}
+             "Tensor[]": "({0}.__class__ is list or {0}.__class__ is tuple)", "dtype": "{0}.__class__ is _DType",
+             "str": "{0}.__class__ is str", "Tensor": "isinstance({0}, _TensorRef)"}
 """Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 
@@ -305,7 +306,7 @@ class General(Door):
         try:
             args, signature = match_deprecated(self.rec, name, given, named, out, self.method)
         except AutogradError as error:
-            raise self.frontend.error(error) from None
+            raise self.frontend.refused(self, inplace) or self.frontend.error(error) from None
         warn_deprecated(self.rec, name, signature, self.method)
         return self(args, out, inplace)
 
@@ -477,7 +478,7 @@ class General(Door):
         """What the operation returns."""
         if self.rec.returns_list:
             return self.frontend.list_type(self.rec)(outputs)
-        return outputs[0] if len(outputs) == 1 else self.frontend.return_type(self.rec)(*outputs)
+        return outputs[0] if len(outputs) == 1 else self.frontend.returned(self.rec)(*outputs)
 
     def carried_out(self, values: Keywords, tensors: list[Any], outputs: Sequence[Any], views: bool) -> Any:
         """What the operation returns where somebody else computed `outputs`, tensors without history: it is recorded as ever.

@@ -138,7 +138,7 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None,
     function.__doc__ = rec.doc
     inplace = inner is not None and inner is rec.field("function_")
     function.__module__, function.__qualname__ = frontend.home(rec, rec.name + "_" * inplace)
-    function.__name__ = function.__name__.removeprefix("nn_functional_")
+    function.__name__ = (rec.name + "_" * inplace).removeprefix("nn_functional_")
     function.record = rec
     return function
 
@@ -246,11 +246,13 @@ def _checks(rec: Record, frontend: Frontend, signature: Keywords, cells: Keyword
     parameters = {p.name: p for p in rec.params}
     own = _own(rec, signature)
     optional = frozenset([n for n in own if signature[n].default is None])
-    cells |= {"_REALS": REALS, "_optional": optional, "_DType": DType,
+    cells |= {"_REALS": REALS, "_optional": optional, "_DType": DType, "_TensorRef": TensorRef,
               "_check_fit": check_fit if frontend.dtype_names else partial(check_fit, dtype_names=False)}
     tests = []
     for n in own:
         test = QUICK_FIT.get(parameters[n].type.removesuffix("?")) if signature[n].kind is not signature[n].VAR_POSITIONAL else None
+        if n == own[0] and parameters[n].type == "Tensor":
+            continue  # without it, nothing works
         # What takes anything has no type.
         if test is not None and not fits(parameters[n], ..., frontend.dtype_names) and n not in (rec.field("several_types") or ()):
             tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))

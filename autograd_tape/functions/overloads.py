@@ -47,7 +47,7 @@ def no_match(name: str, overloads: Sequence[str], given: Sequence[object], shown
           didn't match because some of the arguments have invalid types: (!int!, !int!)
     <BLANKLINE>
     """
-    got = ", ".join(shown or [_name(v) for v in given])
+    got = ", ".join(shown or [type_name(v) for v in given])
     lines = [f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"]
     for signature in overloads:
         lines.append(f" * ({signature})")

@@ -114,7 +114,7 @@ def given(frame: FrameType, defaults: Mapping[str, object]) -> tuple[list[object
         return by_position[:count], {n: v for n, v in named.items() if stands(n, v)}, None
     count, names = call
     count -= len(names)
-    if count == 1 < len(spread):
+    if count == 1 < len(spread) and positional:
         by_position = [*by_position[:len(positional)], spread]
     bound = filled(count) and (count >= len(positional) or positional[count] not in names)
     found = {n: values[n] if n in values else named[n] for n in names if n in values or n in named}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from autograd_tape.version import Version
 
 from .above import above
 from .devices import not_there
+from .results import StructSequence, named
 from .._memory.bits import bits_of, flipped, restored, values
 from .._memory.layout import layout as Layout
 from ..overrides import joins
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
 
 
+def _make(kind: type[StructSequence], *outputs: object) -> StructSequence:
+    return tuple.__new__(kind, outputs)
+
+
 class LinAlgError(RuntimeError):
     """A singular matrix, or one that a factorization does not exist for."""
 
@@ -41,16 +48,10 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 
 
-def _result_repr(self: Any) -> str:
-    fields = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
-    return f"torch.return_types.{type(self).__name__}(\n{fields})"
-
-
 class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
     module, return_types = "torch", "torchcompat.return_types"
-    result_repr = staticmethod(_result_repr)
     joins = staticmethod(joins)
     numpy_indexing = False
     numpy_unsigned = False
@@ -164,6 +165,15 @@ class TorchFrontend(Frontend):
         if isinstance(error, errors.ExecutorUnavailableError):
             return not_there(error)
         return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
+
+    def named_tuple(self, name: str, names: Sequence[str]) -> type[StructSequence]:
+        """One that is made of a sequence."""
+        return named(name, names)
+
+    def returned(self, rec: Record, out: bool = False) -> Any:
+        """Without a look at the outputs."""
+        kind = self.return_type(rec, out)
+        return None if kind is None else functools.partial(_make, kind)
 
     def refused(self, door: Door, inplace: bool) -> Exception | None:
         """torch's error, where its parser of arguments refuses the call."""

@@ -224,7 +224,7 @@ class Signature:
             elif p.kind in ("int", "int[]") and isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
                 return ValueError("Overflow when unpacking long long")
             elif p.kind in ("Scalar", "Tensor") and isinstance(value, int) and not -2 ** 63 <= value < 2 ** 64:
-                return OverflowError("int too big to convert")
+                return OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
         return None
 
 
@@ -271,7 +271,7 @@ def no_match(name: str, signatures: Sequence[str], args: Sequence[object], kwarg
     named = [*kwargs.items()][::-1]  # torch walks through them from the last one
     got = _listed([type_name(v) for v in args] + [f"{word}={type_name(v)}" for word, v in named], bool(args))
     start, count = f"{name}() received an invalid combination of arguments - got ", len(args) + len(named)
-    split = [s.split(", ") if s else [] for s in signatures]
+    split = [s.split(", ") for s in signatures]  # torch, too, takes nothing for a part
     if len(signatures) == 1:
         unknown = _unknown(split[0], named)
         if unknown:
@@ -348,9 +348,20 @@ def known() -> Iterator[str]:
 _SPACES = {"": "", "linalg": "linalg.", "fft": "fft.", "special": "special.", "nn.functional": "nn."}
 
 
+class _Bare:
+    """What stands for the record of a function that has none."""
+
+    in_python, namespace, public = False, "", None
+    alias: tuple[str, ...] = ()
+    params: tuple[Any, ...] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name, self.defaults = name, dict[str, object]()
+
+
 def refused(door: Door, inplace: bool) -> Exception | None:
     """torch's error for a call that is passing a door; None where torch takes its arguments, or where nobody knows how it was made."""
-    rec = door.rec
+    rec: Any = _Bare(door.rec.name) if door.unrecorded else door.rec
     if rec.in_python:  # whatever torch says of it is not its parser's
         return None
     frame = public_frame(rec.name, door.frontend.name, getattr(getattr(door, "front", None), "__code__", None))

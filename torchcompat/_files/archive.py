@@ -44,8 +44,8 @@ CORRUPTED = (
 )
 
 
-def _broken(why: str) -> NoReturn:
-    raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}. {CORRUPTED}")
+def _broken(why: str, start: str = "T") -> NoReturn:
+    raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}. {start}{CORRUPTED[1:]}")
 
 
 class Archive:
@@ -87,7 +87,7 @@ class Archive:
         tail = self._at(max(0, self.length - _END.size - 0xFFFF), min(self.length, _END.size + 0xFFFF))
         found = tail.rfind(b"PK\5\6")
         if found < 0 or found + _END.size > len(tail):
-            _broken("failed finding central directory")
+            _broken("failed finding central directory", "This is an internal miniz error. If you are seeing this error, t")
         end = self.length - len(tail) + found
         _, disk, first, here, count, size, start, _ = _END.unpack_from(tail, found)
         if end >= _LOCATOR64.size:
@@ -98,7 +98,7 @@ class Archive:
                 end = place
                 mark, _, _, _, disk, first, here, count, size, start = _END64.unpack(self._at(place, _END64.size))
                 if mark != b"PK\6\6":
-                    _broken("failed finding central directory")
+                    _broken("failed finding central directory", "This is an internal miniz error. If you are seeing this error, t")
         if disk or first or here != count:
             _broken("it is one of several parts")
         if start + size > end or count * _ENTRY.size > size:

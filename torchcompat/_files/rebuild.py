@@ -430,7 +430,7 @@ def torchs(module: str, name: str) -> Any:
 
 def _made_of(kind: Any, values: Any, state: object = None) -> Any:
     """The named results of an operation, of the tuple that files have of them."""
-    return kind._make(values)
+    return kind(values)
 
 
 @functools.cache

@@ -151,7 +151,7 @@ class WeightsUnpickler:
             if self.outside:
                 raise
             raise pickle.UnpicklingError(f"The pickle is malformed: {type(error).__name__}: {error!s:.200}") from None
-        raise EOFError("Ran out of input")
+        raise EOFError
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -159,13 +159,13 @@ class WeightsUnpickler:
         start = self.at
         self.at = end = start + count
         if end > len(self.data):
-            raise EOFError("Ran out of input")
+            raise EOFError
         return self.data[start:end]
 
     def read_line(self) -> str:
         end = self.data.find(b"\n", self.at)
         if end < 0:
-            raise EOFError("Ran out of input")
+            raise EOFError
         line = self.data[self.at : end]
         self.at = end + 1
         return line.decode()

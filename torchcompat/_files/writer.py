@@ -26,6 +26,9 @@ class PyTorchFileWriter:
 
     def __init__(self, file: str | os.PathLike[str] | IO[bytes], compute_crc32: bool = True, storage_alignment: int = 64) -> None:
         path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else None
+        parent = os.path.dirname(path or "")
+        if parent and not os.path.isdir(parent):
+            raise RuntimeError(f"Parent directory {parent} does not exist.")
         self._name = os.path.splitext(os.path.basename(path))[0] if path else "archive"
         self._file: Any = open(path, "wb") if path else file
         self._own, self._at, self._summed, self._aligned = path is not None, 0, compute_crc32, storage_alignment

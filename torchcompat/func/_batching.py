@@ -152,7 +152,7 @@ def _examples(level: Level, rec: Record, result: Tensor | tuple[Tensor, ...]) ->
         parts = [hide(level, r, 0) for r in result]
         if rec.returns_list:
             return F.list_type(rec)(parts)
-        return F.return_type(rec)(*parts)
+        return F.returned(rec)(*parts)
     return hide(level, result, 0)
 
 

@@ -219,7 +219,7 @@ class Tracer(TracerBase):
                     return self.create_node("get_attr", name, (), {})
         elif isinstance(a, Module) and a in (self.submodule_paths or {}):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
-        if isinstance(a, tuple) and hasattr(a, "_fields") and not type(a).__module__.endswith("return_types"):
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", a.__class__, tuple([self.create_arg(x) for x in a]), {})
         if isinstance(a, torch.Tensor):
             known: str | None = self.tensor_attrs.get(a)

@@ -104,7 +104,7 @@ def map_aggregate(a: PyTree, fn: Callable[[PyTree], PyTree]) -> PyTree:
     """`a` with `fn` of each value in its tuples, lists, dictionaries and slices; lists and dictionaries become immutable ones."""
     if isinstance(a, tuple):
         mapped = [map_aggregate(x, fn) for x in a]
-        named = hasattr(a, "_fields") and not type(a).__module__.endswith("return_types")
+        named = hasattr(a, "_fields")
         return type(a)(*mapped) if named else tuple(mapped)
     if isinstance(a, list):
         return immutable_list([map_aggregate(x, fn) for x in a])

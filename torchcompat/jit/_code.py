@@ -288,8 +288,8 @@ def attribute(value: object, name: str) -> Any:
         return found[name]
     if isinstance(value, torch.nn.Module):
         return MODULES.field(value, name)
-    if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
-        return value[value._fields.index(name)]  # type: ignore[attr-defined]  # a named tuple
+    if isinstance(value, tuple) and name in getattr(value, "__match_args__", ()):
+        return value[value.__match_args__.index(name)]  # type: ignore[attr-defined]  # of one with names
     if isinstance(value, torch.device) and name in ("type", "index"):
         return getattr(value, name)
     if isinstance(value, complex) and name in ("real", "imag"):

@@ -519,7 +519,9 @@ def _structured(value: object, change: Fn) -> Any:
         return change(value)
     if isinstance(value, tuple):
         parts = [_structured(x, change) for x in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if hasattr(value, "_fields"):
+            return type(value)(*parts)
+        return (type(value) if hasattr(value, "n_fields") else tuple)(parts)
     if isinstance(value, list):
         return [_structured(x, change) for x in value]
     if isinstance(value, dict):

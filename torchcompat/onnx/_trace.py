@@ -186,7 +186,9 @@ class Recorder(Interceptor):
             return self.read(self.place_of(x))
         if isinstance(x, (tuple, list)):
             items = [self.mapped(item) for item in x]
-            return type(x)(*items) if hasattr(x, "_fields") else items if isinstance(x, list) else tuple(items)
+            if hasattr(x, "_fields"):
+                return type(x)(*items)
+            return (type(x) if isinstance(x, list) or hasattr(x, "n_fields") else tuple)(items)
         if isinstance(x, slice):
             return slice(*[self.mapped(item) for item in (x.start, x.stop, x.step)])
         if isinstance(x, dict):

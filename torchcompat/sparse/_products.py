@@ -214,7 +214,7 @@ def _triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: b
         raise could_not_run("triangular_solve.X", "SparseCsrCPU")
 
     found = recorded(solution, "TriangularSolveBackward0", (input, back), (A, of_matrix))
-    return F.return_type(get_record("triangular_solve"))(found, F.empty((0,), dtype=A._k.dtype))
+    return F.returned(get_record("triangular_solve"))(found, F.empty((0,), dtype=A._k.dtype))
 
 
 def _solved(m: Coo, right: np.ndarray, upper: bool, unit: bool) -> np.ndarray:

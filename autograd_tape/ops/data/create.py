@@ -325,7 +325,10 @@ class full:
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
             if dtype.group == "chalf" and out is None:
                 dtype = DType.by_name["complex64"]
-        shape = given_size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        if not isinstance(size, (tuple, list)):
+            raise ArgumentError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}",
+                                expected="tuple of ints", found=type_name(size), remedy="pass (size,)")
+        shape = given_size(F, "full", (size,))
         check_storage(shape, _dtype(dtype).itemsize)
         check_number(fill_value, _dtype(dtype))
         array = _array(F, lambda s, d: filled(s, fill_value, DType.by_np[d]), shape, _dtype(dtype), device)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, number_array
-from ...errors import ArgumentError, AutogradError, IndexRangeError, check_rank, of_rank
+from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
@@ -745,26 +745,18 @@ def _to_put(F: Functions, input: TensorRef, indices: Indices, values: TensorRef,
 
 
 def _number_fits(F: Functions, self: TensorRef, value: float) -> float:
-    """A Python number as what is written into `self`; torch's error where it does not fit."""
+    """A Python number as what is written into `self`; torch's error where it does not fit. Half precision gets infinities."""
     dtype: DType = self._k.dtype
-    if isinstance(value, complex) and not dtype.is_complex:
-        if value.imag:
-            raise AutogradError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-        value = value.real
-    if dtype.category == INTEGER and value == value and abs(value) != float("inf"):
-        low, high = np.iinfo(dtype.np).min, np.iinfo(dtype.np).max
-        if not (-high if low == 0 else low) <= value <= high:
-            raise AutogradError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-    return value
+    if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
+        raise SizeError("Overflow when unpacking long long", expected="64 bits", found=str(value), remedy="pass a smaller number")
+    if isinstance(value, complex) or dtype.name not in ("float16", "bfloat16"):
+        check_number(value, dtype)
+    return value.real if isinstance(value, complex) and not dtype.is_complex else value
 
 
 def _as_element(value: float, dtype: DType) -> np.ndarray:
     """A number as an element of a dtype, 0-dim."""
     return np.asarray(value).astype(dtype.np) if dtype.code is None else number_array(value, dtype)
-
-
-def _c_name(dtype: DType) -> str:
-    return {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}.get(dtype.name, dtype.name + "_t")
 
 
 def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:

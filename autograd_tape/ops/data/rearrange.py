@@ -20,7 +20,7 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import need_values, on_host
-from .._samples import refuse_complex_gradient
+from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ..reductions.sums import finish
 from ..views.parts import _diagonal
@@ -633,8 +633,10 @@ class constant_pad_nd:
     def jvp(F, outputs, arguments, tangents): return F.constant_pad_nd(tangents["input"], arguments["pad"])
     def batch(F, call): return call() if len(call.pad) <= 2 * call.ranks["input"] else NotImplemented
     aten = "constant_pad_nd(input, list(pad), float(value))"
+    number_fits = True
 
     def check(input, pad, value):
+        check_number(value, input.dtype)
         if len(pad) % 2:
             raise AutogradError(f"Length of pad must be even but instead it equals {len(pad)}")
         if len(pad) > 2 * input.ndim:

@@ -249,6 +249,7 @@ class scatter_value:
     numpy = _scatter
     compose = on_host(_scatter)
     def shape(input, dim, index, value): return input
+    number_fits = True
     def check(input, dim, index, value):
         _check_scatter(input, dim, index)
         check_number(value, input.dtype)

@@ -198,7 +198,7 @@ class linalg_solve_ex:
             return result
 
         solution = _solved(F, A, B, left, solve)
-        return F.return_type(get_record("linalg_solve_ex"))(solution, info)
+        return F.returned(get_record("linalg_solve_ex"))(solution, info)
 
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal(3)
@@ -239,7 +239,7 @@ class triangular_solve:
         batch = broadcast_shape(tuple(A.shape)[:-2], tuple(input.shape)[:-2])
         factor = _mT(F, A) if transpose else A
         solution = F.linalg_solve_triangular(factor, input, upper=upper is not transpose, unitriangular=unitriangular)
-        return F.return_type(get_record("triangular_solve"))(
+        return F.returned(get_record("triangular_solve"))(
             F.column_major(solution), F.column_major(F.expand(A, (*batch, *tuple(A.shape)[-2:]))))
 
     def samples(rng):

@@ -795,8 +795,8 @@ class svd:
         if not compute_uv:
             m, n = input.shape[-2], input.shape[-1]
             zeros = [F.wrap(np.zeros((*tuple(input.shape)[:-2], k, k), input._k.np), input._k) for k in (m, n)]
-            return F.return_type(_svd_record())(zeros[0], S, zeros[1])
-        return F.return_type(_svd_record())(U, S, _mH(F, Vh))
+            return F.returned(_svd_record())(zeros[0], S, zeros[1])
+        return F.returned(_svd_record())(U, S, _mH(F, Vh))
 
     def samples(rng): yield (rng.standard_normal((3, 2)),)
 

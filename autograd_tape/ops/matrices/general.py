@@ -212,7 +212,7 @@ class linalg_lu_factor:
     lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
     def function(F, A, *, pivot=True):
-        return F.return_type(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
+        return F.returned(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
     def samples(rng): yield (_square(rng, 2, 3, 3),)
     def errors(rng):
@@ -246,7 +246,7 @@ class _lu_with_info:
     lacks = {"rare": "lu_cpu"}
     amp = "float32"
     def function(F, A, pivot=True, check_errors=True):
-        return F.return_type(get_record("_lu_with_info"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
+        return F.returned(get_record("_lu_with_info"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
 
     def samples(rng): yield (_square(rng, 3, 3),)
 
@@ -706,7 +706,7 @@ class linalg_lstsq:
             residuals = F.sum(F.square(F.abs(F.matmul(A, solution) - X)), -2)
         else:
             residuals = F.slice(F.flatten(F.abs(solution)), 0, 0, 0)
-        return F.return_type(get_record("linalg_lstsq"))(
+        return F.returned(get_record("linalg_lstsq"))(
             F.squeeze(solution, -1) if vector else solution, residuals,
             constant(F, A, np.empty(0, np.int64)) if driver == "gels" else rank,
             constant(F, A, np.ascontiguousarray(linalg.svd(need_values(A), compute_uv=False)) if driver in ("gelsd", "gelss") else
@@ -923,7 +923,7 @@ class qr:
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, input, some=True):
-        return F.return_type(get_record("qr"))(*F.linalg_qr(input, "reduced" if some else "complete"))
+        return F.returned(get_record("qr"))(*F.linalg_qr(input, "reduced" if some else "complete"))
 
     def samples(rng): yield (rng.standard_normal((3, 2)),)
 

@@ -149,7 +149,7 @@ class linalg_ldl_factor:
     words = {"input": "A"}
     out_dtype = EXPECTED
     def function(F, A, *, hermitian=False):
-        return F.return_type(get_record("linalg_ldl_factor"))(*F.linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
+        return F.returned(get_record("linalg_ldl_factor"))(*F.linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
     def samples(rng): yield Sample((rng.standard_normal((3, 3)),), no_gradient="torch has none")
 

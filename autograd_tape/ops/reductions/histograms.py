@@ -148,7 +148,7 @@ class histogram:
             edges = _edges(F, points, [bins], range)
         counts = _counted(input, shape, edges, weight, density, True)
         found = [_HISTOGRAM.behind(constant(F, input, a), input) for a in (counts, edges[0].copy())]
-        return F.return_type(get_record("histogram"))(*found)
+        return F.returned(get_record("histogram"))(*found)
 
     def samples(rng):
         yield Sample((rng.standard_normal(20), 5), no_gradient="torch counts without derivative")
@@ -189,7 +189,7 @@ class histogramdd:
             edges = _edges(F, points.reshape(-1, n), counts, range)
         hist, *borders = [_HISTOGRAMDD.behind(constant(F, input, a), input)
                           for a in (_counted(input, input.shape, edges, weight, density), *[e.copy() for e in edges])]
-        return F.return_type(get_record("histogramdd"))(hist, tuple(borders))
+        return F.returned(get_record("histogramdd"))(hist, tuple(borders))
 
     def samples(rng): yield Sample((rng.standard_normal((10, 2)), [2, 3]), no_gradient="torch counts without derivative")
     def errors(rng): yield (np.ones(3), [2]), RuntimeError, "torch.histogramdd: input tensor should have at least 2 dimensions"
