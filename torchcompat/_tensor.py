@@ -29,7 +29,7 @@ from autograd_tape.version import Version, sever
 from autograd_tape.warned import warn_once
 from autograd_tape.modes import GradMode, grad_mode, no_grad
 from autograd_tape.ops.views.shape import _format_strides
-from autograd_tape.node import NoGradView
+from autograd_tape.node import NoGradView, RemovableHandle
 from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
@@ -38,7 +38,8 @@ from ._calls.absent import AbsentAttribute
 from ._calls.frontend import TorchFrontend
 from ._memory.metadata import Metadata
 from ._tensor_str import tensor_str
-from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, nested_layout, preserve_format
+from ._memory.layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, nested_layout, preserve_format
+from ._memory.size import Size
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import (
     WITHOUT, DisableTorchFunction, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes,
@@ -48,9 +49,6 @@ from .storage import TypedStorage, UntypedStorage, resize, view_of
 if TYPE_CHECKING:
     import enum
 
-    from autograd_tape.node import RemovableHandle
-    from torchcompat._memory.layout import memory_format
-    from torchcompat._memory.size import Size
 
 _new = object.__new__
 _ndarray = np.ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,8 @@ from ._calls.above import above
 from ._calls.shown import shown_in
 from ._making.conversion import checked_dtype
 from ._memory.bits import values
-from ._memory.layout import layout
+from ._memory.layout import layout, memory_format
 from ._tensor import Tensor, frontend
-
-if TYPE_CHECKING:
-    from torchcompat._memory.layout import memory_format
-
 
 _new, _FLOAT32 = object.__new__, kind(float32)
 _NO_GENERATOR = {

@@ -33,6 +33,7 @@ class Common:
     def __init__(self, rec: Record) -> None:
         self.rec = rec
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
+        self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
         self._kinds: dict[tuple[object, ...], Kind | None] = {}
 
     def brought(self, args: Arguments, frontend: Frontend) -> list[Any] | None:
@@ -41,7 +42,7 @@ class Common:
         quiet, seen = frontend.below_namespace["Q_ALL"], []
         for i in self._at:
             x = args[i]
-            if x.__class__ in _PLAIN_NUMBERS:
+            if x.__class__ in _PLAIN_NUMBERS and i in self._numbers:
                 seen += [x.__class__, 0 <= x < 128]  # type: ignore[operator]  # a number
             elif not isinstance(x, TensorRef) or x._k not in quiet or x._node is not None and grad_mode() is _ENABLED or x._data is None:
                 return None

@@ -251,8 +251,8 @@ def _checks(rec: Record, frontend: Frontend, signature: Keywords, cells: Keyword
     tests = []
     for n in own:
         test = QUICK_FIT.get(parameters[n].type.removesuffix("?")) if signature[n].kind is not signature[n].VAR_POSITIONAL else None
-        if n == own[0] and parameters[n].type == "Tensor":
-            continue  # without it, nothing works
+        if parameters[n].type in ("Tensor", "Tensor?") and (rec.in_python or n == own[0]):
+            continue  # torch looks at those of functions in Python where it uses them; without the first, nothing works
         # What takes anything has no type.
         if test is not None and not fits(parameters[n], ..., frontend.dtype_names) and n not in (rec.field("several_types") or ()):
             tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))

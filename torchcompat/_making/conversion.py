@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Number
 from types import NoneType
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from autograd_tape.strided import suggests_channels_last
 from autograd_tape.warned import made
 
 from .._calls.above import above
-from .._memory.layout import _Named
+from .._memory.layout import _Named, memory_format
 from .._tensor import Tensor, _blank, frontend
-
-if TYPE_CHECKING:
-    from torchcompat._memory.layout import memory_format
 
 
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
