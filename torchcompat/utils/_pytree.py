@@ -299,7 +299,7 @@ def _node_def(tree: object) -> NodeDef | None:
         return _NAMEDTUPLE
     if found is None and issubclass(cls, tuple) and hasattr(cls, "n_fields"):  # what operations with several results return
         register_pytree_node(cls, lambda d: (list(d), type(d)), lambda v, kind: kind(v),
-                             flatten_with_keys_fn=lambda d: ([(GetAttrKey(n), v) for n, v in zip(cls.__match_args__, d)], type(d)),
+                             flatten_with_keys_fn=lambda d: ([(GetAttrKey(n), v) for n, v in zip(vars(cls)["__match_args__"], d)], type(d)),
                              serialized_type_name=f"torch.return_types.{cls.__name__}")
         return SUPPORTED_NODES[cls]
     return found
