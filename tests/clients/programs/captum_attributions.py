@@ -6,7 +6,6 @@ import tempfile
 import numpy as np
 import torch
 from captum import attr, concept, influence, metrics, robust
-from captum.influence._core.similarity_influence import cosine_similarity
 from torch.utils.data import DataLoader, TensorDataset
 
 PACKAGES = ("captum",)
@@ -150,9 +149,7 @@ def influences() -> list:
             tracing = kind(model, *last, data, checkpoints=[f"{folder}/1.pt"], checkpoints_load_func=load, loss_fn=loss, batch_size=4)
             given = (pictures(2), torch.tensor([0, 1]))
             found += [tracing.influence(given), list(tracing.influence(given, k=3)), tracing.self_influence()]
-        alike = influence.SimilarityInfluence(model, "fc1", data, folder, "model", similarity_metric=cosine_similarity,
-                                              batch_size=4)
-        return [found, alike.influence(pictures(2), top_k=3) if hasattr(alike, "influence") else 0]
+        return found
 
 
 def concepts() -> list:
