@@ -107,7 +107,20 @@ def _warned(action: Callable[[], Any]) -> Any:
     return [found, [str(w.message) for w in caught]]
 
 
+def _of_a_function() -> Any:
+    """A class that only the function that makes it can name."""
+    class Inner:
+        pass
+
+    return Inner
+
+
 CASES: dict[str, Callable[[Any], Any]] = {
+    "saved class of a function": lambda t: _saved(t, _of_a_function()), "saved object of one": lambda t: _saved(t, [_of_a_function()()]),
+    "saved function of a function": lambda t: _legacy(t, {"f": lambda: 0}),
+    "no folder": lambda t: t.save(1, "/nowhere/at/all/x.pt"), "no folder, legacy": lambda t: t.save(
+        1, "/nowhere/at/all/x.pt", _use_new_zipfile_serialization=False),
+    "no folder, no object": lambda t: t.save(lambda: 0, "/nowhere/x.pt"),
     **{f"map_location {where!r}": lambda t, where=where: _loaded(t, _saved(t, t.ones(2)), map_location=where)  # type: ignore[misc]
        for where in ("cpu", "meta", "cuda", "cuda:1", "hpu", "mps", "foo", "", {"cpu": "meta"}, {"cuda": "cpu"}, 3)},
     **{f"legacy map_location {where!r}": lambda t, where=where: _loaded(t, _legacy(t, t.ones(2)), map_location=where)  # type: ignore[misc]

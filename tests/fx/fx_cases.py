@@ -126,6 +126,10 @@ PROGRAMS = {
                  "g.delete_all_unused_submodules(); del g.lin; g.graph.lint()",
     "found": "g = fx.symbolic_trace(prog).graph; print(g.find_nodes(op='call_function', target=torch.relu), g.output_node(), "
     "g.find_nodes(op='placeholder'))",
+    "in words, with shapes": "from torch.fx.passes.shape_prop import ShapeProp\ng = fx.symbolic_trace(lambda x: (x * 2).sum(1))\n"
+                             "ShapeProp(g).propagate(torch.ones(2, 3))\n"
+                             "text = g.print_readable(print_output=False, include_stride=True)\n"
+                             "print([line for line in text.split('\\n') if line.strip()])",
     "in words": "print(fx.symbolic_trace(parts).print_readable(print_output=False))",
     "proxies": "g, x, y = small(); p = fx.Proxy(y); q = (p + 1).foo; print(p, q, g); q + p; print(g)",
     "asserts": "class T(fx.Tracer): trace_asserts = True\ndef f(x):\n    assert x.shape[0] > 2\n    return x\nprint(T().trace(f))",

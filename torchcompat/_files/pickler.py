@@ -116,7 +116,17 @@ def pickler_class(module: types.ModuleType) -> type:
         def save_global(self, obj: type | StorageType | Fn, name: str | None = None) -> None:
             path = torch_path(obj)
             if path is None:
-                super().save_global(obj, name)
+                known = name or getattr(obj, "__qualname__", "")
+                if base is pickle._Pickler and "<locals>" in known:  # where Python's own, in C, has another error
+                    raise AttributeError(f"Can't pickle local object {known!r}")
+                try:
+                    super().save_global(obj, name)
+                except pickle.PicklingError as error:
+                    found, told, place = str(error).partition("it's not found as ")
+                    if base is not pickle._Pickler or not told:
+                        raise
+                    home = place.removesuffix(f".{known}")
+                    raise pickle.PicklingError(f"{found}attribute lookup {known} on {home} failed") from None
                 return
             module, name = path
             if self.proto >= 4:

@@ -327,11 +327,13 @@ class _Writer:
 
     def value_text(self, node: Node) -> str:
         """What is known of the tensor that a node gives, as an annotation."""
-        value = node.meta.get("val")
-        if not isinstance(value, torch.Tensor):
+        value = node.meta.get("val", node.meta.get("tensor_meta"))
+        seen = isinstance(value, torch.Tensor)
+        if not seen and not hasattr(value, "memory_format"):  # which what `ShapeProp` notes of a tensor has
             return ""
         text = f"{_short(value.dtype)}[{', '.join(node.meta.get('sizes') or map(str, value.shape))}]"
-        text += str(list(value.stride())) * self.strides + "cpu" * self.devices
+        if seen:
+            text += str(list(value.stride())) * self.strides + "cpu" * self.devices
         return f': "{text}"'
 
     def tell_origin(self, node: Node) -> None:
