@@ -325,6 +325,9 @@ cases(
     random_randn_like=lambda t: [_seeded(t, t.randn_like, r) for r in ("same", "different")],
     random_dropout=lambda t: [_seeded(t, lambda x: t.nn.functional.dropout(x * 0 + 1), r) for r in ("same", "different")],
     random_bernoulli_inplace=lambda t: [_seeded(t, lambda x: x.clone().bernoulli_(), r) for r in ("same", "different")],
+    random_same_in_gradient=lambda t: _seeded(t, lambda x: t.func.vjp(
+        lambda w: w.softmax(0).multinomial(2, replacement=True).sum() * w.sum(), m(t, 4))[1](t.ones((), dtype=t.float64))[0] + x, "same"),
+    random_same_in_gradient_of_examples=lambda t: _seeded(t, lambda x: t.func.grad(lambda w: (w.abs().bernoulli() * w).sum())(x), "same"),
     random_nested=lambda t: t.manual_seed(0) and t.vmap(t.vmap(lambda x: t.rand(()) * x, randomness="same"),
                                                                  randomness="different")(t.ones(2, 3)),
     error_random_same_of_batch=lambda t: _seeded(t, lambda x: t.bernoulli(x.abs().clamp(0, 1)), "same"),

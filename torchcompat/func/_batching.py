@@ -22,7 +22,7 @@ from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 from .._C import _fallback
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, batched
-from ._levels import Level, below, state, tensors_in
+from ._levels import REVERSE, Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
 if TYPE_CHECKING:
@@ -287,6 +287,8 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
     source = None if isinstance(source, list) else source
     with below(level):
         if level.randomness == "same":
+            several = [_in_common(s, level) for s in several]
+            source = None if source is None else several[0]
             if any([is_example(s, level) for s in several]):
                 raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
                                    "functorch")
@@ -302,6 +304,18 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
             function((level.size, *shape), source, front(target))
             return target
         return hide(level, drawn_or_not(function, (level.size, *shape), source), 0)
+
+
+def _in_common(x: Tensor, level: Level) -> Tensor:
+    """What is the same for all examples, where a gradient inside this vmap is behind it: what gradients are taken of are examples there,
+    those that every example has in common, too."""
+    inside = [other.kind for other in state.stack if other.number > level.number]
+    if not is_example(x, level) or REVERSE not in inside:
+        return x
+    whole = front(x).detach()
+    if isinstance(whole, BatchedTensor) or not level.size:
+        return x
+    return F.select(whole, 0, 0) if bool((whole._data == whole._data[:1]).all()) else x
 
 
 def drawn_or_not(function: Fn, shape: Sequence[int], source: object) -> Any:
