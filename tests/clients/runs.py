@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.clients import suites
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent
 PAGE = ROOT / "docs/compatibility.md"
@@ -149,7 +151,7 @@ def page() -> str:
         "program says; shapes, dtypes, tokens, names and errors are the same. `python -m tests.clients report` writes this page;",
         "`tests/clients/__init__.py` says how.", "",
         "| Packages | What is run | As on torch | Time |", "|---|---|---|---|", *rows, "",
-        *(["What differs:", "", *details, ""] if details else [])])
+        *(["What differs:", "", *details, ""] if details else []), *suites.page()])
 
 
 def brief(value: Any) -> str:

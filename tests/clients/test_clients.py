@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
+from pathlib import Path
+
 import pytest
-from tests.clients import runs
+from tests.clients import runs, suites
 
 
 @pytest.mark.parametrize("name", runs.clients())
@@ -40,3 +44,21 @@ def test_every_client_is_recorded_and_works_on_torch() -> None:
 
 def test_the_page_is_current() -> None:
     assert runs.PAGE.read_text() == runs.page(), "python -m tests.clients page"
+
+
+def test_what_is_counted_of_suites_is_of_suites_that_there_are() -> None:
+    for name, told in suites.recorded().items():
+        assert name in suites.SUITES and 0 < told["here"] <= told["passed"] and len(told["worse"]) == min(10, told["passed"] - told["here"])
+
+
+def test_a_test_ends_as_its_worst_part(tmp_path: Path) -> None:
+    path = tmp_path / "ended.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (["a", "passed", ""], ["a", "failed", "why"], ["a", "passed", ""],
+                                                                 ["b", "skipped", "no"])))
+    assert suites.read(path) == {"a": ("failed", "why"), "b": ("skipped", "no")}
+
+
+def test_the_source_of_a_package_is_found_by_the_name_that_its_folder_has(tmp_path: Path) -> None:
+    version = importlib.metadata.version("pytest-xdist")
+    (tmp_path / f"Pytest_xdist-{version}").mkdir()
+    assert suites.source(tmp_path, "pytest-xdist").name == f"Pytest_xdist-{version}"
