@@ -103,7 +103,7 @@ def _nested_modes(torch: Any, outer: str, inner: str) -> Any:
     def tell(x: Any) -> None:
         made = torch.nn.Parameter(torch.ones(2))
         found.append([torch.is_grad_enabled(), torch.is_inference_mode_enabled(), made.is_inference(), (made * 2).requires_grad,
-                      attempted(lambda: repr(x.add_(1)))])
+                      attempted(lambda: repr(x.add_(0)))])  # torch adds before it refuses
 
     with modes[outer]():
         x = torch.zeros(2)

@@ -177,14 +177,17 @@ class inference_mode(_Mode):
 
     def __enter__(self) -> None:
         self._before.append(_state())
-        _restore((self._target(), False))
-        if self.mode:
-            enter_inference()
+        self._change((self._target(), False))
 
     def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        if self.mode:
-            exit_inference()
+        self._change(self._before.pop())
+
+    def _change(self, state: tuple[GradMode, bool]) -> None:
+        """Sets the modes, and the quiet path to be that of inference tensors or not."""
+        before = grad_mode() is GradMode.INFERENCE
+        _restore(state)
+        if before is not (state[0] is GradMode.INFERENCE):
+            exit_inference() if before else enter_inference()
 
     def clone(self) -> "_Mode":
         """A fresh context of the same kind."""
