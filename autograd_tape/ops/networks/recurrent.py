@@ -495,6 +495,7 @@ def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorR
     if recorded and grad_mode() is GradMode.ENABLED or not _fits(mode, input, states, weights, (input._data.shape[0],)):
         return None
     c, w_ih, w_hh, b_ih, b_hh = [None if t is None else t._data for t in (states[1] if len(states) > 1 else None, *weights[:4])]
+    assert w_ih is not None and w_hh is not None
     _, h, c, _, _ = fused.forward(mode, input._data, states[0]._data, c, w_ih, w_hh, b_ih, b_hh, None, (input._data.shape[0],), False)
     return [F.wrap(h, kind)] if c is None else [F.wrap(h, kind), F.wrap(c, kind)]
 
