@@ -30,6 +30,7 @@ from ._making.conversion import checked_dtype
 from ._memory.bits import values
 from ._memory.layout import layout, memory_format
 from ._tensor import Tensor, frontend
+from .overrides import overridable
 
 _new, _FLOAT32 = object.__new__, kind(float32)
 _NO_GENERATOR = {
@@ -425,6 +426,7 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
+@overridable
 @frontend.refusing
 @frontend.passing
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
@@ -483,6 +485,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
+@overridable
 @frontend.refusing
 @frontend.passing
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
@@ -503,6 +506,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
+@overridable
 @frontend.refusing
 @frontend.passing
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -512,6 +516,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _sampled(numbers, "poisson", input)
 
 
+@overridable
 @frontend.refusing
 @frontend.passing
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
