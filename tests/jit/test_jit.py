@@ -217,7 +217,7 @@ def test_programs_are_deprecated_as_torchs_are() -> None:
 
 
 def test_a_dimension_by_position_is_one_in_traces_too() -> None:
-    x, seen = torch.arange(24.0).reshape(2, 3, 4), 0
+    x, seen, refused = torch.arange(24.0).reshape(2, 3, 4), 0, list[str]()
     for name in sorted(n for n in set(dir(torch.Tensor)) & set(torch.__all__) if n[-1] != "_" and ALIASES.get(n, n) in RECORDS):
         if "dim" not in {p.name for p in RECORDS[ALIASES.get(name, name)].params}:
             continue
@@ -227,10 +227,11 @@ def test_a_dimension_by_position_is_one_in_traces_too() -> None:
 
         try:
             expected = program(x)
-        except Exception:  # noqa: BLE001  # it takes no dimension alone
+        except (TypeError, RuntimeError):  # it takes no dimension alone
+            refused.append(name)
             continue
         if isinstance(expected, torch.Tensor) and expected.layout is torch.strided and not name.startswith(("new", "_")):
             seen += 1
             found = torch.jit.trace(program, x, check_trace=False)(x)
             assert torch.equal(expected.nan_to_num(), found.nan_to_num()), name
-    assert seen > 20
+    assert seen > 20 and len(refused) < 60
