@@ -310,7 +310,7 @@ def _in_common(x: Tensor, level: Level) -> Tensor:
     """What is the same for all examples, where a gradient inside this vmap is behind it: what gradients are taken of are examples there,
     those that every example has in common, too."""
     inside = [other.kind for other in state.stack if other.number > level.number]
-    if not is_example(x, level) or REVERSE not in inside:
+    if not isinstance(x, BatchedTensor) or x._level is not level or REVERSE not in inside:
         return x
     whole = front(x).detach()
     if isinstance(whole, BatchedTensor) or not level.size:
