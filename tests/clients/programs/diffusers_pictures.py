@@ -1,6 +1,7 @@
 """Diffusion: a U-Net trained to take noise away, with and without words beside it, and a transformer by flow matching; pictures by
 fourteen samplers and three pipelines; an autoencoder trained, in tiles and slices; adapters, averaged weights, files."""
 
+import inspect
 import tempfile
 from pathlib import Path
 
@@ -131,10 +132,8 @@ def sampled(name: str) -> list:
         for time in scheduler.timesteps:
             given = scheduler.scale_model_input(x, time) if hasattr(scheduler, "scale_model_input") else x
             noise = model(given, time.expand(2)).sample
-            try:
-                x = scheduler.step(noise, time, x, generator=generator).prev_sample
-            except TypeError:
-                x = scheduler.step(noise, time, x).prev_sample
+            chance = {"generator": generator} if "generator" in inspect.signature(scheduler.step).parameters else {}
+            x = scheduler.step(noise, time, x, **chance).prev_sample
     return [scheduler.timesteps, x]
 
 
