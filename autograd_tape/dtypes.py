@@ -184,15 +184,15 @@ def c_name(dtype: DType) -> str:
 
 
 def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
-    """A new array of the same numbers in another dtype, rounded and cut off as torch does; NotImplementedError where there is no such
-    conversion.
+    """A new array of the same numbers in another dtype, rounded and cut off as torch does (of float64 to float16 by way of float32);
+    NotImplementedError where there is no such conversion.
 
     >>> converted(np.array([1e9, -0.3, np.nan], "f4"), float8_e4m3fn.np)
     array([448, -0.3125, nan], dtype='float8_e4m3fn')
     """
     own = array.dtype
     if own.isbuiltin == to.isbuiltin == 1 or own == to:
-        return array.astype(to)
+        return array.astype(to) if to.char != "e" or own.char != "d" else array.astype("f4").astype(to)
     into, of = DType.by_np[to], dtype_of(array)
     for dtype in (into, of):
         if dtype.category == OPAQUE:
@@ -206,9 +206,21 @@ def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
     return array.astype(to) if into.code is None else into.code.write(array.astype(into.code.wide))
 
 
+def fitting(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Numbers of which NumPy makes those of another dtype as torch does, which leaves out imaginary parts, and rounds float64 to float32
+    on the way to float16.
+
+    >>> fitting(np.array([1 + 2j]), np.dtype("f4")), fitting(np.array(0.029121397), np.dtype("f2")).astype("f2")
+    (array([1.]), array(0.02911, dtype=float16))
+    """
+    if numbers.dtype.kind == "c" and dtype.kind != "c":
+        numbers = numbers.real
+    return numbers.astype("f4") if dtype.char == "e" and numbers.dtype.char == "d" else numbers
+
+
 def write_numbers(into: np.ndarray, numbers: np.ndarray) -> None:
     """Writes numbers over an array of the same shape, or that they broadcast to, in its dtype."""
-    if into.dtype.isbuiltin != 1 and into.dtype != numbers.dtype or numbers.dtype.isbuiltin == 0:
+    if into.dtype != numbers.dtype and (into.dtype.isbuiltin != 1 or into.dtype.char == "e") or numbers.dtype.isbuiltin == 0:
         numbers = converted(numbers, into.dtype)
     np.copyto(into, numbers, casting="unsafe")
 
@@ -226,7 +238,7 @@ def number_array(value: Any, dtype: DType) -> np.ndarray:
     if dtype.code is not None:
         return dtype.code.write(np.array(value, dtype.code.wide))
     try:
-        return np.array(value, dtype.np)
+        return np.array(value, dtype.np) if dtype is not float16 else np.array(value, "f4").astype(dtype.np)
     except OverflowError:  # as NumPy 2 says of a number below 0 for an unsigned dtype, which before it wrapped around, as torch does
         return np.array(value).astype(dtype.np)
 

@@ -59,6 +59,13 @@ class RawOps:
         return g.reshape(shape) if lead else g
 
 
+def _wrapped(value: Any, dtype: np.dtype) -> Any:
+    """An integer as a number of a dtype that does not hold it; what it holds, and everything else, as it is."""
+    if value.__class__ is not int or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return value
+    return int(np.asarray(value).astype(dtype))
+
+
 def _outputs_only(function: Fn, count: int) -> Fn:
     """`function` without what its kernel returns for the gradient only."""
     if count == 1:
@@ -128,7 +135,14 @@ class Executor:
         defaults = rec.defaults
         function = self.raw_function(rec) if rec.saved_returns else self.raw_function_cached(rec)
         values = [arrays.get(p.name, defaults.get(p.name)) for p in rec.params if not p.keyword_only]
-        return function(*values, **{p.name: arrays.get(p.name, defaults.get(p.name)) for p in rec.params if p.keyword_only})
+        keywords = {p.name: arrays.get(p.name, defaults.get(p.name)) for p in rec.params if p.keyword_only}
+        try:
+            return function(*values, **keywords)
+        except OverflowError:  # as NumPy 2 says of a number out of an integer's range, which torch wraps around
+            dtype = next((v.dtype for v in values if isinstance(v, np.ndarray) and v.dtype.kind in "iu"), None)
+            if dtype is None:
+                raise
+            return function(*[_wrapped(v, dtype) for v in values], **{k: _wrapped(v, dtype) for k, v in keywords.items()})
 
     def raw_function_cached(self, rec: Record) -> Fn:
         """`raw_function`, looked up once per operation."""

@@ -18,7 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
-from ..executors.numpy import SINGLE, in_single, narrow, widens
+from ..executors.numpy import in_single, narrow, widened, widens
 from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
@@ -162,7 +162,7 @@ def _rounds(rec: Record) -> bool:
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
     if half and _rounds(rec):
-        return f"narrow(kernel({', '.join([f'{p.name}._data.astype(SINGLE)' for p in rec.params if p.passed])}), _k.np)"
+        return f"narrow(kernel({', '.join([f'widened({p.name}._data)' for p in rec.params if p.passed])}), _k.np)"
     ufunc = _is_ufunc(rec)
     # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
     passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
@@ -575,7 +575,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if operator:
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
-        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "narrow": narrow, "SINGLE": SINGLE, "check": rec.field("check")}
+        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "narrow": narrow, "widened": widened, "check": rec.field("check")}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

@@ -603,7 +603,7 @@ class General(Door):
                         arrays[scaled] = compute.code.write(np.asarray(compute.code.read(arrays[scaled]) * compute.code.wide.type(value)))
                         continue
                     number = arrays[scaled].dtype.type if compute is None else compute.np.type
-                    product = arrays[scaled] * number(value)
+                    product = arrays[scaled] * (np.asarray(value).astype(number) if value.__class__ is int else number(value))
                     arrays[scaled] = product if product.__class__ in BUFFERS else np.asarray(product)
             else:
                 arrays[p.name] = value

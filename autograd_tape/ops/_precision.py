@@ -37,9 +37,10 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         half = next((h for v in values if (h := _half(v)) is not None), None)
         if half is None or steps and not any([isinstance(v, TensorRef) for v in values]):
             return formula(F, *values)
+        mixed = any([_is_single(v) for v in values])
 
         def narrow(g: Any) -> Any:
-            return g if g is None or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
+            return g if g is None or mixed or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
 
         wider = [v if _half(v) is None else F.cast(v, float32) for v in values]
         if again and isinstance(values[0], TensorRef):
@@ -65,6 +66,11 @@ def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
 
 
 _SINGLES = (float32, float32.np)
+
+
+def _is_single(value: Any) -> bool:
+    """Whether a buffer or tensor with dimensions is of float32, in which gradients beside it are, whatever is of half precision there."""
+    return getattr(value, "ndim", 0) > 0 and (value._k.dtype if isinstance(value, TensorRef) else value.dtype) in _SINGLES
 
 
 def is_half(value: Any) -> bool:

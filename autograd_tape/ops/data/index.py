@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, number_array
+from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
@@ -756,7 +756,7 @@ def _number_fits(F: Functions, self: TensorRef, value: float) -> float:
 
 def _as_element(value: float, dtype: DType) -> np.ndarray:
     """A number as an element of a dtype, 0-dim."""
-    return np.asarray(value).astype(dtype.np) if dtype.code is None else number_array(value, dtype)
+    return np.asarray(value).astype(dtype.np) if dtype.code is None and dtype is not float16 else number_array(value, dtype)
 
 
 def _set(F: Functions, self: TensorRef, index: object, value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, result_dtype
+from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, fitting, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.meta import meta_array
@@ -110,7 +110,7 @@ def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float)
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
         if value.__class__ is float and abs(value) > IN_ALL:  # the general path has looked at those for integers
             check_number(value, DType.by_np[input.dtype])
-        value = np.asarray(value).astype(input.dtype)
+        value = fitting(np.asarray(value), input.dtype).astype(input.dtype)
     return _where(mask, value, input)
 
 
@@ -133,7 +133,7 @@ class masked_fill:
     def store_part(a, mask, value):
         if value.__class__ is float and abs(value) > IN_ALL:
             check_number(value, DType.by_np[a.dtype])
-        np.copyto(a, value, casting="unsafe", where=mask)
+        np.copyto(a, value if a.dtype.char != "e" else fitting(np.asarray(value), a.dtype), casting="unsafe", where=mask)
 
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...dtypes import DType, fitting
 from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.reduce import add_at
@@ -605,7 +606,9 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
         source[d] = slice(max(-before, 0), sizes[d] - max(-after, 0))
         target[d] = slice(max(before, 0), size - max(after, 0))
         sizes[d] = size
-    result = np.zeros(sizes, input.dtype) if value == 0 else np.full(sizes, value, input.dtype)
+    if value and input.dtype.kind in "iu":
+        check_number(float(value), DType.by_np[input.dtype])  # torch has it as a float
+    result = np.zeros(sizes, input.dtype) if value == 0 else np.full(sizes, fitting(np.asarray(value), input.dtype), input.dtype)
     result[tuple(target)] = input[tuple(source)]
     return in_format(n - 2, result, input) if n in (4, 5) else result
 

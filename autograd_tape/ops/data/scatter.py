@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.reduce import add_at
@@ -161,7 +161,7 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.n
             raise ValueError("the ranks differ")
         index = index.reshape(-1)
     _in_range(index, target.shape[d], d)
-    part = src
+    part = src if input.dtype.char != "e" else fitting(np.asarray(src), input.dtype)
     if isinstance(src, np.ndarray) and src.ndim and not index.size:
         part = np.empty(index.shape, src.dtype)
     elif isinstance(src, np.ndarray) and src.ndim:

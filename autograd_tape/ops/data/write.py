@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...annotations import Functions, Values
+from ...dtypes import fitting
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...record import no_derivative, op
@@ -43,7 +44,7 @@ class copy:
     def store(a, other):
         if other.ndim > a.ndim:
             raise ValueError("NumPy would drop leading dimensions of size one")
-        a[...] = other if other.dtype is a.dtype or other.dtype.kind != "c" or a.dtype.kind == "c" else other.real
+        a[...] = other if other.dtype is a.dtype else fitting(other, a.dtype)
     may_share = "same"
     method_ = True
     aten = "copy.default"
@@ -78,8 +79,8 @@ class fill:
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
-    def numpy(input, value): return np.full_like(input, value)
-    def store(a, value): a.fill(value)
+    def numpy(input, value): return np.full_like(input, value if input.dtype.char != "e" else fitting(np.asarray(value), input.dtype))
+    def store(a, value): a.fill(value if a.dtype.char != "e" else fitting(np.asarray(value), a.dtype))
     may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)

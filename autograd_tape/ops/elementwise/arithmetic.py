@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, complex128, float64
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
+from ...executors.numpy import widened
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
@@ -53,6 +54,9 @@ def _check_alpha(input: TensorRef, other: float | TensorRef, alpha: float = 1) -
     check_factor("alpha", alpha, highest)
     if isinstance(alpha, complex) and highest < COMPLEX:
         raise AutogradError("For non-complex input tensors, argument alpha must not be a complex number.", remedy="pass a real number")
+    if highest == INTEGER and not -127 <= alpha <= 127 and not on_meta(input, other):
+        tensors, numbers = [[x for x in (input, other) if isinstance(x, TensorRef) is tensor] for tensor in (True, False)]
+        check_number(alpha, result_dtype([(x._k.dtype, x.ndim) for x in tensors], numbers))
 
 
 def _check_value(input: TensorRef, value: float) -> None:
@@ -478,7 +482,7 @@ class lerp:
 
 
 def _check_zero(input: TensorRef, other: TensorRef | float) -> None:
-    integers = max(category(input), category(other)) <= INTEGER
+    integers = BOOL < max(category(input), category(other)) <= INTEGER  # of masks only there is no kernel
     if integers and not on_meta(other) and zero_divisor(other._data if isinstance(other, TensorRef) else other):
         raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero",
                             remedy="convert to floating point")
@@ -750,6 +754,8 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
         if isinstance(input, complex):
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
+    if input.dtype != result.dtype:
+        input = F.cast(input, result.dtype if result.dtype.__class__ is DType else DType.by_np[result.dtype])
     zero = input == 0
     flat = zero & (real_part_of(F, exponent) >= 0)
     if input.shape == result.shape:
@@ -768,7 +774,7 @@ def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
         square = base * base
         return square * base if power == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
     dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype
-    return np.asarray(_pow(base.astype(np.float32), power.astype(np.float32))).astype(dtype)
+    return np.asarray(_pow(widened(base), widened(power))).astype(dtype)
 
 
 def _check_pow(input: float, exponent: TensorRef) -> None:
@@ -777,6 +783,8 @@ def _check_pow(input: float, exponent: TensorRef) -> None:
     if not isinstance(exponent, TensorRef) and exponent.__class__ is int and exponent < 0 and category(input) <= INTEGER \
             and not on_meta(input):
         raise AutogradError("Integers to negative integer powers are not allowed.", remedy="convert to floating point")
+    if exponent.__class__ is int and category(input) == INTEGER and not on_meta(input):
+        check_number(exponent, input._k.dtype)
 
 
 def _pow_integers(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:

@@ -202,7 +202,9 @@ _BOUNDS = _Bounds()
 
 
 def _bound(input: np.ndarray, value: Any) -> np.ndarray:
-    """A bound in the dtype of `input`, which Python's numbers beyond its range would change."""
+    """A bound in the dtype of `input`, which Python's numbers beyond its range would change. Of integers they wrap around, as in torch."""
+    if value.__class__ is int and input.dtype.kind in "iu":
+        return np.asarray(value).astype(input.dtype)
     return _BOUNDS[input.dtype.char, value] if input.dtype.char in "fd" and not isinstance(value, np.ndarray) else value
 
 
@@ -327,7 +329,7 @@ class clamp:
 class clamp_tensor:
     """`clamp` with tensors for bounds, which broadcast and get gradients."""
 
-    lacks = {"bool uint float8": "clamp_cpu"}
+    lacks = {"uint float8": "clamp_cpu", "bool": lambda min, max, **_: None if min is None or max is None else "clamp_cpu"}
     numpy = _clamp
     check = _check_clamp
     shape = broadcast_shapes

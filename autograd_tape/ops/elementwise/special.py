@@ -8,13 +8,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...dtypes import COMPLEX, FLOATING, result_dtype
+from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
 from ...record import no_derivative, op
+from ...strided import copy_like
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
@@ -252,6 +253,7 @@ class logit:
 def _times_logarithm(logarithm: np.ufunc) -> Fn:
     def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         other = np.asarray(other, getattr(other, "dtype", input.dtype))
+        other = other if other.itemsize >= input.itemsize else other.astype(input.dtype)  # as precise as what is beside it
         with np.errstate(all="ignore"):
             return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * logarithm(other)))
 
@@ -347,10 +349,10 @@ class nan_to_num:
     sparse = "in order"
     def numpy(input, nan, posinf, neginf):
         if input.dtype.kind in "biu":
-            return input.copy()
+            return copy_like(input)
         if input.dtype.kind != "c":
             top = float(ml_dtypes.finfo(input.dtype).max)
-            number = input.dtype.type  # bfloat16 has no common dtype with a Python number
+            number = lambda n: number_array(n, DType.by_np[input.dtype])  # bfloat16 has no common dtype with a Python number
             result = np.where(np.isnan(input), number(nan or 0.0), input)
             result = np.where(input == np.inf, number(top if posinf is None else posinf), result)
             return np.where(input == -np.inf, number(-top if neginf is None else neginf), result).astype(input.dtype)

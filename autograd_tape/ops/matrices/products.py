@@ -520,8 +520,10 @@ class outer:
     def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
-    def vjp_input(F, grad, vec2): return F.mv(grad, vec2)
-    def vjp_vec2(F, grad, input): return F.matmul(input, grad)
+    def vjp_input(F, grad, vec2): return F.mv(grad, vec2) if vec2.dtype == grad.dtype else F.sum(grad * vec2, -1)
+    def vjp_vec2(F, grad, input):
+        return F.matmul(input, grad) if input.dtype == grad.dtype else F.sum(F.reshape(input, (*input.shape, 1)) * grad, 0)
+
     jvp = "bilinear"
 
     def batch(F, call):

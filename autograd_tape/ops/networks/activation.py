@@ -19,7 +19,7 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._precision import in_single, is_half, no_half
-from .._samples import category, domain, takes
+from .._samples import category, check_number, domain, takes
 from ..elementwise.elementary import _sigmoid
 from ...annotations import Functions, Values
 
@@ -118,6 +118,8 @@ class hardtanh:
     def check(input, min_val, max_val, inplace=False):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
+        if min_val < 0 and input._k.dtype.name == "uint8":
+            raise AutogradError("cannot do hardtanh on an unsigned type with negative limits")
         takes("bool int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
 
     def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
@@ -275,6 +277,9 @@ class threshold:
     """
 
     lacks = {"bool uint float8": "threshold_cpu"}
+    def check(input, threshold, value, inplace=False):
+        for number in (threshold, value):
+            check_number(number, input._k.dtype)
     may_share = "itself"
     def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)

@@ -280,7 +280,7 @@ def _sought(name: str, overloads: tuple[str, ...], given: tuple[TensorRef, ...],
         raise no_match(name, overloads, given, [type_name(v) for v in given])
     if isinstance(value, (complex, np.complexfloating)):
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'")
-    return np.asarray(value, dtype)
+    return np.asarray(value).astype(dtype)
 
 
 def _compared(sequence: TensorRef, values: TensorRef) -> tuple[np.ndarray, np.ndarray]:

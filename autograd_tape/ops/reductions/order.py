@@ -50,7 +50,7 @@ def _ordered(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
         return _ordered(input.astype(np.float32), d, descending).astype(input.dtype)
     result = input.copy()
     result.sort(d, kind="stable")
-    return result[(slice(None),) * d + (slice(None, None, -1),)] if descending else result
+    return result[(slice(None),) * d + (slice(None, None, -1),)] if descending and input.shape[d] > 1 else result
 
 
 def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
@@ -187,7 +187,7 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> t
         within = _order(np.take_along_axis(input, chosen, d), d, largest)
         indices = np.take_along_axis(chosen, within, d)
         return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
-    return np.ascontiguousarray(_ordered(input, d, largest)[head]), np.ascontiguousarray(_order(input, d, largest)[head])
+    return np.array(_ordered(input, d, largest)[head], order="C"), np.array(_order(input, d, largest)[head], order="C")
 
 
 @op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",

@@ -772,7 +772,7 @@ class logsumexp:
         top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
         total = shared.add(np.exp(input - top), axes, np.dtype(np.float32), True).astype(input.dtype)
         result = np.log(total) + top
-        return result if keepdim else result.reshape(shapes.reduced(input.shape, dim))
+        return np.asarray(result if keepdim else result.reshape(shapes.reduced(input.shape, dim)), order="C")
 
     def compose(F, input, dim, keepdim):
         top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)

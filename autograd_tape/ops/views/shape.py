@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import DType, Device, converted
+from ...dtypes import DType, Device, converted, float16
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels.sharing import BIG, copy
 from ...executors.meta import elementwise_strides, meta_array
@@ -882,14 +882,14 @@ class zeros_for:
 
 def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A gradient in the dtype of its tensor: of a real one the real part."""
-    if not (grad.dtype.isbuiltin == dtype.isbuiltin == 1):
-        return grad if grad.dtype == dtype else converted(grad, dtype)
-    return (grad.real if grad.dtype.kind == "c" and dtype.kind != "c" else grad).astype(dtype, copy=False)
+    if grad.dtype == dtype:
+        return grad
+    return converted(grad.real if grad.dtype.kind == "c" and dtype.kind != "c" else grad, dtype)
 
 
 def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
     input = input if input.flags.c_contiguous else copy_like(input)
-    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group else converted(input, dtype.np)
+    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group and dtype is not float16 else converted(input, dtype.np)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
