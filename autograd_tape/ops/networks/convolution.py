@@ -591,7 +591,8 @@ def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: Tenso
     size = tuple([(m - 1) * s - 2 * p + d * (k - 1) + o + 1 for m, k, s, p, o, d in
                   zip(tuple(x.shape)[2:], tuple(weight.shape)[2:], stride, padding, output_padding, dilation)])
     if min(size) < 1:
-        raise ShapeMismatchError(f"Given input size per channel: {list(x.shape)[2:]}. Calculated output size per channel: {list(size)}. "
+        sizes = ["(" + " x ".join([str(m) for m in (*[1] * (n == 1), *found)]) + ")" for found in (tuple(x.shape)[2:], size)]
+        raise ShapeMismatchError(f"Given input size per channel: {sizes[0]}. Calculated output size per channel: {sizes[1]}. "
                                  "Output size is too small")
     if mixed:
         x, weight, bias = _of_one_dtype(F, x, weight, bias, stride, dilation, groups, True)

@@ -43,8 +43,8 @@ def _log_sum(F: Functions, terms: list[TensorRef]) -> TensorRef:
 
 
 def _losses(F: Functions, log_probs: TensorRef, rows: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray,
-            blank: int) -> TensorRef:
-    """-log likelihood of each of the N samples; `log_probs` is (T, N, C)."""
+            blank: int, zero_infinity: bool) -> TensorRef:
+    """-log likelihood of each of the N samples; `log_probs` is (T, N, C). It is infinite, or 0, where there is no alignment."""
     steps, batch, _ = tuple(log_probs.shape)
     labels = np.full((batch, 2 * rows.shape[1] + 1), blank, np.int64)
     labels[:, 1::2] = rows
@@ -79,7 +79,9 @@ def _losses(F: Functions, log_probs: TensorRef, rows: np.ndarray, input_lengths:
         loss = F.where(constant(F, log_probs, empty), constant(F, log_probs, np.where(target_lengths == 0, 0, np.inf).astype(dtype)), loss)
     impossible = elements(loss) > -NEVER / 2
     if impossible.any():
-        loss = F.masked_fill(loss, constant(F, log_probs, impossible), float("inf"))
+        # Without zeros, no path says how to change the probabilities: the loss is infinite and, as in torch, its gradient is not a number.
+        mask = constant(F, log_probs, impossible)
+        loss = F.masked_fill(loss, mask, 0.0) if zero_infinity else F.where(mask, -F.log(F.sum(log_probs, (0, 2)) * 0), loss)
     # torch differentiates for log-probabilities that sum to one, which adds a term that log_softmax takes away again.
     counted = (np.arange(steps)[:, None] < input_lengths).astype(dtype)[:, :, None]
     mass = F.sum(F.exp(log_probs) * constant(F, log_probs, counted), (0, 2))
@@ -123,7 +125,7 @@ class ctc_loss:
             raise AutogradError(f"Expected input_lengths to have value at most {steps}, but got value {inputs[bad]} (while checking "
                                 "arguments "
                                 "for ctc_loss_allocate_outputs)")
-        loss = _losses(F, x, _target_rows(targets, lengths, batch), inputs, lengths, blank)
+        loss = _losses(F, x, _target_rows(targets, lengths, batch), inputs, lengths, blank, zero_infinity)
         if zero_infinity:
             loss = F.masked_fill(loss, constant(F, log_probs, np.isinf(elements(loss))), 0)
         if reduction == "mean":
