@@ -118,8 +118,6 @@ class hardtanh:
     def check(input, min_val, max_val, inplace=False):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
-        if min_val < 0 and input._k.dtype.name == "uint8":
-            raise AutogradError("cannot do hardtanh on an unsigned type with negative limits")
         takes("bool int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
 
     def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
