@@ -251,7 +251,7 @@ def save(
         with _open_file_like(f, "wb") as file:
             _save_legacy(obj, file, pickle_module, pickle_protocol)
         return
-    if is_path and (parent := os.path.dirname(os.fspath(f))) and not os.path.isdir(parent):
+    if isinstance(f, (str, os.PathLike)) and (parent := os.path.dirname(os.fspath(f))) and not os.path.isdir(parent):
         raise RuntimeError(f"Parent directory {os.fsdecode(parent)} does not exist.")
     stream = io.BytesIO()
     pickler = pickler_class(pickle_module)(stream, protocol=pickle_protocol)

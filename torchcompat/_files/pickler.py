@@ -116,7 +116,7 @@ def pickler_class(module: types.ModuleType) -> type:
         def save_global(self, obj: type | StorageType | Fn, name: str | None = None) -> None:
             path = torch_path(obj)
             if path is None:
-                known = name or getattr(obj, "__qualname__", "")
+                known = str(name or getattr(obj, "__qualname__", ""))
                 if base is pickle._Pickler and "<locals>" in known:  # where Python's own, in C, has another error
                     raise AttributeError(f"Can't pickle local object {known!r}")
                 try:

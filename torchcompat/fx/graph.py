@@ -327,7 +327,7 @@ class _Writer:
 
     def value_text(self, node: Node) -> str:
         """What is known of the tensor that a node gives, as an annotation."""
-        value = node.meta.get("val", node.meta.get("tensor_meta"))
+        value: Any = node.meta.get("val", node.meta.get("tensor_meta"))
         seen = isinstance(value, torch.Tensor)
         if not seen and not hasattr(value, "memory_format"):  # which what `ShapeProp` notes of a tensor has
             return ""
