@@ -423,8 +423,8 @@ def _mapped(function: Callable[[Any], Any], value: object) -> Any:
     """`function` on a value, or on what a container holds."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*[_mapped(function, x) for x in value])
-    if hasattr(value, "n_fields"):  # made of one sequence
-        return type(value)([_mapped(function, x) for x in value])  # type: ignore[call-arg]  # as these are
+    if isinstance(value, tuple) and hasattr(value, "n_fields"):  # made of one sequence
+        return type(value)([_mapped(function, x) for x in value])
     if isinstance(value, (tuple, list)):
         return (tuple if isinstance(value, tuple) else list)([_mapped(function, x) for x in value])
     if isinstance(value, dict):

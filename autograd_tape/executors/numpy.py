@@ -57,7 +57,8 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
         wide.append(v)
     if half is None:
         return kernel(*values)
-    parameters = mixed and any([p.name == "weight" and v is not None and v.dtype == SINGLE for p, v in zip(rec.params, values)])
+    parameters = mixed and any([p.name == "weight" and isinstance(v, np.ndarray) and v.dtype == SINGLE
+                                for p, v in zip(rec.params, values)])
     mixed = mixed and (first != half or rec.promotion != "none")
     if own is not None:
         if not mixed:

@@ -196,7 +196,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it
     else:
         door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
-    door.front.door = door  # type: ignore[attr-defined]  # functions may have it
+    setattr(door.front, "door", door)
     return door.front
 
 

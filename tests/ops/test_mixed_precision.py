@@ -41,6 +41,7 @@ def pairs_of(name: str) -> Any:
 @pytest.mark.no_numbers("precision of gradients")
 @pytest.mark.parametrize("name", [n for n in MIXABLE if n not in AS_IN_TORCH and any(pairs_of(n))])
 def test_wider_operands_gradient_is_as_precise_as_it_is(name: str) -> None:
+    refused = 0
     for wide, narrow, bound in PAIRS:
         for arrays in pairs_of(name):
             for at in (0, 1):
@@ -48,7 +49,9 @@ def test_wider_operands_gradient_is_as_precise_as_it_is(name: str) -> None:
                 exact = gradients(name, *[x.double() for x in given])[at]
                 try:
                     found = gradients(name, *given)[at]
-                except NotImplementedError:  # no kernel for half precision
+                except NotImplementedError as error:  # no kernel for half precision
+                    assert wide is torch.float32, error
+                    refused += 1
                     continue
                 assert (found is None) == (exact is None)
                 if found is None or exact is None:
@@ -56,3 +59,4 @@ def test_wider_operands_gradient_is_as_precise_as_it_is(name: str) -> None:
                 assert found.dtype is wide
                 off = ((found.double() - exact).abs() / (exact.abs() + exact.abs().max())).nan_to_num().max().item()
                 assert off <= bound, (name, wide, narrow, at, off)
+    assert refused <= 2 * 2 * len(list(pairs_of(name)))

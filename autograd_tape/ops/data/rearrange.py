@@ -606,7 +606,7 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
         source[d] = slice(max(-before, 0), sizes[d] - max(-after, 0))
         target[d] = slice(max(before, 0), size - max(after, 0))
         sizes[d] = size
-    if value and input.dtype.kind in "iu":
+    if not isinstance(value, complex) and value and input.dtype.kind in "iu":
         check_number(float(value), DType.by_np[input.dtype])  # torch has it as a float
     result = np.zeros(sizes, input.dtype) if value == 0 else np.full(sizes, fitting(np.asarray(value), input.dtype), input.dtype)
     result[tuple(target)] = input[tuple(source)]

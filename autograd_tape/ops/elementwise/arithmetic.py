@@ -55,8 +55,9 @@ def _check_alpha(input: TensorRef, other: float | TensorRef, alpha: float = 1) -
     if isinstance(alpha, complex) and highest < COMPLEX:
         raise AutogradError("For non-complex input tensors, argument alpha must not be a complex number.", remedy="pass a real number")
     if highest == INTEGER and not -127 <= alpha <= 127 and not on_meta(input, other):
-        tensors, numbers = [[x for x in (input, other) if isinstance(x, TensorRef) is tensor] for tensor in (True, False)]
-        check_number(alpha, result_dtype([(x._k.dtype, x.ndim) for x in tensors], numbers))
+        given = (input, other)
+        check_number(alpha, result_dtype([(x._k.dtype, x.ndim) for x in given if isinstance(x, TensorRef)],
+                                         [x for x in given if not isinstance(x, TensorRef)]))
 
 
 def _check_value(input: TensorRef, value: float) -> None:
@@ -754,14 +755,14 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
         if isinstance(input, complex):
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
-    if input.dtype != result.dtype:
-        input = F.cast(input, result.dtype if result.dtype.__class__ is DType else DType.by_np[result.dtype])
-    zero = input == 0
+    base = input if input.dtype == result.dtype else F.cast(
+        input, result.dtype if result.dtype.__class__ is DType else DType.by_np[result.dtype])
+    zero = base == 0
     flat = zero & (real_part_of(F, exponent) >= 0)
-    if input.shape == result.shape:
-        log = F.log(F.where(flat, 1, input))
+    if base.shape == result.shape:
+        log = F.log(F.where(flat, 1, base))
     else:  # of fewer numbers than results, into which gradients are added up before they are divided by them, as in torch
-        log = F.where(flat, 0, F.masked_fill(F.log(F.masked_fill(input, zero, 1)), zero, -np.inf))
+        log = F.where(flat, 0, F.masked_fill(F.log(F.masked_fill(base, zero, 1)), zero, -np.inf))
     return F.where(flat, F.zero_gradient(grad), grad * (result * log))
 
 
