@@ -196,7 +196,8 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it
     else:
         door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
-    setattr(door.front, "door", door)
+    entry: Any = door.front
+    entry.door = door
     return door.front
 
 
