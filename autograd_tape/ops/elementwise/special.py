@@ -287,6 +287,13 @@ def _log(F: Functions, x: Values | float) -> Any:
     return F.log(x)
 
 
+def _log1p(F: Functions, x: Values | float) -> Any:
+    """The same of one more."""
+    if isinstance(x, (int, float)):
+        return math.log1p(x) if x > -1 else _log(F, x + 1)
+    return F.log1p(x)
+
+
 @op("xlog1py(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
     namespace="special", dtypes="float int half", complex="xlog1py_cpu", node="SpecialXlog1PyBackward0")
 class xlog1py:
@@ -301,7 +308,7 @@ class xlog1py:
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
     numpy = half = _times_logarithm(np.log1p)
-    def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * F.log1p(other)))
+    def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log1p(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlog1py(grad, other), (input == 0) & (other <= -1), 0)
     def vjp_other(F, grad, input, other): return grad * input / (other + 1)
     samples = pairs(0.5, 2, number=1.5)

@@ -201,7 +201,7 @@ def _forward(mode: str, input: np.ndarray, h: np.ndarray, c: np.ndarray | None, 
 
 
 @op("recurrent_backward(Tensor? dy, Tensor? dh, Tensor? dc, Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
-    "Tensor? b_hh, Tensor? w_hr, Tensor result, Tensor gates, Tensor? kept, str mode, Any sizes, bool reverse, Any needs) -> (Tensor "
+    "Tensor? b_hh, Tensor? w_hr, Tensor result, Tensor? gates, Tensor? kept, str mode, Any sizes, bool reverse, Any needs) -> (Tensor "
     "grad_input, Tensor grad_h, Tensor grad_c, Tensor grad_w_ih, Tensor grad_w_hh, Tensor grad_b_ih, Tensor grad_b_hh, Tensor grad_w_hr)",
     namespace="_internal", method=False, out=False)
 class recurrent_backward:
