@@ -655,7 +655,7 @@ class General(Door):
             compute = next((values[p.name]._k.dtype for p in rec.tensor_params if isinstance(values[p.name], TensorRef)), None)
         for i, array in enumerate(results):
             if i >= len(rec.returns) and not rec.returns_list:  # saved for the gradient only
-                arrays.append(array)
+                arrays.append(np.asarray(array) if isinstance(array, np.generic) else array)  # formulas take tensors, and no numbers
                 continue
             if array.__class__ not in BUFFERS:
                 array = np.asarray(array)

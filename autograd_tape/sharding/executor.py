@@ -147,6 +147,8 @@ class MeshExecutor(Executor):
         hidden = part.flags.c_contiguous and part.flags.f_contiguous and part.shape != shape  # one element along a dimension shows no order
         if len(shape) < 2 or own is None and not hidden and all([a.flags.c_contiguous for a in arrays.values()]) or own is data_dependent:
             return geometry(shape, part.dtype, part)
+        if i == 0 and rec.field("layout") == "rows":
+            return geometry(shape, part.dtype)
         ordered = [arrays[p.name] for p in layout_operands(rec) if p.name in arrays]
         if i == 0 and ordered:
             return meta_array(shape, part.dtype, elementwise_strides(shape, ordered, part.dtype.itemsize))
