@@ -60,6 +60,8 @@ class Frontend:
     below_autograd: Any = None
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""
+    carried_out_elsewhere: Callable[[], bool] = staticmethod(bool)
+    """Whether that is so of all operations just now."""
 
     transforms: Any = None
     """Where `jvp`, `vjp` and `vmap` of functions of its tensors are, None for those of `autograd_tape.transforms`."""

@@ -145,8 +145,8 @@ class Record:
                           arguments where it does not
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
-    `meta_layout`         how the meta executor lays results out that are not element-wise, in one word or one per output: "input" in the
-                          order of the tensors, "columns" as LAPACK does; left out, "rows"
+    `meta_layout`         how the meta executor lays results out that are not element-wise, or whose `layout` says "rows" of others alone,
+                          in one word or one per output: "input" in the order of the tensors, "columns" as LAPACK does; left out, "rows"
     `meta(...)`           the meta executor's own kernel, where `shape` does not say enough
     `place(values)`       the device of the result of an operation whose tensors may be on several, from its arguments by name; nothing
                           can come from a meta tensor, though

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _ENABLED = GradMode.ENABLED
 _PLAIN_NUMBERS = frozenset([int, float])
 _HALVES = ("float16", "bfloat16")
+BROUGHT: Any = object()
+"""The result of a noted call while the quiet path runs on operands that were brought to one dtype, and where it does not take them."""
 
 
 def common_of(rec: Record, asked: str | None) -> Common | None:
@@ -38,7 +40,9 @@ class Common:
 
     def brought(self, args: Arguments, frontend: Frontend) -> list[Any] | None:
         """The arguments with plain tensors and numbers brought to the common dtype; None where they are of one already, or not so plain,
-        or where what they were is recorded."""
+        or where what they were is recorded or looked at."""
+        if frontend.carried_out_elsewhere():
+            return None
         quiet, seen = frontend.below_namespace["Q_ALL"], []
         for i in self._at:
             x = args[i]

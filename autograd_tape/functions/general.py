@@ -31,7 +31,7 @@ from ..strided import copy_like, laid_out
 from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version
 from ..views import check_apart, check_single
-from .common import common_of
+from .common import BROUGHT, common_of
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
@@ -267,6 +267,7 @@ class General(Door):
         self._keeps_more = any([read.kind == "kernel" for read in rec.saved]) if rec.has_vjp else False
         self._stores = rec.field("store") is not None
         self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
+        self._dataless = rec.field("meta_layout") is not None  # what has no data lies as that says
         self._ordered = layout_operands(rec)
         self._dtype = next((p.name for p in rec.params if p.type == "dtype?"), None)
         self._names = [p.name for p in rec.params]
@@ -343,9 +344,16 @@ class General(Door):
 
     def whole(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The operation on the general path."""
-        if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
-            notes.pop()  # what is not quiet is held as a whole
-            return self.passed(args, out, inplace)
+        if recordings and (notes := noting.calls):
+            state = notes[-1][2]
+            if state is BROUGHT:
+                return state
+            if state is UNDONE:
+                result = self._brought(args, out, inplace, notes[-1])
+                if result is BROUGHT:
+                    notes.pop()  # what is not quiet is held as a whole
+                    return self.passed(args, out, inplace)
+                return result
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
@@ -355,12 +363,26 @@ class General(Door):
         if target is not None:
             function = frontend.function(target[0] + "_" if inplace else target[0])
             return function(*target[1]) if out is None else function(*target[1], out=out)
-        if self._common is not None and out is None and not inplace and not recordings and (
-                alike := self._common.brought(args, frontend)) is not None:
-            if self._check is not None:
-                self._check(**dict(zip(self._names, args)))
-            return (self._below[False] or self._entrance(False))(*alike)
+        if not recordings and (result := self._brought(args, out, inplace)) is not BROUGHT:
+            return result
         return self.run(args, out, inplace)
+
+    def _brought(self, args: tuple[object, ...], out: object, inplace: bool, note: list[Any] | None = None) -> Any:
+        """The result on the quiet path for operands that `Common` brings to one dtype; BROUGHT where it does not, or where that path ends
+        in a call that `note` stands for."""
+        if self._common is None or out is not None or inplace or (alike := self._common.brought(args, self.frontend)) is None or (
+                note is not None and self.leads and self.leads_elsewhere(args, False)):
+            return BROUGHT
+        if self._check is not None:
+            self._check(**dict(zip(self._names, args)))
+        below = self._below[False] or self._entrance(False)
+        if note is None:
+            return below(*alike)
+        note[2] = BROUGHT
+        try:
+            return below(*alike)
+        finally:
+            note[2] = UNDONE
 
     def leads_elsewhere(self, args: tuple[object, ...], inplace: bool) -> bool:
         """Whether another operation carries out a call with these arguments, or nobody does."""
@@ -437,7 +459,7 @@ class General(Door):
         coded = compute is not None and compute.code or any([t._k.dtype.code for t in tensors])
         results = self._coded(executor or usual, arrays, compute) if coded else (executor or usual).run(rec, arrays)
         results = results if isinstance(results, (tuple, list)) else (results,)
-        results = self._laid_out(results, values)
+        results = self._laid_out(results, values, device)
         results, kinds = self._finish(results, compute, device, values)
         if inplace:
             return self._store(values, tensors, results[0], kinds, arrays)
@@ -633,13 +655,13 @@ class General(Door):
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _laid_out(self, results: Sequence[np.ndarray], values: Keywords) -> Sequence[np.ndarray]:
+    def _laid_out(self, results: Sequence[np.ndarray], values: Keywords, device: Device) -> Sequence[np.ndarray]:
         """Results in memory as torch has them."""
         first = results[0] if results else None
         if first.__class__ is not np.ndarray:
             return results
         if self._rows:
-            return results if first.flags.c_contiguous else (np.ascontiguousarray(first), *results[1:])
+            return results if first.flags.c_contiguous or self._dataless and device.type == "meta" else (np.ascontiguousarray(first), *results[1:])
         operands = [x._data for p in self._ordered if isinstance(x := values[p.name], TensorRef)]
         if not operands or all([a.flags.c_contiguous for a in operands]):
             return results

@@ -551,7 +551,7 @@ def _embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_gra
 def _attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
                scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     def of_part(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return F.scaled_dot_product_attention(q, k, v, None, dropout_p, is_causal, scale, enable_gqa)
+        return F.scaled_dot_product_attention(q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
     if attn_mask is not None:
         raise RuntimeError("Scaled_dot_product_attention: Nested tensors for query / key / value are not supported when an explicit "

@@ -381,4 +381,4 @@ def of_wrapper(t: Tensor, name: str, memory_format: memory_format | None) -> obj
     return _by_classes(overload_of(name, overload), args, {}, (type(t),))
 
 
-frontend.below_autograd = below_autograd
+frontend.below_autograd, frontend.carried_out_elsewhere = below_autograd, lambda: bool(_state.modes)

@@ -601,7 +601,7 @@ class logsigmoid:
 
     home = "_C._nn"
     lacks = {"float8": "log_sigmoid_cpu"}
-    layout = "rows"
+    layout, meta_layout = "rows", "input"  # torch's meta kernel has its own mind
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))

@@ -264,8 +264,7 @@ _in_steps = in_single(_attended)
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
-    "is_causal=False, "
-    "float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn.functional", method=False, out=False)
+    "is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn.functional", method=False, out=False)
 class scaled_dot_product_attention:
     """softmax(scale * query key^T + attn_mask) value: query (..., L, E), key (..., S, E), value (..., S, Ev).
 
@@ -284,7 +283,7 @@ class scaled_dot_product_attention:
         return "_scaled_dot_product_flash_attention_for_cpu" if _fused(query, key, value, attn_mask, dropout_p) else None
 
     amp = "lower"
-    def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
         if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
                 value.ndim < 2 or query._k.dtype.category < FLOATING):
             _check(query, key, value, attn_mask, dropout_p, is_causal)
