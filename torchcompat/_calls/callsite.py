@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 
 from autograd_tape import frontend
 from autograd_tape.functions.words import MISSING
+from autograd_tape.ops import RECORDS
 
 _CALLS = frozenset([dis.opmap[n] for n in ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_METHOD", "CALL_FUNCTION_KW") if n in dis.opmap])
 _KEYWORDS = frozenset([dis.opmap[n] for n in ("CALL_KW", "CALL_FUNCTION_KW") if n in dis.opmap])
@@ -46,17 +47,19 @@ def written(code: CodeType, at: int) -> tuple[int, tuple[str, ...]] | None:
 
 def public_frame(name: str, package: str, code: CodeType | None) -> FrameType | None:
     """The frame of the function that a program called, of those that lead here: the outermost of a compiled function of this name, perhaps
-    with an underscore, before another's or a program's own; or that of `code`, which was written by hand. None where there is none."""
+    with an underscore, before another's or a program's own; or that of `code`, which was written by hand. None where there is none, or where
+    another operation called it that is none of torch's functions in Python."""
     found, frame = None, sys._getframe(2)
     start, end = f"<{name}", f": {package}>"
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith("<") and file.endswith(end):
             if not file.startswith(start) or file.removeprefix(start).removeprefix("_")[0] not in ": ":
-                break
+                other = RECORDS.get(file[1:].partition(":")[0].partition(" ")[0])
+                return found if other is None or other.in_python else None  # what is made of others answers for what it asks of them
             found = frame
         elif frame.f_code is code:
-            return frame
+            found = frame
         elif file == frontend.__file__ and frame.f_code.co_name == "method":
             found = frame  # of a method that takes a list also as several arguments
         elif "autograd_tape" not in file and "torchcompat" not in file:
