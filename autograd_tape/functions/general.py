@@ -661,7 +661,8 @@ class General(Door):
         if first.__class__ is not np.ndarray:
             return results
         if self._rows:
-            return results if first.flags.c_contiguous or self._dataless and device.type == "meta" else (np.ascontiguousarray(first), *results[1:])
+            stays = first.flags.c_contiguous or self._dataless and device.type == "meta"
+            return results if stays else (np.ascontiguousarray(first), *results[1:])
         operands = [x._data for p in self._ordered if isinstance(x := values[p.name], TensorRef)]
         if not operands or all([a.flags.c_contiguous for a in operands]):
             return results

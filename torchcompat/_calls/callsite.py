@@ -47,8 +47,8 @@ def written(code: CodeType, at: int) -> tuple[int, tuple[str, ...]] | None:
 
 def public_frame(name: str, package: str, code: CodeType | None) -> FrameType | None:
     """The frame of the function that a program called, of those that lead here: the outermost of a compiled function of this name, perhaps
-    with an underscore, before another's or a program's own; or that of `code`, which was written by hand. None where there is none, or where
-    another operation called it that is none of torch's functions in Python."""
+    with an underscore, before another's or a program's own; or that of `code`, which was written by hand. None where there is none, or
+    where another operation called it, unless that is one of torch's functions in Python."""
     found, frame = None, sys._getframe(2)
     start, end = f"<{name}", f": {package}>"
     while frame is not None:
