@@ -14,6 +14,7 @@ import autograd_tape
 import torchcompat
 from autograd_tape.ops import RECORDS
 from torchcompat.__main__ import main
+from torchcompat._calls.results import StructSequence
 from torchcompat._status import stubs
 
 
@@ -50,7 +51,7 @@ def _tensors(value: object) -> object:
 
 def _type(value: object) -> str:
     if isinstance(value, tuple):
-        return f"_results.{type(value).__name__}" if hasattr(value, "_fields") else "tuple"
+        return f"_results.{type(value).__name__}" if isinstance(value, StructSequence) else "tuple"
     return "Tensor" if isinstance(value, torchcompat.Tensor) else f"_{type(value).__name__}"
 
 

@@ -46,7 +46,7 @@ def test_out_is_resized(name: str) -> None:
         if not isinstance(expected, torch.Tensor):
             continue
         if without_out(rec, args, kwargs):
-            with pytest.raises(TypeError, match="this signature has no out="):
+            with pytest.raises(TypeError, match=r"invalid combination of arguments - got .*out=Tensor\)|this signature has no out="):
                 function(*made(args), **made(kwargs), out=torch.zeros_like(expected))
             continue
         compared += 1

@@ -10,6 +10,7 @@ import dis
 import inspect
 import sys
 from collections.abc import Container, Mapping
+from pathlib import Path
 from types import CodeType, FrameType
 
 from autograd_tape import frontend
@@ -21,6 +22,8 @@ _KEYWORDS = frozenset([dis.opmap[n] for n in ("CALL_KW", "CALL_FUNCTION_KW") if 
 _NAMES, _CONST = dis.opmap.get("KW_NAMES"), dis.opmap["LOAD_CONST"]
 _CACHE = dis.opmap.get("CACHE", -1)
 _BETWEEN = frozenset([dis.opmap[n] for n in ("PRECALL", "CACHE") if n in dis.opmap])
+_AROUND = {(frontend.__file__, "method"), (str(Path(__file__).parents[1] / "overrides.py"), "shown")}
+"""What stands around functions: a method that takes a list also as several arguments, and what shows a function to modes and classes."""
 
 
 def written(code: CodeType, at: int) -> tuple[int, tuple[str, ...]] | None:
@@ -60,8 +63,11 @@ def public_frame(name: str, package: str, code: CodeType | None) -> FrameType | 
             found = frame
         elif frame.f_code is code:
             found = frame
-        elif file == frontend.__file__ and frame.f_code.co_name == "method":
-            found = frame  # of a method that takes a list also as several arguments
+        elif (file, frame.f_code.co_name) in _AROUND:
+            inside = getattr(frame.f_locals.get("function"), "__name__", name)
+            if inside.rstrip("_") != name.rstrip("_"):  # another function, as above; what is shown to modes may be of Python
+                return found if frame.f_code.co_name == "shown" else None
+            found = frame
         elif "autograd_tape" not in file and "torchcompat" not in file:
             break
         frame = frame.f_back  # type: ignore[assignment]  # None at the end
@@ -103,7 +109,10 @@ def given(frame: FrameType, defaults: Mapping[str, object]) -> tuple[list[object
     by_position = [*[values[n] for n in positional], *spread]
 
     def stands(name: str, value: object) -> bool:
-        return value is not MISSING and value is not ... and not (name in defaults and value is defaults[name])
+        if value is MISSING or value is ... or name not in defaults:
+            return value is not MISSING and value is not ...
+        default = defaults[name]
+        return value is not default and not (value.__class__ is default.__class__ is float and value == default)  # maybe another
 
     def filled(i: int) -> bool:
         return stands(positional[i], by_position[i]) if i < len(positional) else i < len(by_position)

@@ -368,6 +368,12 @@ def refused(door: Door, inplace: bool) -> Exception | None:
     if frame is None:
         return None
     args, kwargs, bound = given(frame, rec.defaults | {p.name: p.default for p in door.params if p.has_default} | {"out": None})
+    named = dict(zip([p.name for p in rec.params], args)) | kwargs
+    if "inplace" in named and not bound and len(args) <= len(rec.params):  # torch's function of Python, around its own
+        if rec.params[0].name not in named or {*named} - {p.name for p in rec.params}:
+            return None
+        inplace = bool(named.pop("inplace"))
+        args, kwargs, bound = [named[p.name] for p in rec.params if p.name in named], {}, False
     end = "_" * inplace
     names = [_SPACES.get(rec.namespace, f"{rec.namespace}.") + (rec.public or rec.name) + end,
              *[a.replace("nn.functional.", "nn.") + end for a in rec.alias]]
