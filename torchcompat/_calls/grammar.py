@@ -190,6 +190,8 @@ class Signature:
                 if word is None and p.kind == "int[]" and isinstance(value, (tuple, list)):
                     found = f"but found element of type {type_name(value[0])} at pos 0"
                 return f"{name}(): argument '{p.name}'{where} must be {p.shown}, {found}"
+        if at < len(args):  # of a list that was given whole, with more behind it
+            return self._too_many(name, len(args))
         if left:
             word = next(iter(left))
             known = any([p.name == word for p in self.params[:len(args)]])
