@@ -649,7 +649,8 @@ def _random_(g: Any, t: _Target, *bounds: object, **named: object) -> np.ndarray
 _inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")
 
 
-Tensor.bernoulli, Tensor.multinomial = bernoulli, multinomial  # type: ignore[attr-defined]
+for _method in (bernoulli, multinomial):
+    setattr(Tensor, _method.__name__, _method)
 
 
 def thread_safe_generator() -> Generator | None:
