@@ -37,7 +37,7 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         half = next((h for v in values if (h := _half(v)) is not None), None)
         if half is None or steps and not any([isinstance(v, TensorRef) for v in values]):
             return formula(F, *values)
-        mixed = any([_is_single(v) for v in values])
+        mixed = _is_single(values[0])
 
         def narrow(g: Any) -> Any:
             return g if g is None or mixed or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
@@ -68,9 +68,9 @@ def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
 _SINGLES = (float32, float32.np)
 
 
-def _is_single(value: Any) -> bool:
-    """Whether a buffer or tensor with dimensions is of float32, in which gradients beside it are, whatever is of half precision there."""
-    return getattr(value, "ndim", 0) > 0 and (value._k.dtype if isinstance(value, TensorRef) else value.dtype) in _SINGLES
+def _is_single(grad: Any) -> bool:
+    """Whether a cotangent, a buffer or tensor, is of float32: the result is, because of an operand, and so are gradients."""
+    return (grad._k.dtype if isinstance(grad, TensorRef) else getattr(grad, "dtype", None)) in _SINGLES
 
 
 def is_half(value: Any) -> bool:
