@@ -52,6 +52,8 @@ class Frontend:
     """Whether a tensor that requires grad is taken where an operation takes a number; a transform says that the gradient would be lost."""
     dtype_names = True
     """Whether dtypes are taken by name, and as NumPy has them."""
+    saved_tensors_of_all = True
+    """Whether nodes that no tape keeps have the attribute `saved_tensors`."""
     numpy_words = False
     """Whether functions take NumPy's words for parameters, `axis=` and `keepdims=`, beside their own."""
     numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}

@@ -396,10 +396,10 @@ class OpKind(str, metaclass=_ByName):
 def _entry_with(entry: TapeEntry, saved_tensors: list[Values], recorded: bool) -> TapeEntry:
     """An entry like another, which saved these in the place of its tensors."""
     wrong = ArgumentError(f"The gradient function of '{entry.op_name}' takes what the entry saved",
-                          expected=f"{len(entry.saved_tensors)} tensors", found=str(len(saved_tensors)),
+                          expected=f"{len(entry.tensors_saved())} tensors", found=str(len(saved_tensors)),
                           remedy="pass entry.saved_tensors, or others in their places")
     given = [x if isinstance(x, TensorRef) else TensorRef.over(np.asarray(x)) for x in saved_tensors]
-    if len(given) != len(entry.saved_tensors):
+    if len(given) != len(entry.tensors_saved()):
         raise wrong
     twin = object.__new__(type(entry))
     twin.__dict__.update(entry.__dict__)

@@ -87,7 +87,14 @@ class TapeEntry:
 
     @property
     def saved_tensors(self) -> tuple[TensorRef, ...]:
-        """The tensors saved for backward."""
+        """The tensors saved for backward. Nodes of torch's that no tape keeps have them under their names alone, `_saved_...`: by this one
+        its programs know custom functions."""
+        if not (self.holders or self.by_hand or self.front_end.saved_tensors_of_all):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute 'saved_tensors'")
+        return self.tensors_saved()
+
+    def tensors_saved(self) -> tuple[TensorRef, ...]:
+        """The same, of any node."""
         if self.saved is None:
             return ()
         found: list[object] = []

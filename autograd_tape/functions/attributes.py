@@ -30,8 +30,8 @@ def saved_properties(rec: Record) -> Keywords:
         shown = rec.shown(name)
         getters[name] = _saved_getter(at, kind, nr)
         if shown is not None:
-            several = read.kind == "value" and read.param is not None and read.param.type.startswith("int[")
-            found[f"_saved_{shown}"] = property(_as_tuple(getters[name]) if several else getters[name])
+            type_ = read.param.type if read.kind == "value" and read.param is not None else ""
+            found[f"_saved_{shown}"] = property(_as_words(getters[name], "[" in type_) if type_.startswith("int") else getters[name])
         if kind != "plain" and name != rec.without:
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
@@ -49,11 +49,13 @@ def saved_properties(rec: Record) -> Keywords:
     return found
 
 
-def _as_tuple(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Numbers that were given as one, as the tuple that torch makes of it."""
+def _as_words(getter: Callable[[Any], Any], several: bool) -> Callable[[Any], Any]:
+    """Whole numbers as torch shows them: of one below zero its 64 bits, read without a sign; in a tuple where there may be several."""
     def get(self: SumBackward1) -> Any:
         value = getter(self)
-        return (value,) if value.__class__ is int else value
+        if value.__class__ is int:
+            return (value % 2**64,) if several else value % 2**64
+        return tuple([n % 2**64 for n in value]) if value.__class__ in (tuple, list) else value
 
     return get
 

@@ -16,6 +16,7 @@ import pytest
 from tests.oracle.oracle_operations import Missing
 
 import torchcompat as torch
+from autograd_tape import Tape
 
 LISTED: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "nodes_differ.json").read_text())
 KNOWN = nodes.known()
@@ -51,6 +52,39 @@ def test_nodes_show_what_torchs_show(operation: str) -> None:
         assert different, f"{operation} shows what torch's node shows now; take it off the list"
     else:
         assert not different
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad * 2
+
+
+def test_saved_tensors_are_of_custom_functions_and_of_what_tapes_keep() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = Doubled.apply(x.exp())
+    assert [t.tolist() for t in y.grad_fn.saved_tensors] == [x.exp().tolist()]
+    builtin = y.grad_fn.next_functions[0][0]
+    assert not hasattr(builtin, "saved_tensors") and not hasattr(builtin.next_functions[0][0], "saved_tensors")
+    assert builtin._saved_result.tolist() == x.exp().tolist()
+    with Tape() as tape:
+        x.exp()
+    assert len(tape.entries[0].saved_tensors) == 1
+
+
+@pytest.mark.parametrize("call, name, value", [
+    (lambda x: x.cumsum(-1), "dim", 2**64 - 1), (lambda x: x.sum(-1), "dim", (2**64 - 1,)),
+    (lambda x: x.sum((0, -1)), "dim", (0, 2**64 - 1)),
+    (lambda x: x.roll(-2, 1), "shifts", (2**64 - 2,)), (lambda x: x.tril(-1), "diagonal", 2**64 - 1), (lambda x: x.cumsum(1), "dim", 1),
+    (lambda x: x ** -2, "exponent", -2), (lambda x: x.sum(1, keepdim=True), "keepdim", True)])
+def test_whole_numbers_are_shown_without_a_sign(call: Callable[[Any], Any], name: str, value: object) -> None:
+    found = getattr(call(torch.ones(2, 3, requires_grad=True)).grad_fn, f"_saved_{name}")
+    assert found == value and type(found) is type(value)
 
 
 def test_every_difference_has_a_reason() -> None:

@@ -57,6 +57,7 @@ class TorchFrontend(Frontend):
     numpy_unsigned = False
     numbers_with_history = False
     dtype_names = False
+    saved_tensors_of_all = False
     numpy_words = True
     numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None
