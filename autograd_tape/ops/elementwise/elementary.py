@@ -440,9 +440,7 @@ class hypot:
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")
-    @in_single(steps=True)
     def vjp_input(F, grad, input, result): return grad * input / result
-    @in_single(steps=True)
     def vjp_other(F, grad, other, result): return grad * other / result
     samples = pairs(0.5, 2)
 
