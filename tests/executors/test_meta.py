@@ -61,7 +61,8 @@ def test_shapes_and_dtypes(name: str, excused: Callable[[str], None]) -> None:
         for f, e in zip(found, expected):
             assert name in FACTORIES or f._k.device.type == "meta"
             if rec.family in ("unary", "binary", "compare") or name == "clone":
-                assert e.numpy().size < 2 or f._data.strides == e._data.strides or name == "angle"
+                laid_out_otherwise = name in ("angle", "logsigmoid")  # by torch's kernels for meta tensors
+                assert e.numpy().size < 2 or f._data.strides == e._data.strides or laid_out_otherwise
 
 
 @pytest.mark.parametrize("shape, operands, expected", [
