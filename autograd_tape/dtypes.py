@@ -206,13 +206,17 @@ def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
     return array.astype(to) if into.code is None else into.code.write(array.astype(into.code.wide))
 
 
-def fitting(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Numbers of which NumPy makes those of another dtype as torch does, which leaves out imaginary parts, and rounds float64 to float32
-    on the way to float16.
+def fitting(numbers: Any, dtype: np.dtype) -> Any:
+    """A number, or an array of them, of which NumPy makes those of another dtype as torch does, which leaves out imaginary parts, and
+    rounds float64 to float32 on the way to float16.
 
     >>> fitting(np.array([1 + 2j]), np.dtype("f4")), fitting(np.array(0.029121397), np.dtype("f2")).astype("f2")
     (array([1.]), array(0.02911, dtype=float16))
     """
+    if not isinstance(numbers, np.ndarray):
+        if dtype.char != "e":
+            return numbers
+        numbers = np.asarray(numbers)
     if numbers.dtype.kind == "c" and dtype.kind != "c":
         numbers = numbers.real
     return numbers.astype("f4") if dtype.char == "e" and numbers.dtype.char == "d" else numbers

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..annotations import Fn, Functions
-from .numpy import SINGLE, is_half
+from .kernels._on_demand import is_half
+from .numpy import SINGLE
 
 
 class Halves(np.ndarray):

@@ -24,7 +24,8 @@ from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
 from ..locks import fork_safe_lock
 from ..record import Record
 from .base import Executor
-from .numpy import in_single, is_half
+from .kernels._on_demand import is_half
+from .numpy import in_single
 
 _lock = fork_safe_lock()
 _module: Any = None

@@ -11,6 +11,7 @@ from ..annotations import Fn
 from ..record import Record
 from ..strided import empty_in_order, strided
 from .base import Executor
+from .kernels._on_demand import is_half
 
 SINGLE = np.dtype(np.float32)
 
@@ -108,8 +109,3 @@ def recast(a: Any, dtype: np.dtype) -> Any:
         steps = [old // a.itemsize * dtype.itemsize if n == 1 else new for n, old, new in zip(a.shape, a.strides, cast.strides)]
         return strided(cast, cast.shape, steps)
     return cast
-
-
-def is_half(dtype: np.dtype) -> bool:
-    """Whether a dtype is float16 or bfloat16."""
-    return dtype.itemsize == 2 and dtype.kind not in "iub"

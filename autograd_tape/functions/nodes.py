@@ -9,7 +9,7 @@ import numpy as np
 
 from ..codegen import execute
 from ..executors.halves import half_ops, halves
-from ..executors.numpy import is_half
+from ..executors.kernels._on_demand import is_half
 from ..node import TapeEntry
 from ..ops._host import data_of
 from ..record import Record

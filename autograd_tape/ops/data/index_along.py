@@ -365,7 +365,7 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
         value = value if value.dtype is a.dtype else value.item()  # torch, too, takes it for a number
     if value.__class__ is not float or a.dtype.kind != "f" or abs(value) > IN_ALL:
         check_number(value, DType.by_np[a.dtype])
-    target[(slice(None),) * d + (flat,)] = value if a.dtype.char != "e" else fitting(np.asarray(value), a.dtype)
+    target[(slice(None),) * d + (flat,)] = fitting(value, a.dtype)
 
 
 @op("index_fill_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", inplace=True, method=False,

@@ -133,7 +133,7 @@ class masked_fill:
     def store_part(a, mask, value):
         if value.__class__ is float and abs(value) > IN_ALL:
             check_number(value, DType.by_np[a.dtype])
-        np.copyto(a, value if a.dtype.char != "e" else fitting(np.asarray(value), a.dtype), casting="unsafe", where=mask)
+        np.copyto(a, value, casting="unsafe", where=mask)
 
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)

@@ -161,7 +161,7 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.n
             raise ValueError("the ranks differ")
         index = index.reshape(-1)
     _in_range(index, target.shape[d], d)
-    part = src if input.dtype.char != "e" else fitting(np.asarray(src), input.dtype)
+    part = fitting(src, input.dtype)
     if isinstance(src, np.ndarray) and src.ndim and not index.size:
         part = np.empty(index.shape, src.dtype)
     elif isinstance(src, np.ndarray) and src.ndim:

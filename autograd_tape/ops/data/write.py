@@ -79,8 +79,8 @@ class fill:
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
-    def numpy(input, value): return np.full_like(input, value if input.dtype.char != "e" else fitting(np.asarray(value), input.dtype))
-    def store(a, value): a.fill(value if a.dtype.char != "e" else fitting(np.asarray(value), a.dtype))
+    def numpy(input, value): return np.full_like(input, fitting(value, input.dtype))
+    def store(a, value): a.fill(value)
     may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
