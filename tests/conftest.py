@@ -18,6 +18,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 from autograd_tape.ops import RECORDS
 
@@ -25,20 +26,17 @@ from autograd_tape.ops import RECORDS
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# How long an example takes, or the drawing of one, says how busy the machine is.
-hypothesis.settings.register_profile("any speed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("any speed")
-
-
 # No test fails for being slow, whatever else the machine does.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
 
 
-@pytest.fixture(autouse=True)
-def registered_operations_end() -> Iterator[None]:
-    """What a test, or a snippet, registers with `torch.library` is gone after it: others look at all records there are."""
-    yield
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """What a test, or a snippet, registers with `torch.library` is gone after it: others look at all records there are.
+
+    After the fixtures of the test itself; a hook, since a fixture costs each of all the tests as much as the shortest of them takes.
+    """
     library = sys.modules.get("torchcompat._library.operator")
     if library is not None:
         for operator in list(library.OPERATORS.values()):
@@ -86,11 +84,25 @@ _REPORTED = 1000
 _done = itertools.count(1)
 
 
-def pytest_runtest_logfinish() -> None:
+def pytest_runtest_logreport() -> None:
     """Reports and modules loaded meanwhile stay, too: millions of objects at the end, in which one collection took ten seconds."""
     if next(_done) % _REPORTED == 0:
         gc.collect()
         gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A process of several (pytest-xdist) sends one report of a test that passed: those of its start, of what was set up and taken down,
+    and of its end say nothing more, and five messages cost both processes more than the test does."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    if nextitem is None:
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture
