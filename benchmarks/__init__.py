@@ -7,6 +7,7 @@ Run from the repository root::
     python -m benchmarks --torch-python PATH --groups small,steps --rounds 7 --filter softmax
     python -m benchmarks --before ROOT --groups small      # against a checkout of an earlier state instead of torch
     python -m benchmarks --torch-python PATH --check-only  # run each workload once, compare the results
+    python -m benchmarks enumerate --torch-python PATH     # every operation at many sizes, see benchmarks/enumeration
     python -m benchmarks --plot                            # draw results.png anew from RESULTS.md
 
 How the numbers are made

@@ -86,6 +86,11 @@ def command(options: argparse.Namespace) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["enumerate"]:
+        from benchmarks.enumeration.__main__ import main as enumerate_calls
+
+        return enumerate_calls(arguments[1:])
     options = parse(arguments)
     if options.plot:
         report.plot(report.read((HERE / "RESULTS.md").read_text()), HERE / "results.png")
