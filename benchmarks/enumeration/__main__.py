@@ -23,7 +23,8 @@ Row = dict[str, Any]
 ROUNDS = 4
 TARGET = 0.006
 """Seconds of a sample; a call that takes longer is a sample."""
-PATIENCE = 20.0
+PATIENCE = 60.0
+"""Seconds that a side may take to answer: compiling, most of all."""
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:

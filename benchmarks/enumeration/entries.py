@@ -18,6 +18,16 @@ WEIGHTS = {"float32": 2.0, "bool": 0.5, "rows": 2.0}
 """How much earlier what comes, of dtypes and layouts; 1 for the others."""
 
 
+P = np.array([[0.1, 0.4, 0.5], [0.3, 0.6, 0.1]])
+BEYOND: dict[str, dict[str, list[tuple[Any, ...]]]] = {
+    "random.whole": {"rand": [(10,), (2, 3)], "randn": [(10,), (2, 3)], "randint": [(10, (2, 3))], "randperm": [(6,)]},
+    "random.given": {"bernoulli": [(P,)], "multinomial": [(P, 2), (P, 6, True)], "normal": [(P, P)], "poisson": [(P,)],
+                     "Tensor.normal_": [(P,)], "Tensor.uniform_": [(P,)], "Tensor.exponential_": [(P,)], "Tensor.random_": [(P, 9)]},
+    "data.conversion": {"Tensor.to": [(P, {"dtype": d}) for d in DTYPES], "Tensor.float": [(P > 0.3,), (np.array([3, 1, 2]),)]},
+}
+"""By family, calls of torch's functions that are no record's: their samples' arguments."""
+
+
 class Entry(NamedTuple):
     """One call: which sample of which record, and how."""
 
@@ -121,6 +131,13 @@ class Catalogue:
                 self.left_out[name] = str(reason)
                 continue
             self.paths[name], self.family[name], self.kind[name] = where, rec.module.removeprefix("autograd_tape.ops."), rec.family
+        for family, functions in BEYOND.items():
+            for path, arguments in functions.items():
+                name = path.rpartition(".")[2]
+                assert name not in self.specs, f"{name} has a record"
+                self.specs[name] = [{"args": {"tuple": [x if isinstance(x, dict) else encoded(x) for x in a]}, "kwargs": {"dict": {}}}
+                                    for a in arguments]
+                self.paths[name], self.family[name], self.kind[name] = [path], family, "generic"
 
     def entries(self, records: Iterable[str] = ()) -> list[Entry]:
         """All entries, or those of some records."""
