@@ -7,6 +7,7 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 from __future__ import annotations
 
 import functools
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 from collections.abc import Callable, Sequence
@@ -54,6 +55,8 @@ class Frontend:
     """Whether dtypes are taken by name, and as NumPy has them."""
     saved_tensors_of_all = True
     """Whether nodes that no tape keeps have the attribute `saved_tensors`."""
+    torch_nodes = False
+    """Whether nodes that stand for several of torch's look like these."""
     numpy_words = False
     """Whether functions take NumPy's words for parameters, `axis=` and `keepdims=`, beside their own."""
     numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}
@@ -248,6 +251,10 @@ class Frontend:
     def conjugate(self, x: TensorRef) -> TensorRef:
         """`conj` of a complex tensor."""
         return self.function("conj_physical")(x)
+
+    def unseen(self) -> AbstractContextManager[object]:
+        """A block in which no mode of the program's sees operations."""
+        return nullcontext()
 
     def values_of(self, t: Any) -> np.ndarray:
         """The elements of a tensor of a special kind as an array."""

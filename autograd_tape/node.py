@@ -138,9 +138,8 @@ class TapeEntry:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node, output number) per differentiable input; a leaf is an `AccumulateGrad`, an input without gradient (None, 0)."""
-        return tuple((None, 0) if e is None or e.__class__ is NoGradView else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else
-                     (accumulate_node(e), 0)
-                     for e in self.edges)
+        return tuple([(None, 0) if e is None or e.__class__ is NoGradView else (accumulate_node(e), 0) if e._tag == 1 else seen(e)
+                      for e in self.edges])
 
     @property
     def metadata(self) -> Keywords:
@@ -151,7 +150,8 @@ class TapeEntry:
         return self.id
 
     def _hooks(self) -> Any:
-
+        if "_part_of" in self.__dict__:  # of a view: from now on the pass goes through the view
+            above.take_apart(self.__dict__.pop("_part_of")())
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
@@ -228,6 +228,48 @@ class EntryGradFn:
         F = (grads[0]._front_end if isinstance(grads[0], TensorRef) else entry.front_end) if recorded else above.operations()
         made = [g if g is None or isinstance(g, TensorRef) else F.wrap(np.asarray(g)) if recorded else np.asarray(g) for g in grads]
         return list((entry.recorded if recorded else entry.raw)(made if entry.n_outputs > 1 else made[0], F))
+
+
+class Folded(TapeEntry):
+    """An entry that stands for several of torch's nodes, made of a record that says which (`unfold`, `decompose`, `seen_as`). To programs
+    it looks like the last of them, and leads to the others, which are made when somebody looks: backward passes go through the entry
+    itself, until somebody hooks one of the nodes. It looks like itself where an explicit tape keeps it, and once it was freed."""
+
+    __slots__ = ()
+    plain: Any = None                # the class itself, of one that was made of it for another name
+    own_saved: dict[str, Any] = {}   # what it shows of what it saved where it looks like itself
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Those of the node that it looks like."""
+        view = above.unfolded(self)
+        return TapeEntry.next_functions.fget(self) if view is None else view[0].next_functions  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            view = above.unfolded(self)
+            if view is not None:
+                if self.saved is None and hasattr(view[0], name):
+                    raise freed(self).as_builtin()
+                return getattr(view[0], name)
+            if name in self.own_saved:
+                return self.own_saved[name].fget(self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        view = above.unfolded(self)
+        return [*super().__dir__(), *(self.own_saved if view is None else [n for n in dir(view[0]) if "saved_" in n])]
+
+    def register_hook(self, fn: Fn) -> "RemovableHandle":
+        """As that of any node; what it gets are the gradients that the node has in torch."""
+        above.take_apart(self)
+        return TapeEntry.register_hook(self, fn)  # it may be of another class now
+
+
+def seen(edge: Any) -> tuple[Any, int]:
+    """(node, output number) that programs see of an entry, or of one output of it."""
+    entry, nr = (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
+    return above.seen(entry, nr) if isinstance(entry, Folded) else (entry, nr)
 
 
 class AccumulateGrad(TapeEntry):

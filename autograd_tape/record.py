@@ -143,6 +143,10 @@ class Record:
                           torch's do not show it
     `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for
                           arguments where it does not
+    `unfold(F, ...)`      what torch's graph has in the place of the one node: the operations that it is made of there, in terms of what the
+                          node saved, by name; its tensors have their history, or stand for those of which only the shape is known. Left
+                          out, `decompose`, where the node saved all that it takes
+    `seen_as`             {condition on what the node saved, as source: name of the last of these nodes, where it is another}
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
     `meta_layout`         how the meta executor lays results out that are not element-wise, or whose `layout` says "rows" of others alone,
@@ -260,6 +264,12 @@ class Record:
         """
         found: Arguments = above.vjp_rule(self.name, **arguments)(primals, cotangent, output)
         return found
+
+    @cached_property
+    def unfold(self) -> Fn | None:
+        """What makes torch's nodes that one of this record stands for; None where it stands for one. See the field."""
+        found: Fn | None = self.field("unfold") or self.field("decompose")
+        return found if found is not None and self.has_vjp else None
 
     @property
     def elementwise(self) -> bool:

@@ -71,6 +71,24 @@ class Above:
     """`graph`: a tape as a graph of these outputs."""
 
     @cached_property
+    def seen(self) -> Fn:
+        """That of `unfolded`, which is imported when somebody first looks at a node that stands for several of torch's."""
+        found: Fn = import_module(f"{__package__}.unfolded").seen
+        return found
+
+    @cached_property
+    def unfolded(self) -> Fn:
+        """That of `unfolded`, likewise."""
+        found: Fn = import_module(f"{__package__}.unfolded").unfolded
+        return found
+
+    @cached_property
+    def take_apart(self) -> Fn:
+        """That of `unfolded`, likewise."""
+        found: Fn = import_module(f"{__package__}.unfolded").take_apart
+        return found
+
+    @cached_property
     def show(self) -> ModuleType:
         """The package `show`, which is imported when something is first to be shown."""
         return import_module(f"{__package__}.show")

@@ -29,7 +29,7 @@ from autograd_tape.version import Version, sever
 from autograd_tape.warned import warn_once
 from autograd_tape.modes import GradMode, grad_mode, no_grad
 from autograd_tape.ops.views.shape import _format_strides
-from autograd_tape.node import NoGradView, RemovableHandle
+from autograd_tape.node import Folded, NoGradView, RemovableHandle, seen
 from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
@@ -224,13 +224,16 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def grad_fn(self) -> Any:
         """The graph node that made this tensor."""
         node = self._node
-        return None if node is None or node is LEAF else _history(self)
+        if node is None or node is LEAF:
+            return None
+        found = _history(self)
+        return seen(node)[0] if isinstance(found, Folded) else found
 
     @property
     def output_nr(self) -> int:
         """Which output of its node this tensor is."""
         node = self._node
-        return getattr(node, "nr", 0)
+        return 0 if node is None or node is LEAF else seen(node)[1] if node._tag == 2 else 0
 
     @property  # type: ignore[override]  # whose setter takes these alone
     def grad(self) -> Tensor | None:

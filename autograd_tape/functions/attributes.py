@@ -6,9 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+import numpy as np
+
 from ..annotations import Fn, Keywords
 from ..node import freed
-from ..record import Record
+from ..record import Record, Saved
 from ..saved import raw_saved, stale, unpack
 from ..tensor import TensorRef
 from ..version import changes, number_of
@@ -22,16 +24,17 @@ def saved_properties(rec: Record) -> Keywords:
     found: Keywords = {}
     layout: list[tuple[str, str, int, int]] = []
     getters: dict[str, Callable[[Any], Any]] = {}
+    places: dict[str, int] = {}
     order: list[tuple[int, str, int, int]] = []  # inputs as the schema has them, then outputs
     at = 0
     for read in rec.saved:
         name, nr = read.name, read.nr
         kind = {"tensors": "list", "tensor": "tensor", "output": "output"}.get(read.kind, "plain")
         shown = rec.shown(name)
+        places[name] = at
         getters[name] = _saved_getter(at, kind, nr)
         if shown is not None:
-            type_ = read.param.type if read.kind == "value" and read.param is not None else ""
-            found[f"_saved_{shown}"] = property(_as_words(getters[name], "[" in type_) if type_.startswith("int") else getters[name])
+            found[f"_saved_{shown}"] = property(_shown_getter(rec, read, getters[name]))
         if kind != "plain" and name != rec.without:
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
@@ -42,11 +45,36 @@ def saved_properties(rec: Record) -> Keywords:
         if f"_saved_{shown}" not in found:
             found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
     found["saved_layout"] = tuple(layout)
+    found["saved_places"] = places
     order.sort(key=lambda item: item[0])
     found["saved_slots"] = tuple([(kind, at) for _, kind, at, _ in order])
     found["saved_getters"] = tuple([_saved_getter(at, kind, nr) for _, kind, at, nr in order])
     found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)
     return found
+
+
+def _shown_getter(rec: Record, read: Saved, getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What programs get of a saved item, which torch may keep in another form."""
+    type_ = "" if read.param is None or read.kind not in ("value", "tensor") else read.param.type
+    if type_.startswith("int"):
+        return _as_words(getter, "[" in type_)
+    if type_ == "str" and read.name == "reduction":
+        return lambda self: REDUCTIONS.index(getter(self))
+    if read.kind == "kernel" or type_ == "Operand" and read.name not in (rec.field("numbers") or {}):
+        return lambda self: _as_tensor(self, getter(self))
+    return getter
+
+
+REDUCTIONS = ("none", "mean", "sum")
+"""What a loss makes of those of the elements, by torch's numbers."""
+_OF_NUMBERS = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+
+
+def _as_tensor(entry: Any, value: Any) -> Any:
+    """A number as the tensor that torch makes of it, where it has no signature for a number; and what kernels returned."""
+    if value.__class__ in _OF_NUMBERS:
+        return entry.front_end.wrap(np.array(value, _OF_NUMBERS[value.__class__]))
+    return entry.front_end.wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _as_words(getter: Callable[[Any], Any], several: bool) -> Callable[[Any], Any]:

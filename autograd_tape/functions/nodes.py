@@ -10,7 +10,7 @@ import numpy as np
 from ..codegen import execute
 from ..executors.halves import half_ops, halves
 from ..executors.kernels._on_demand import is_half
-from ..node import TapeEntry
+from ..node import Folded, TapeEntry
 from ..ops._host import data_of
 from ..record import Record
 from ..saved import stale, unpack
@@ -109,9 +109,11 @@ def node_class(rec: Record) -> type[TapeEntry]:
         name = "recorded" if recorded else "raw"
         methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
     outputs = [t for t, _ in rec.returns if t == "Tensor"]
-    _node_classes[key] = cls = type(rec.node_name, (TapeEntry,), {
-        "__slots__": (), "__module__": NODES, "op": rec, "n_outputs": max(len(outputs), 1), **methods,
-        **saved_properties(rec)})
+    shown = saved_properties(rec)
+    if rec.unfold is not None:  # which looks like another, whose properties these are, as a rule
+        shown["own_saved"] = {name: shown.pop(name) for name in list(shown) if name.startswith(("_saved_", "_raw_saved_"))}
+    _node_classes[key] = cls = type(rec.node_name, (TapeEntry if rec.unfold is None else Folded,), {
+        "__slots__": (), "__module__": NODES, "op": rec, "n_outputs": max(len(outputs), 1), **methods, **shown})
     return cls
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ class TorchFrontend(Frontend):
     numbers_with_history = False
     dtype_names = False
     saved_tensors_of_all = False
+    torch_nodes = True
     numpy_words = True
     numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None
@@ -81,6 +83,10 @@ class TorchFrontend(Frontend):
         quiet = self.namespace["Q_ALL"]
         plain = x._k in quiet or quiet and bits_of(x) is not None
         return flipped(self, x, True, False) if plain and getattr(x, "_info", NOTHING).tangents is None else self.conj_physical(x)
+
+    def unseen(self) -> AbstractContextManager[object]:
+        """Without modes and classes."""
+        return above.without_dispatch()
 
     def values_of(self, t: TensorRef) -> np.ndarray:
         """The buffer, but of a conjugate or negative view what it stands for."""

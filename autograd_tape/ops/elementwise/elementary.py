@@ -578,6 +578,7 @@ def _tanh_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
 class tanh_backward:
     """The gradient of tanh, from its result."""
 
+    saved_as = {"grad_output": "grad_output", "result": "output"}
     numpy = _tanh_backward
     def compose(F, grad_output, result): return grad_output * (1 - result * result)
     def vjp_grad_output(F, grad, result): return F.tanh_backward(grad, result)

@@ -311,6 +311,10 @@ class matmul:
     out_dtype = EXPECTED
     amp = "lower"
     saved_as = {"other": "mat2"}
+    seen_as = {"len(input_shape) == len(other_shape) == 1": "DotBackward0",
+               "len(input_shape) == 2 and len(other_shape) == 1": "MvBackward0",
+               "len(input_shape) == 1 and len(other_shape) == 2": "SqueezeBackward4",
+               "len(input_shape) > 2 or len(other_shape) > 2": "UnsafeViewBackward0"}
     ufunc = np.matmul
     numpy = _matmul
     shape = shapes.matmul
@@ -337,12 +341,13 @@ class matmul:
         if ranks[0] > 2 and ranks[1] < 3:
             shape = tuple(input.shape)
             flat = F.reshape(input, (prod(shape[:-1]), shape[-1]))
-            return F.view(F.mv(flat, other), shape[:-1]) if ranks[1] == 1 else F.view(F.mm(flat, other), (*shape[:-1], other.shape[1]))
+            return F.unsafe_view(F.mv(flat, other), shape[:-1]) if ranks[1] == 1 else \
+                F.unsafe_view(F.mm(flat, other), (*shape[:-1], other.shape[1]))
         a = F.unsqueeze(input, 0) if ranks[0] == 1 else input
         b = F.unsqueeze(other, 1) if ranks[1] == 1 else other
         lead = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
         flat = [F.reshape(F.expand(t, (*lead, *t.shape[-2:])), (prod(lead), *t.shape[-2:])) for t in (a, b)]
-        result = F.view(F.bmm(*flat), (*lead, a.shape[-2], b.shape[-1]))
+        result = F.unsafe_view(F.bmm(*flat), (*lead, a.shape[-2], b.shape[-1]))
         return F.squeeze(result, -2) if ranks[0] == 1 else F.squeeze(result, -1) if ranks[1] == 1 else result
 
 
@@ -957,6 +962,13 @@ class linear:
     vjp_input = _linear_grad_input
     vjp_weight = _linear_grad_weight
     vjp_bias = _linear_grad_bias
+    seen_as = {"bias_shape is not None and (len(input_shape) == 1 or len(weight_shape) == 1)": "AddBackward0",
+               "bias_shape is not None and len(input_shape) > 2 and input is not None and not input._data.flags.c_contiguous":
+               "AddBackward0",
+               "len(input_shape) > 2 and len(weight_shape) == 2 and bias_shape is not None": "ViewBackward0",
+               "len(input_shape) == len(weight_shape) == 1": "DotBackward0", "len(input_shape) == 1": "SqueezeBackward4",
+               "len(input_shape) > 2": "UnsafeViewBackward0", "len(weight_shape) == 1": "MvBackward0",
+               "bias_shape is None": "MmBackward0"}
 
     def batch(F, call):
         """A product with the transposed weight, and the bias."""
@@ -992,6 +1004,8 @@ class linear:
             return F.matmul(input, F.t(weight))
         if input.ndim == 2:
             return F.addmm(bias, input, F.t(weight))
+        if not (input._data.flags.c_contiguous and bias._data.flags.c_contiguous):
+            return F.add(F.matmul(input, F.t(weight)), bias)
         shape = tuple(input.shape)
         return F.view(F.addmm(bias, F.reshape(input, (prod(shape[:-1]), shape[-1])), F.t(weight)), (*shape[:-1], weight.shape[0]))
 

@@ -289,7 +289,7 @@ class nll_loss:
     sharding = "composed"
     amp = "float32"
     refuses_grad = {"weight": _nll_step}
-    saved_as = {"input_shape": None, "denominator": "total_weight"}
+    saved_as = {"denominator": "total_weight"}
     nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
     numpy = _nll_loss
     def shape(input, target, weight, size_average, ignore_index, reduce, reduction): return target if reduction == "none" else (), ()
@@ -299,8 +299,8 @@ class nll_loss:
     def check(input, target, weight, size_average, ignore_index, reduce, reduction):
         _check_classes("nll_loss", input, target, weight)
         _check_floating("nll_loss_out_frame", input, negated)
-    def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
-        return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
+    def vjp_input(F, grad, input, target, weight, ignore_index, denominator, reduction):
+        return F.nll_loss_grad(grad, target, weight, tuple(input.shape), ignore_index, denominator)
     def batch(F, call): return _batched_classes(F, call, False)
     aten = "nll_loss_forward(input, target, weight, number(reduction), ignore_index)[0]"
 
@@ -439,9 +439,29 @@ class cross_entropy:
         if input.ndim == 0:
             raise ValueError("Expected 1 or more dimensions (got 0)")
         _check_classes("cross_entropy", input, target, weight)
-    def vjp_input(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
+    def vjp_input(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, reduction, label_smoothing):
         return F.cross_entropy_backward(grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing)
     def batch(F, call): return _batched_classes(F, call, True)
+
+    seen_as = {"label_smoothing": "AddBackward0", "input.ndim > 2": "NllLoss2DBackward0"}
+
+    def unfold(F, input, target, weight, ignore_index, reduction, label_smoothing):
+        axis = 0 if input.ndim == 1 else 1
+        log_p = F.log_softmax(input, axis)
+        loss = F.nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+        if not label_smoothing:
+            return loss
+        terms = F.log_softmax(input, axis)
+        if weight is not None:
+            terms = terms * F.reshape(weight, [-1 if i == axis else 1 for i in range(input.ndim)])
+        ignored = F.eq(target, ignore_index)
+        smooth = F.masked_fill(F.neg(F.sum(terms, axis)), ignored, 0.0)
+        if reduction != "none":
+            smooth = F.sum(smooth)
+        if reduction == "mean":
+            counted = F.logical_not(ignored)
+            smooth = smooth / F.sum(counted if weight is None else F.where(counted, F.take(weight, F.where(counted, target, 0)), 0.0))
+        return F.add(loss * (1 - label_smoothing), smooth * (label_smoothing / input.shape[axis]))
 
     def decompose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         if label_smoothing or target._k.dtype.is_floating_point or size_average is not None or reduce is not None:

@@ -288,6 +288,19 @@ class view:
             "subspaces). Use .reshape(...) instead.")
 
 
+@op("unsafe_view(Tensor input, int[] size) -> Tensor", namespace="_internal", method=False, out=False)
+class unsafe_view:
+    """What an operation has just made, in another shape: nobody else has it, so that it counts as no view."""
+
+    sharding = "reshape size"
+    aten = "_unsafe_view"
+    numpy = _view
+    def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+    def batch(F, call): return _sizes_of_batch(F, call, "size")
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((2, 6)), (3, 4)
+
+
 def _view_dtype(input: np.ndarray, dtype: DType | np.dtype) -> np.ndarray:
     have, want = input.itemsize, as_dtype(dtype).np.itemsize
     if have == want:
@@ -672,9 +685,8 @@ class unsqueeze:
     torch.Size([2, 1, 3])
     """
 
-    saved_as = {"input_shape": None}
     numpy = _unsqueeze
-    def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+    def vjp(F, grad, dim): return F.squeeze(grad, dim)
     batch = batches.of_result
     def put_back(F, base, new, nr, dim): return F.squeeze(new, dim)
 
