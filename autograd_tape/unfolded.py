@@ -47,10 +47,12 @@ def unfolded(entry: Folded) -> tuple[Any, ...] | None:
     return found or None
 
 
-def take_apart(entry: Folded | None) -> None:
+def take_apart(entry: TapeEntry | None) -> None:
     """Makes an entry the last of the nodes that it stands for, so that passes go through all of them; and what it is a part of likewise."""
-    view = None if entry is None else unfolded(entry)
-    if entry is None or view is None or len(view) > 1 or entry.saved is None:
+    if not isinstance(entry, Folded):  # it was before
+        return
+    view = unfolded(entry)
+    if view is None or len(view) > 1 or entry.saved is None:
         return
     [last] = view
     parts = _parts(last, entry)
@@ -59,7 +61,7 @@ def take_apart(entry: Folded | None) -> None:
     del entry.__dict__["_view"]
     entry.edges, entry.saved, entry.meta = last.edges, last.saved, last.meta
     entry.__class__ = type(last)
-    if isinstance(entry, Folded):  # the last node stands for several itself
+    if issubclass(type(last), Folded):  # which stands for several itself
         if "_view" in last.__dict__:
             entry.__dict__["_view"] = last.__dict__["_view"]
         take_apart(entry)
