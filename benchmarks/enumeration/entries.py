@@ -71,7 +71,7 @@ def ordered(entries: Sequence[Entry], each: int) -> list[Entry]:
     return [e for _, _, e in sorted(kept)]
 
 
-def combinations(record: str, family: str, specs: Sequence[Spec]) -> Iterator[Entry]:
+def combinations(record: str, specs: Sequence[Spec], family: str = "generic", gradients: bool = True) -> Iterator[Entry]:
     """All entries of a record, of its samples as data; what makes no difference is left out."""
     for number, spec in enumerate(specs):
         every = arrays(spec)
@@ -84,10 +84,12 @@ def combinations(record: str, family: str, specs: Sequence[Spec]) -> Iterator[En
         else:
             dtypes = ("float32",) if not every else ("bool",) if all(x["array"] == "bool" for x in every) else ("int64",)
         sizes = tuple(SIZES) if any(max(s, default=0) > 1 for s in shapes) or not every and leaves(spec) else ("tiny",)
+        if shapes and len(shapes[0]) < 2:
+            sizes = tuple([s for s in sizes if s != "batch 1"])
         fits = {"rows": True, "columns": bool(shapes) and len(shapes[0]) > 1, "channels_last": any(len(s) == 4 for s in shapes),
                 "broadcast": family in ("binary", "compare") and len(shapes) == 2 and len(shapes[0]) > 1 and shapes[0] == shapes[1]}
         for dtype in dtypes:
-            for mode in MODES if floating and dtype not in ("int64", "bool") and not record.endswith("_") else MODES[:1]:
+            for mode in MODES if gradients and floating and dtype not in ("int64", "bool") and not record.endswith("_") else MODES[:1]:
                 for layout in [layout for layout in LAYOUTS if fits[layout]]:
                     yield from [Entry(record, number, dtype, size, layout, mode) for size in sizes]
 
@@ -116,7 +118,7 @@ class Catalogue:
         self.specs: dict[str, list[Spec]] = {}
         self.paths: dict[str, list[str]] = {}
         self.family: dict[str, str] = {}
-        self.kind: dict[str, str] = {}
+        self.kind: dict[str, tuple[str, bool]] = {}
         self.left_out: dict[str, str] = {}
         for name, rec in RECORDS.items():
             where = paths(name, rec.namespace, torchcompat)
@@ -130,18 +132,19 @@ class Catalogue:
             except Void as reason:
                 self.left_out[name] = str(reason)
                 continue
-            self.paths[name], self.family[name], self.kind[name] = where, rec.module.removeprefix("autograd_tape.ops."), rec.family
+            self.paths[name], self.family[name] = where, rec.module.removeprefix("autograd_tape.ops.")
+            self.kind[name] = rec.family, rec.has_gradient or not rec.params or rec.field("function") is not None
         for family, functions in BEYOND.items():
             for path, arguments in functions.items():
                 name = path.rpartition(".")[2]
                 assert name not in self.specs, f"{name} has a record"
                 self.specs[name] = [{"args": {"tuple": [x if isinstance(x, dict) else encoded(x) for x in a]}, "kwargs": {"dict": {}}}
                                     for a in arguments]
-                self.paths[name], self.family[name], self.kind[name] = [path], family, "generic"
+                self.paths[name], self.family[name], self.kind[name] = [path], family, ("generic", family == "data.conversion")
 
     def entries(self, records: Iterable[str] = ()) -> list[Entry]:
         """All entries, or those of some records."""
-        return [e for name in records or self.specs for e in combinations(name, self.kind[name], self.specs[name])]
+        return [e for name in records or self.specs for e in combinations(name, self.specs[name], *self.kind[name])]
 
     def request(self, entry: Entry) -> dict[str, Any]:
         """What a side is asked about an entry."""
