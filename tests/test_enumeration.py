@@ -14,7 +14,9 @@ import torchcompat
 from benchmarks.enumeration import __main__ as front
 from benchmarks.enumeration import calls, report
 from benchmarks.enumeration.entries import BEYOND, Catalogue, Entry, combinations, ordered, paths
+from benchmarks.enumeration.worker import Enumerator
 from benchmarks.harness import Failure
+from benchmarks.worker import Worker
 
 
 def spec(*args: Any, **kwargs: Any) -> calls.Spec:
@@ -75,6 +77,11 @@ def test_what_is_dear_stays_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "seconds", lambda function: next(took))
     (n, m), _ = grown("add", spec(A, A), "10^6")
     assert 8000 < n * m < 12000  # ten times that would take 2.5 times the limit, by the growth before
+
+
+def test_what_has_large_results_stays_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "seconds", lambda function: 0.0)
+    assert grown("diagflat", spec(A[0]), "long") == [[1002]]
 
 
 def test_indices_refer_to_all_of_what_grew() -> None:
@@ -151,6 +158,18 @@ def test_combinations_leave_out_what_makes_no_difference() -> None:
     assert "batch 1" not in {e.size for e in combinations("exp", [spec(A[0])])}
 
 
+def test_a_side_prepares_calls_that_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "__init__", lambda self, module, threads: setattr(self, "module", torchcompat))
+    side = Enumerator("torchcompat", 1)
+    entry = {**side.fit(["no.such", "neg"], spec=spec(A), dtype="int64", size="tiny", layout="rows", mode="forward", seed=0),
+             "dtype": "int64", "layout": "rows", "mode": "forward"}
+    assert side.prepare(target=0.0, **entry) == {"shapes": ["int64[2, 3]"], "elements": 6}
+    assert side.sample("cpu")["seconds"] >= 0 and entry["path"] == "neg"
+    assert side.fit(["no.such"]) == {"void": "no no.such"}
+    with pytest.raises(calls.Void, match="another shape"):
+        side.prepare(target=0.0, **{**entry, "path": "Tensor.t_"})
+
+
 class Scripted:
     """A side that answers what it is told to."""
 
@@ -165,14 +184,14 @@ class Scripted:
 
 
 @pytest.mark.parametrize("ours, theirs, expected", [
-    (Scripted(2.0), Scripted(1.0), {"ours": 2.0, "theirs": 1.0, "elements": 2, "call": "exp(2x3)"}),
+    (Scripted(2.0), Scripted(1.0), {"ours": 2.0, "theirs": 1.0, "elements": 2, "call": "exp(2x3, 7)"}),
     (Scripted(2.0, "float64[2]"), Scripted(1.0), {"failed": "results ['float64[2]'], torch's ['float32[2]']"}),
     (Scripted(2.0, fails="prepare"), Scripted(1.0), {"failed": "RuntimeError: scripted"}),
     (Scripted(2.0, fails="sample"), Scripted(1.0), {"failed": "RuntimeError: scripted"}),
     (Scripted(2.0), Scripted(1.0, fails="fit"), {"void": "torch: RuntimeError: scripted"}),
 ])
 def test_every_entry_has_a_row_that_says_what_came_of_it(ours: Any, theirs: Any, expected: dict[str, Any]) -> None:
-    catalogue: Any = SimpleNamespace(request=lambda entry: {"spec": spec(A), "paths": ["exp"]}, family={"exp": "elementwise"})
+    catalogue: Any = SimpleNamespace(request=lambda entry: {"spec": spec(A, 7), "paths": ["exp"]}, family={"exp": "elementwise"})
     row = front.measured(Entry("exp", 0, "float32", "tiny", "rows", "forward"), catalogue, ours, theirs, "cpu", 0)
     assert {k: row[k] for k in expected} == expected and row["entry"] == "exp/0/float32/tiny/rows/forward"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import benchmarks.enumeration
 from benchmarks.enumeration import report
-from benchmarks.enumeration.calls import SIZES, Spec, arrays
+from benchmarks.enumeration.calls import SIZES, Spec, leaves
 from benchmarks.enumeration.entries import DTYPES, Catalogue, Entry, ordered
 from benchmarks.harness import Failure, Side
 from benchmarks.worker import CLOCKS
@@ -71,8 +71,9 @@ def wanted(entries: Iterable[Entry], family: dict[str, str], options: argparse.N
 
 
 def shown(path: str, spec: Spec) -> str:
-    """A call in a few words: the shapes of its tensors."""
-    return f"{path}({', '.join(['x'.join(map(str, x['shape'])) or '()' for x in arrays(spec)])})"
+    """A call in a few words: the shapes of its tensors, and its integers."""
+    words = ["x".join(map(str, x["shape"])) or "()" if isinstance(x, dict) else str(x) for x in leaves(spec)]
+    return f"{path}({', '.join(words)})"
 
 
 def measured(entry: Entry, catalogue: Catalogue, ours: Side, theirs: Side, clock: str, turn: int) -> Row:

@@ -30,7 +30,6 @@ class Enumerator(Worker):
     def __init__(self, module: str, threads: int) -> None:
         super().__init__(module, threads)
         self.threads = threads
-        self.module.exp(self.module.ones(1 << 20)).sum()  # some ways are taken only where a large call has loaded compiled code
         self.call: Callable[[], Any] = lambda: None
         self.loops = 1
 
@@ -46,9 +45,11 @@ class Enumerator(Worker):
         self.call = calls.call(self.module, **entry)
         results = self.call()
         sizes = [math.prod(x["shape"]) for x in calls.arrays(entry["spec"])] + [t.numel() for t in calls.tensors(self.module, results)]
-        self.call()
+        shapes = calls.shapes(self.module, results)
+        if calls.shapes(self.module, self.call()) != shapes:  # `unsqueeze_`, for one
+            raise calls.Void("the same call again gives another shape")
         self.loops = calibrate(self.call, target)
-        return {"shapes": calls.shapes(self.module, results), "elements": max(sizes, default=0)}
+        return {"shapes": shapes, "elements": max(sizes, default=0)}
 
     def sample(self, clock: str) -> dict[str, Any]:
         gc.disable()
@@ -65,7 +66,9 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not get between the replies
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("ignore")
-    serve(Enumerator(sys.argv[1], int(sys.argv[2])), sys.stdin, replies)
+    worker = Enumerator(sys.argv[1], int(sys.argv[2]))
+    worker.module.exp(worker.module.ones(1 << 20)).sum()  # some ways are taken only where a large call has loaded compiled code
+    serve(worker, sys.stdin, replies)
 
 
 if __name__ == "__main__":
