@@ -1,4 +1,4 @@
-"""Which of several equal integers `topk` and `kthvalue` find, against torch."""
+"""Which of several equal numbers `topk` and `kthvalue` find, against torch."""
 
 from __future__ import annotations
 

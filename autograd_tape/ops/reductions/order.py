@@ -148,20 +148,16 @@ class msort:
 
 
 UNSTABLE = 1 << 13
-"""The number of integers up to which equal ones are told apart as torch does, step by step; of more the first ones are taken."""
+"""The number of elements up to which equal ones are told apart as torch does, step by step; of more the first ones are taken."""
 
 
-def _tied(input: np.ndarray, d: int) -> bool:
-    """Whether some row along dimension `d` has equal elements."""
-    rows = np.sort(np.moveaxis(input, d, -1), -1)
-    return bool((rows[..., 1:] == rows[..., :-1]).any())
-
-
-def _each_row(input: np.ndarray, d: int, count: int, select: Callable[[list[int]], list[int]]) -> np.ndarray:
-    """The `count` positions that `select` finds in each row along dimension `d`."""
-    rows = np.moveaxis(input, d, -1)
-    found = np.array([select(row) for row in rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]).tolist()], np.int64)
-    return np.moveaxis(found.reshape(*rows.shape[:-1], count), -1, d)
+def _as_torch(indices: np.ndarray, rows: np.ndarray, unsettled: np.ndarray, select: Callable[[list[int]], list[int]]) -> np.ndarray:
+    """Positions in rows, those of the rows that are not settled by the values alone chosen by `select` instead."""
+    for at in np.argwhere(unsettled):
+        row = rows[tuple(at)]
+        numbers = np.unique(row if row.dtype.kind in "iuf" else row.astype(np.float32), return_inverse=True)[1]  # NaN is the largest
+        indices[tuple(at)] = select(numbers.tolist())
+    return indices
 
 
 def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -170,17 +166,37 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> t
         raise AutogradError("selected index k out of range")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    if shared.fits_topk(input, k):
-        return shared.topk(input, k, d, largest)
-    if input.dtype.kind in "iu" and input.size <= UNSTABLE and (not sorted or _tied(input, d)):
-        indices = _each_row(input, d, k, lambda row: _selection.top(row, k, largest, sorted))
-        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
-    head = (slice(None),) * d + (slice(0, k),)
-    n = input.shape[d]
     if not k:
         nothing = (*input.shape[:d], 0, *input.shape[d + 1:])
         return np.empty(nothing, input.dtype), np.empty(nothing, np.int64)
-    if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
+    values, indices = _first_topk(input, k, d, largest)
+    if input.size <= UNSTABLE:
+        rows, best = (a if d == a.ndim - 1 else np.moveaxis(a, d, -1) for a in (input, values))
+        unsettled = _unsettled(rows, best, k, largest)
+        if not sorted and input.size <= UNSTABLE >> 3:
+            unsettled = np.ones(rows.shape[:-1], bool)
+        if unsettled is not None:
+            _as_torch(np.moveaxis(indices, d, -1), rows, unsettled, lambda row: _selection.top(row, k, largest, sorted))
+            return np.ascontiguousarray(np.take_along_axis(input, indices, d)), indices
+    return values, indices
+
+
+def _unsettled(rows: np.ndarray, best: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """Which rows leave open where their best are: two of those are equal, or others equal the last, or NaN is there. None: no row does."""
+    after = np.less if largest else np.greater
+    worse, apart = after(rows, best[..., -1:]), after(best[..., 1:], best[..., :-1])
+    if np.count_nonzero(worse) + best.size == rows.size and np.count_nonzero(apart) == apart.size:
+        return None
+    return np.not_equal(worse.sum(-1) + k, rows.shape[-1]) | ~apart.all(-1)
+
+
+def _first_topk(input: np.ndarray, k: int, d: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The best in order, the first of equal ones."""
+    if shared.fits_topk(input, k):
+        return shared.topk(input, k, d, largest)
+    head = (slice(None),) * d + (slice(0, k),)
+    n = input.shape[d]
+    if n > 256 and k < n // 8 and input.dtype.kind == "f":
         # Selection is linear in n where sorting is not; NaN is the largest.
         key = -input if largest else input
         chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1, d)[head]
@@ -229,9 +245,13 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.nd
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    if input.dtype.kind in "iu" and input.size <= UNSTABLE and _tied(input, d):
-        return _picked(input, _each_row(input, d, 1, lambda row: [_selection.kth(row, k - 1)]), d, keepdim)
-    return _picked(input, _order(input, d, False).take([k - 1], d), d, keepdim)
+    indices = _order(input, d, False).take([k - 1], d)
+    if input.size <= UNSTABLE:
+        rows, last = np.moveaxis(input, d, -1), np.moveaxis(np.take_along_axis(input, indices, d), d, -1)
+        unsettled = np.not_equal((rows == last).sum(-1), 1)
+        if unsettled.any():
+            _as_torch(np.moveaxis(indices, d, -1), rows, unsettled, lambda row: [_selection.kth(row, k - 1)])
+    return _picked(input, indices, d, keepdim)
 
 
 def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
