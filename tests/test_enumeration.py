@@ -39,6 +39,7 @@ IMAGE, KERNELS = np.ones((2, 3, 4, 4)), np.ones((5, 3, 2, 2))
     ("matmul", (A, B), [[2], [3, 3], [4]]),
     ("sum", (A, 1), [[2], [3]]),
     ("linalg.inv", (SQUARE,), [[3, 3]]),
+    ("outer", (A[0], A[1]), [[3, 3]]),
     ("nn.functional.conv2d", (IMAGE, KERNELS), [[2], [3, 3], [4], [4], [5]]),  # the kernel stays 2x2
     ("reshape", (A, (3, 2)), [[2, 2], [3, 3]]),
     ("zeros", ((2, 3),), [[2], [3]]),

@@ -33,7 +33,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--torch-python", metavar="PATH", help="a python that can import torch")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the python of our side (default: this one)")
     parser.add_argument("--minutes", type=float, default=20.0, help="after which this start ends (default %(default)s)")
-    parser.add_argument("--each", type=int, default=12, help="entries of an operation at most (default %(default)s)")
+    parser.add_argument("--each", type=int, default=10, help="entries of an operation at most (default %(default)s)")
     parser.add_argument("--only", default="", metavar="PATTERN",
                         help="entries in whose family/record/sample/dtype/size/layout/mode it is found")
     parser.add_argument("--sizes", default="", help=f"comma-separated, of: {','.join(SIZES)}")
@@ -104,23 +104,21 @@ def measured(entry: Entry, catalogue: Catalogue, ours: Side, theirs: Side, clock
 
 def run(entries: Sequence[Entry], catalogue: Catalogue, options: argparse.Namespace) -> None:
     """Measures until all is done or the time is over; rows go to the file one by one."""
-    sides = []
-    for python, module in ((options.python, "torchcompat"), (options.torch_python, "torch")):
-        side = Side(python, module, options.threads, timeout=PATIENCE)
+    ours = Side(options.python, "torchcompat", options.threads, timeout=PATIENCE)
+    theirs = Side(options.torch_python, "torch", options.threads, timeout=PATIENCE)
+    for side in (ours, theirs):
         side.command[2] = "benchmarks.enumeration.worker"
         side.ask(do="facts")
-        sides.append(side)
     end = time.monotonic() + 60 * options.minutes
     with open(options.file, "a", buffering=1) as file:
         for number, entry in enumerate(entries):
             if time.monotonic() > end:
                 print(f"{len(entries) - number} of {len(entries)} entries are left: start it again to go on", file=sys.stderr)
                 break
-            row = measured(entry, catalogue, *sides, options.clock, number)
+            row = measured(entry, catalogue, ours, theirs, options.clock, number)
             row["how"] = f"{options.threads} {options.clock}"
             file.write(json.dumps(row) + "\n")
-    for side in sides:
-        side.close()
+    ours.close(), theirs.close()
 
 
 def main(arguments: list[str] | None = None) -> int:

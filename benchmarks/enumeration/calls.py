@@ -117,7 +117,10 @@ def spread(spec: Spec, small: Spec) -> Iterator[Spec]:
     if known and len(known) < len(pairs):
         top = max(max(x["values"]) for x in known)
         for high in sorted({n for a, b in pairs for n, old in zip(a["shape"], b["shape"]) if old > top and n > old}, reverse=True):
-            yield mapped(spec, lambda _, x, high=high: {**x, "high": high} if any(x is k for k in known) else x)
+            def over(_: int, x: Any, high: int = high) -> Any:
+                return {**x, "high": high} if any(x is k for k in known) else x
+
+            yield mapped(spec, over)
     yield spec
 
 
@@ -227,7 +230,7 @@ def shapes(torch: Any, result: Any) -> list[str]:
 
 
 def groups(count: Callable[[Spec], int | None], spec: Spec) -> list[set[Place]]:
-    """Which sizes of a call grow together: each alone if it can, else with the equal ones, at last with equal integers, too.
+    """Which sizes of a call grow together: those of tensors of one shape if they can, else each alone, or with all equal ones, or integers.
 
     `count` says how many elements the results have, None where the call is refused. A size that neither leaves that as it is nor grows it
     by much is no size of data, but a kernel's, and stays. Integers grow where there are no tensors, and then only if results do.
@@ -245,7 +248,8 @@ def groups(count: Callable[[Spec], int | None], spec: Spec) -> list[set[Place]]:
         free = {q for q, n in places.items() if n == places[p] and not any(q in g for g in found)}
         if p not in free:
             continue
-        for group in ({p}, free & sized, free):
+        alike = {q for q in free & sized if q == p or q[1] == p[1] >= 0 and every[q[0]]["shape"] == every[p[0]]["shape"]}
+        for group in (alike, {p}, free & sized, free):
             grown = count(resized(spec, {q: GROWS * places[q] for q in group}))
             if grown is not None and (grown == base and p[1] >= 0 or grown >= 2 * base > 0):
                 found.append(group)

@@ -38,12 +38,12 @@ def summary(title: str, ratios: Sequence[float]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def by(rows: Iterable[Row], key: Callable[[Row], str], order: Sequence[str] = ()) -> dict[str, list[Row]]:
-    """Rows by a key, in an order, or by their names."""
-    found: dict[str, list[Row]] = {k: [] for k in order}
-    for row in rows if order else sorted(rows, key=key):
+def by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
+    """Rows by a key, in its order."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=key):
         found.setdefault(key(row), []).append(row)
-    return {k: v for k, v in found.items() if v}
+    return found
 
 
 def matrix(rows: Sequence[Row], of: Callable[[Entry], str], columns: Sequence[str]) -> list[str]:
@@ -67,8 +67,8 @@ def markdown(rows: Sequence[Row], slowest: int, left_out: dict[str, str]) -> str
              f"- {len({Entry.of(r['entry']).record for r in timed})} operations; {len(left_out)} records have no calls of their own", "",
              *head, summary("**all**", [ratio(r) for r in timed])]
     for key, order in (("mode", MODES), ("dtype", DTYPES), ("size", tuple(SIZES)), ("layout", LAYOUTS)):
-        parts = by(timed, lambda r, key=key: getattr(Entry.of(r["entry"]), key), order)
-        lines += [summary(name, [ratio(r) for r in part]) for name, part in parts.items()]
+        for name in order:
+            lines.append(summary(name, [ratio(r) for r in timed if getattr(Entry.of(r["entry"]), key) == name]))
     lines += ["", "## Families", "", *head]
     lines += [summary(family, [ratio(r) for r in part]) for family, part in by(timed, lambda r: r["family"]).items()]
     lines += ["", "## Families by dtype", "", *matrix(timed, lambda e: e.dtype, DTYPES)]
