@@ -164,11 +164,11 @@ def test_a_side_prepares_calls_that_stay_the_same(monkeypatch: pytest.MonkeyPatc
     side = Enumerator("torchcompat", 1)
     entry = {**side.fit(["no.such", "neg"], spec=spec(A), dtype="int64", size="tiny", layout="rows", mode="forward", seed=0),
              "dtype": "int64", "layout": "rows", "mode": "forward"}
-    assert side.prepare(target=0.0, **entry) == {"shapes": ["int64[2, 3]"], "elements": 6}
+    assert side.prepare(target=0.0, clock="cpu", **entry) == {"shapes": ["int64[2, 3]"], "elements": 6}
     assert side.sample("cpu")["seconds"] >= 0 and entry["path"] == "neg"
     assert side.fit(["no.such"]) == {"void": "no no.such"}
     with pytest.raises(calls.Void, match="another shape"):
-        side.prepare(target=0.0, **{**entry, "path": "Tensor.t_"})
+        side.prepare(target=0.0, clock="cpu", **{**entry, "path": "Tensor.t_"})
 
 
 class Scripted:

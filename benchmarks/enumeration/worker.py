@@ -1,8 +1,8 @@
 """One side of an enumeration: `benchmarks.worker` with three requests more.
 
-    {"do": "fit", ... "size": S, "seed": n}     {"path": of the function, "spec": arguments of that size}, or {"void": why not}
-    {"do": "prepare", ... "target": s}          {"shapes": of the results, "elements": of the largest tensor}
-    {"do": "sample", "clock": C}                {"seconds": per call}
+    {"do": "fit", ... "size": S, "seed": n}          {"path": of the function, "spec": arguments of that size}, or {"void": why not}
+    {"do": "prepare", ... "target": s, "clock": C}   {"shapes": of the results, "elements": of the largest tensor}
+    {"do": "sample", "clock": C}                     {"seconds": per call}
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Enumerator(Worker):
         except calls.Void as reason:
             return {"void": str(reason)}
 
-    def prepare(self, target: float, **entry: Any) -> dict[str, Any]:
+    def prepare(self, target: float, clock: str, **entry: Any) -> dict[str, Any]:
         gc.collect()
         self.call = calls.call(self.module, **entry)
         results = self.call()
@@ -48,7 +48,7 @@ class Enumerator(Worker):
         shapes = calls.shapes(self.module, results)
         if calls.shapes(self.module, self.call()) != shapes:  # `unsqueeze_`, for one
             raise calls.Void("the same call again gives another shape")
-        self.loops = calibrate(self.call, target)
+        self.loops = calibrate(self.call, target, lambda call, loops: sample(call, loops, CLOCKS[clock]))
         return {"shapes": shapes, "elements": max(sizes, default=0)}
 
     def sample(self, clock: str) -> dict[str, Any]:
