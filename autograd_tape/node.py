@@ -236,6 +236,7 @@ class Folded(TapeEntry):
     itself, until somebody hooks one of the nodes. It looks like itself where an explicit tape keeps it, and once it was freed."""
 
     __slots__ = ()
+    shows_input = False              # whether programs see what made its input in its place
     plain: Any = None                # the class itself, of one that was made of it for another name
     own_saved: dict[str, Any] = {}   # what it shows of what it saved where it looks like itself
 
@@ -266,10 +267,23 @@ class Folded(TapeEntry):
         return TapeEntry.register_hook(self, fn)  # it may be of another class now
 
 
+class PassedOn(TapeEntry):
+    """What was an entry with several outputs, each of which has a node of its own now, in `edges`."""
+
+    __slots__ = ()
+    frees = False
+
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
+        """The gradients of the outputs are those of the nodes."""
+        return list(grad)
+
+    recorded = raw
+
+
 def seen(edge: Any) -> tuple[Any, int]:
     """(node, output number) that programs see of an entry, or of one output of it."""
     entry, nr = (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
-    return above.seen(entry, nr) if isinstance(entry, Folded) else (entry, nr)
+    return above.seen(entry, nr) if isinstance(entry, (Folded, PassedOn)) else (entry, nr)
 
 
 class AccumulateGrad(TapeEntry):

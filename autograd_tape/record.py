@@ -144,8 +144,9 @@ class Record:
     `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for
                           arguments where it does not
     `unfold(F, ...)`      what torch's graph has in the place of the one node: the operations that it is made of there, in terms of what the
-                          node saved, by name; its tensors have their history, or stand for those of which only the shape is known. Left
-                          out, `decompose`, where the node saved all that it takes
+                          node saved, by name; its tensors have their history, or stand for those of which only the shape is known. "input"
+                          where what made the only input is seen. Left out, `decompose`, where the node saved all that it takes
+    `copied`              of an operation that makes a view or a copy, the name of a copy's node, which alone is unfolded
     `seen_as`             {condition on what the node saved, as source: name of the last of these nodes, where it is another}
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
@@ -269,7 +270,13 @@ class Record:
     def unfold(self) -> Fn | None:
         """What makes torch's nodes that one of this record stands for; None where it stands for one. See the field."""
         found: Fn | None = self.field("unfold") or self.field("decompose")
-        return found if found is not None and self.has_vjp else None
+        return found if self.has_vjp and (self.field("copied") is None or self.node_name == self.field("copied")) else None
+
+    @cached_property
+    def copied(self) -> "Record":
+        """Of an operation that makes a view or a copy, the record of the nodes of copies."""
+        name = self.field("copied")
+        return self if name is None else self._overload(name)
 
     @property
     def elementwise(self) -> bool:
@@ -441,7 +448,7 @@ class Record:
         """The record of the signature whose node is called `node_name`, and where `without` is a number."""
         found = copy.copy(self)
         for name in ("differentiable_params", "vjps", "vjp_names", "jvp", "reads", "saved", "conjugates", "saves_values", "numbers",
-                     "nodes"):
+                     "nodes", "unfold", "copied"):
             found.__dict__.pop(name, None)
         found.node_name, found.without = node_name, without
         if without is not None and self.vjp_names is not None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from .modes import GradMode, _mode, aside, grad_mode
-from .node import Edge, Folded, TapeEntry
+from .node import Edge, Folded, PassedOn, TapeEntry
+from .node import seen as seen_edge
 from .saved import state
 from .tensor import TensorRef, next_id
 from .version import number_of
@@ -25,9 +26,15 @@ class _Unknown(Exception):
     """An entry did not save what its view takes."""
 
 
-def seen(entry: Folded, nr: int) -> tuple[Any, int]:
+def seen(entry: Folded | PassedOn, nr: int) -> tuple[Any, int]:
     """(node, output number) that programs see of output `nr` of an entry: the entry itself, called what torch calls it; of one with several
     outputs the node of that one."""
+    if isinstance(entry, PassedOn):
+        return entry.edges[nr], 0
+    if entry.shows_input and _looks(entry):
+        [edge] = entry.edges
+        found, place = seen_edge(edge)
+        return (entry, nr) if edge._tag == 2 and found is edge.entry else (found, place)
     if entry.n_outputs > 1:
         view = unfolded(entry)
         return (entry, nr) if view is None or view[nr] is None else (view[nr], 0)
@@ -39,7 +46,7 @@ def seen(entry: Folded, nr: int) -> tuple[Any, int]:
 def unfolded(entry: Folded) -> tuple[Any, ...] | None:
     """The nodes of torch's that the outputs of an entry would have; None where it is not known, or where it is to look like itself."""
     found: tuple[Any, ...] | None = entry.__dict__.get("_view")
-    if found is None and _looks(entry) and entry.saved.__class__ is tuple:
+    if found is None and _looks(entry) and not entry.shows_input and entry.saved.__class__ is tuple:
         try:
             found = entry.__dict__["_view"] = _made(entry)
         except _Unknown:
@@ -52,13 +59,16 @@ def take_apart(entry: TapeEntry | None) -> None:
     if not isinstance(entry, Folded):  # it was before
         return
     view = unfolded(entry)
-    if view is None or len(view) > 1 or entry.saved is None:
+    if view is None or entry.saved is None:
         return
-    [last] = view
-    parts = _parts(last, entry)
+    last, parts = view[0], _parts(view, entry)
     for i, part in enumerate(parts):  # between the entry and all that came before: ids grow along the graph
         part.id = entry.id - 1 + (i + 1) / (len(parts) + 1)  # type: ignore[assignment]
     del entry.__dict__["_view"]
+    if len(view) > 1:
+        entry.edges, entry.saved, entry.meta, entry.n_outputs = view, (), None, len(view)
+        entry.__class__ = PassedOn
+        return
     entry.edges, entry.saved, entry.meta = last.edges, last.saved, last.meta
     entry.__class__ = type(last)
     if issubclass(type(last), Folded):  # which stands for several itself
@@ -73,10 +83,11 @@ def _looks(entry: Folded) -> bool:
     return entry.front_end.torch_nodes and not entry.holders
 
 
-def _parts(last: Any, entry: Folded) -> list[Any]:
-    """The nodes of a view but the last, in the order in which they were made; all that is behind the entry is older."""
+def _parts(view: tuple[Any, ...], entry: Folded) -> list[Any]:
+    """The nodes of a view, but the last one where the entry becomes that, in the order in which they were made; all that is behind the
+    entry is older."""
     found: dict[int, Any] = {}
-    waiting = list(last.edges)
+    waiting = list(view) if len(view) > 1 else list(view[0].edges)
     while waiting:
         edge = waiting.pop()
         node = edge.entry if edge is not None and edge._tag == 2 else edge

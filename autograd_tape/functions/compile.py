@@ -286,7 +286,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         node = f"Node_{rec.without}" if rec.without else "".join(f"Node{i} if {c} else " for i, (c, _, _) in enumerate(rec.nodes)) + "Node"
         differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
         out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
-        body = [f"_n = new_node({node})"]
+        body = [f"_n = new_node({node if rec.copied is rec else 'Node if _t0._v is not None else NodeOfCopy'})"]
         body += ["next_id()"] * (len(differentiable_outputs) - 1)
         body += ["_n.id = next_id()"]
         body += versions
@@ -579,6 +579,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
+        cells |= {} if rec.copied is rec else {"NodeOfCopy": node_class(rec.copied)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")

@@ -35,7 +35,7 @@ from .common import BROUGHT, common_of
 from .entries import entry_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
-from .nodes import coded_class
+from .nodes import coded_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from .refusals import check_elements, grad_refusal, on_meta, wants_grad
@@ -264,6 +264,7 @@ class General(Door):
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
         self.leads = self._overloads is not None or self._redirect is not None or bool(rec.takes_inplace)
         self.is_view = rec.family in ("view", "view?")
+        self._of_view = None if rec.copied is rec else node_class(rec)  # what the nodes are of where copies have others
         self._keeps_more = any([read.kind == "kernel" for read in rec.saved]) if rec.has_vjp else False
         self._stores = rec.field("store") is not None
         self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
@@ -704,6 +705,8 @@ class General(Door):
             return
         if outputs and rec.differentiable and grad_mode() is _ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
             node = self._maker(values)(self.frontend, outputs, results, *values.values())
+            if node.__class__ is self._of_view and outputs[0]._base is None:
+                node.__class__ = node_class(rec.copied)
             if node is not None and recordings:
                 keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
 

@@ -111,6 +111,7 @@ def node_class(rec: Record) -> type[TapeEntry]:
     outputs = [t for t, _ in rec.returns if t == "Tensor"]
     shown = saved_properties(rec)
     if rec.unfold is not None:  # which looks like another, whose properties these are, as a rule
+        shown["shows_input"] = rec.field("unfold") == "input"
         shown["own_saved"] = {name: shown.pop(name) for name in list(shown) if name.startswith(("_saved_", "_raw_saved_"))}
     _node_classes[key] = cls = type(rec.node_name, (TapeEntry if rec.unfold is None else Folded,), {
         "__slots__": (), "__module__": NODES, "op": rec, "n_outputs": max(len(outputs), 1), **methods, **shown})

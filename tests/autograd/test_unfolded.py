@@ -24,11 +24,47 @@ GRAPHS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "matmul": (lambda x, w, b: x @ w.T, "Mm(*, Permute(*))"),
     "matmul of vectors": (lambda x, w, b: x[0] @ w[0], "Dot(Select(*), Select(*))"),
     "matmul of batches": (lambda x, w, b: x.view(2, 2, 3) @ w.T, "UnsafeView(Mm(View(View(*)), Permute(*)))"),
+    "reshape that copies": (lambda x, w, b: x.T.reshape(2, 6), "UnsafeView(Clone(Permute(*)))"),
+    "flatten that copies": (lambda x, w, b: w.T[1:].flatten(), "UnsafeView(Clone(Slice(Permute(*))))"),
+    "reshape": (lambda x, w, b: x.reshape(2, 6), "View(*)"),
     "index": (lambda x, w, b: x[0, 1:], "Slice(Select(*))"),
     "cross entropy": (lambda x, w, b: F.cross_entropy(x, torch.tensor([0, 1, 2, 0])), "NllLoss(LogSoftmax(*))"),
     "cross entropy of sums": (lambda x, w, b: F.cross_entropy(x, torch.tensor([0, 1, 2, 0]), torch.ones(3, dtype=torch.float64),
                                                        reduction="sum"),
                               "NllLoss(LogSoftmax(*))")}
+
+
+_GATES = "UnsafeSplit(Add(Addmm(*, None, T(*)), Addmm(*, *, T(*))))"
+CELLS: dict[str, str] = {
+    "LSTMCell": f"Mul(Sigmoid({_GATES}), Tanh(Add(Mul(Sigmoid({_GATES}), None), Mul(Sigmoid({_GATES}), Tanh({_GATES})))))",
+    "RNNCell": "Tanh(Add(Addmm(*, None, T(*)), Addmm(*, *, T(*))))",
+    "GRUCell": "Add(Mul(Sub(None, Tanh(Add(UnsafeSplit(Addmm(*, *, T(*))), Mul(UnsafeSplit(Addmm(*, None, T(*))), Sigmoid(Add("
+               "UnsafeSplit(Addmm(*, None, T(*))), UnsafeSplit(Addmm(*, *, T(*))))))))), Sigmoid(Add(UnsafeSplit(Addmm(*, None, T(*))), "
+               "UnsafeSplit(Addmm(*, *, T(*)))))), Tanh(Add(UnsafeSplit(Addmm(*, *, T(*))), Mul(UnsafeSplit(Addmm(*, None, T(*))), "
+               "Sigmoid(Add(UnsafeSplit(Addmm(*, None, T(*))), UnsafeSplit(Addmm(*, *, T(*)))))))))"}
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("hook", [False, True])
+def test_cells_look_like_their_steps(name: str, hook: bool) -> None:
+    def gradients(hook: bool) -> list[Any]:
+        torch.manual_seed(0)
+        cell = getattr(torch.nn, name)(3, 2)
+        x = torch.ones(2, 3, requires_grad=True)
+        found = cell(x)
+        h, c = found if isinstance(found, tuple) else (found, found)
+        assert text(h.grad_fn) == CELLS[name]
+        assert h.output_nr == 0 and (c is h or c.grad_fn is h.grad_fn.next_functions[1][0].next_functions[0][0])
+        calls: list[None] = []
+        if hook:
+            h.grad_fn.register_hook(lambda *_: calls.append(None))
+            c.grad_fn.next_functions[0][0].register_hook(lambda *_: calls.append(None))
+        (h.sum() + (2 * c).sum()).backward()
+        assert len(calls) == 2 * hook
+        return [x.grad, *[p.grad for p in cell.parameters()]]
+
+    for a, b in zip(gradients(False), gradients(hook)):
+        assert torch.allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
 def inputs() -> list[Any]:

@@ -108,7 +108,6 @@ class gather:
     lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "gathers dim index"
     out_dtype = EXPECTED
-    saved_as = {"input_shape": None}
     layout = "rows"
     def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
     compose = on_host(numpy)
@@ -123,10 +122,10 @@ class gather:
             raise AutogradError(f"Size does not match at dimension {at} expected index {list(index.shape)} to be no larger than self "
                                 f"{list(input.shape)} apart from dimension {d}")
 
-    def vjp(F, grad, input_shape, dim, index, sparse_grad):
+    def vjp(F, grad, input, dim, index, sparse_grad):
         if sparse_grad and above.sparse_elements is not None:
-            return above.sparse_elements(grad, dim, index, tuple(input_shape))
-        return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+            return above.sparse_elements(grad, dim, index, tuple(input.shape))
+        return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, index, grad)
 
     jvp = "linear"
 

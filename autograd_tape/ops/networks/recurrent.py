@@ -66,6 +66,25 @@ def _gru(F: Functions, gates: Values, states: States, weight: Values, bias: Valu
     return ((h - new) * _gate(F, xz + hz) + new,)
 
 
+def _cell_in_torch(F: Functions, mode: str, input: Values, states: States, weights: Weights, sizes: Sequence[int] | None) -> States | None:
+    """One step as torch composes it: the states, by the operations that its graph shows. None for several steps."""
+    if sizes is None or len(sizes) != 1:
+        return None
+    w_ih, w_hh, b_ih, b_hh, _ = weights
+    of_state, of_input = F.linear(states[0], w_hh, b_hh), F.linear(input, w_ih, b_ih)
+    if mode in ("RNN_TANH", "RNN_RELU"):
+        total = F.add(of_state, of_input)
+        return (F.tanh(total) if mode == "RNN_TANH" else F.relu(total),)
+    if mode == "GRU":
+        (h,), (xr, xz, xn), (hr, hz, hn) = states, F.unsafe_chunk(of_input, 3, 1), F.unsafe_chunk(of_state, 3, 1)
+        reset, update = F.sigmoid(F.add(hr, xr)), F.sigmoid(F.add(hz, xz))
+        new = F.tanh(F.add(xn, F.mul(hn, reset)))
+        return (F.add(F.mul(F.sub(h, new), update), new),)
+    i, f, g, o = F.unsafe_chunk(F.add(of_state, of_input), 4, 1)
+    c = F.add(F.mul(F.sigmoid(f), states[1]), F.mul(F.sigmoid(i), F.tanh(g)))
+    return F.mul(F.sigmoid(o), F.tanh(c)), c
+
+
 _STEPS: dict[str, Fn] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}
 
 
@@ -246,6 +265,9 @@ class lstm_layer:
     def compose(F, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
         y, states = _in_steps(F, "LSTM", input, (h, c), (w_ih, w_hh, b_ih, b_hh, w_hr), sizes, reverse)
         return y, *states, None, None
+    def unfold(F, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes):
+        states = None if w_hr is not None else _cell_in_torch(F, "LSTM", input, (h, c), (w_ih, w_hh, b_ih, b_hh, None), sizes)
+        return NotImplemented if states is None else (states[0], *states)
     def vjp(F, grad, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, cells, sizes, reverse, needs):
         return F.recurrent_backward(*grad, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, result, gates, cells, "LSTM", sizes, reverse, needs)
 
@@ -277,6 +299,9 @@ class rnn_layer:
     def compose(F, input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
         y, states = _in_steps(F, mode, input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes, reverse)
         return y, *states, None, None
+    def unfold(F, input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes):
+        states = _cell_in_torch(F, mode, input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes)
+        return NotImplemented if states is None else (*states, *states)
     def vjp(F, grad, input, h, w_ih, w_hh, b_ih, b_hh, result, gates, news, mode, sizes, reverse, needs):
         dx, dh, _, *rest = F.recurrent_backward(*grad, None, input, h, None, w_ih, w_hh, b_ih, b_hh, None, result, gates, news, mode,
                                                 sizes, reverse, (*needs[:2], False, *needs[2:], False))
@@ -296,6 +321,7 @@ class steps_joined:
     "packed" sequences, and makes a new "cell" state by an addition."""
 
     nodes = {"what == 'packed'": "CatBackward0", "what == 'cell'": "AddBackward0"}
+    unfold = "input"
     batch = batches.as_is
     def sharding(call): return call.elementwise()
     def numpy(input, what): return input.copy()

@@ -514,12 +514,17 @@ _CORRECTION = (".correction(input, *[dims(dim)] * (dim is not None), correction=
                "keepdim=keepdim or None)")
 
 
+# torch has no number where none was given for all elements.
+_SHOWN = {"correction": "None if dim is None and correction == 1 else correction"}
+
+
 @op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
     node="VarBackward0")
 class var_of:
     """The variance, with the count less `correction` as divisor."""
 
     sharding = "along dim or composed"
+    saved_as, saved_also = {"correction": None}, _SHOWN
     numpy = _var
     def compose(F, input, dim, correction, keepdim):
         center = F.abs(input - F.mean(input, dim, True))
@@ -541,6 +546,7 @@ class std_of:
     """The standard deviation, with the count less `correction` as divisor."""
 
     sharding = "along dim or composed"
+    saved_as, saved_also = {"correction": None}, _SHOWN
     numpy = _std
     def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
     def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
@@ -583,6 +589,7 @@ class var_mean_of:
     """The variance, with the count less `correction` as divisor, and the mean."""
 
     sharding = "along dim or composed"
+    saved_as, saved_also = {"correction": None}, _SHOWN
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, False)
     def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
@@ -607,7 +614,7 @@ class std_mean_of:
     """The standard deviation, with the count less `correction` as divisor, and the mean."""
 
     sharding = "along dim or composed"
-    saved_as = {"std": "result0"}
+    saved_as, saved_also = {"std": "result0", "correction": None}, _SHOWN
 
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, True)
     def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)

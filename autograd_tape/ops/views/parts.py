@@ -768,9 +768,12 @@ class unbind:
 
 
 def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
-    """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others."""
+    """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others. Their node says so."""
     for piece in pieces:
         piece._base = piece._v = None
+    entry = pieces[0].creator if pieces else None
+    if entry is not None and entry.__class__.__name__.startswith("Split"):
+        entry.__class__ = node_class(entry.op._overload(f"Unsafe{entry.__class__.__name__}"))
     return pieces
 
 
