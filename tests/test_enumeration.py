@@ -212,7 +212,8 @@ def test_report_names_means_tails_the_slowest_and_what_failed(tmp_path: Path, ca
     text = capsys.readouterr().out
     for line in ("- 3 entries measured, 1 failed on our side, 1 are no calls of torch's", "- 1: does not grow",
                  "| **all** | 3 | 2.00 | 67% | 67% | 33% | 33% | 8.00 |", "| exps | 2 | 1.00 | 50% | 50% | 0% | 0% | 2.00 |",
-                 "| exps | 0.50 | – | 2.00 | – | – |", "- eye/0/float32/tiny/rows/forward: RuntimeError: x",
+                 "| exps | 0.50 | – | 2.00 | – | – |",
+                 "| exps, bfloat16 | – | – | – | 2.00 | – | – | – |", "- eye/0/float32/tiny/rows/forward: RuntimeError: x",
                  "| sort/0/int64/tiny/columns/forward | c | 8 s | 1 s | 8.00 | 10% |"):
         assert line in text.splitlines()
     assert text.count("/forward | c |") == 1 and text.count("/backward | c |") == 1

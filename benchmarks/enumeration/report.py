@@ -46,10 +46,19 @@ def by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
     return found
 
 
-def matrix(rows: Sequence[Row], of: Callable[[Entry], str], columns: Sequence[str]) -> list[str]:
+def family_of(row: Row) -> str:
+    return str(row["family"])
+
+
+def kind_of(row: Row) -> str:
+    """The first half of a family's name, and the dtype."""
+    return f"{row['family'].split('.')[0]}, {Entry.of(row['entry']).dtype}"
+
+
+def matrix(rows: Sequence[Row], of: Callable[[Entry], str], columns: Sequence[str], down: Callable[[Row], str] = family_of) -> list[str]:
     """A table of geometric means: families down, columns across."""
-    lines = [f"| family | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
-    for family, members in by(rows, lambda r: r["family"]).items():
+    lines = [f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
+    for family, members in by(rows, down).items():
         parts = by(members, lambda r: of(Entry.of(r["entry"])))
         lines.append(f"| {family} | {' | '.join([number(geometric_mean([ratio(r) for r in parts.get(c, ())])) for c in columns])} |")
     return lines
@@ -70,9 +79,10 @@ def markdown(rows: Sequence[Row], slowest: int, left_out: dict[str, str]) -> str
         for name in order:
             lines.append(summary(name, [ratio(r) for r in timed if getattr(Entry.of(r["entry"]), key) == name]))
     lines += ["", "## Families", "", *head]
-    lines += [summary(family, [ratio(r) for r in part]) for family, part in by(timed, lambda r: r["family"]).items()]
+    lines += [summary(family, [ratio(r) for r in part]) for family, part in by(timed, family_of).items()]
     lines += ["", "## Families by dtype", "", *matrix(timed, lambda e: e.dtype, DTYPES)]
     lines += ["", "## Families by size", "", *matrix(timed, lambda e: e.size, tuple(SIZES))]
+    lines += ["", "## Kinds by dtype and size", "", *matrix(timed, lambda e: e.size, tuple(SIZES), kind_of)]
     lines += ["", f"## The slowest {slowest}", "", "| entry | call | torchcompat | torch | ratio | noise |",
               "|---|---|---:|---:|---:|---:|"]
     for r in sorted(timed, key=ratio, reverse=True)[:slowest]:
@@ -93,7 +103,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    families = by([r for r in rows if "ours" in r], lambda r: r["family"])
+    families = by([r for r in rows if "ours" in r], family_of)
     across = 6
     down = -(-max(1, len(families)) // across)
     figure, axes = pyplot.subplots(down, across, figsize=(2.3 * across, 1.7 * down), sharex=True, sharey=True, squeeze=False,
