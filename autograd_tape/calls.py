@@ -18,9 +18,10 @@ var_of of 1
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 from collections.abc import Callable, Iterator, Sequence
 
 from .annotations import Arguments, Fn, Keywords, SomeFn
@@ -331,6 +332,7 @@ class Door:
         unrecorded: whether it is no operation of a record, but a function that makes tensors, or reads them.
         spreads: whether it takes any number of arguments.
         front: the function that leads here, where that was written by hand.
+        way: the method, or operator, of tensors that leads here, where it is another function than that of the record's name.
         at_once: whether tapes hold a call while it runs, because it writes, or gives numbers to Python; else they may do so later.
     """
 
@@ -341,7 +343,7 @@ class Door:
     params: Sequence[Parameter]
 
     def __init__(self, rec: Record, frontend: Frontend) -> None:
-        self.rec, self.frontend = rec, frontend
+        self.rec, self.frontend, self.way = rec, frontend, rec.field("shown_as")
         self._asked: tuple[object, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
         self._public: list[Any] = [None, None]
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place, where they are open to all calls
@@ -428,8 +430,23 @@ class Door:
         """The function that leads here."""
         found: Callable[..., Any] = self._public[inplace]
         if found is None:
-            found = self._public[inplace] = self.frontend.function(self.rec.name + ("_" if inplace else ""))
+            found = self._public[inplace] = getattr(self.frontend.Tensor, self.way or "", None) or self.frontend.function(
+                self.rec.name + ("_" if inplace else ""))
         return found
+
+    def again(self) -> Self:
+        """Another door to the same operation."""
+        other = copy.copy(self)
+        other._asked, other._below = (None, ()), [None, None]
+        return other
+
+    def leads_by(self, way: str) -> None:
+        """From now on the tensors' method, or operator, `way` is what leads here."""
+        self.way, self._public = way, [None, None]
+
+    def shown_as(self, function: Fn) -> None:
+        """From now on `function` is the one that leads here."""
+        self._public = [function, function]
 
 
 class _Elsewhere(Interceptor):
@@ -456,6 +473,7 @@ class _Named:
     """What stands for the record of a plain function."""
 
     namespace, family, takes_inplace, params = "", "", 0, ()
+    field = staticmethod(lambda name: None)
 
     def __init__(self, name: str) -> None:
         self.name = self.public = name

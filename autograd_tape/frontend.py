@@ -25,6 +25,7 @@ from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
 from .ops import ALIASES, RECORDS, get_record
 from .functions.compile import compile_function
+from .functions.faces import face_of
 from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
@@ -111,6 +112,8 @@ class Frontend:
                 found = self.functions.get(rec.name) or (
                     self.bind_function(rec) if rec.field("function") or rec.field("make") else compile_function(rec, self))
                 self.functions[rec.name] = found
+                if name != rec.name and name not in rec.same:
+                    found = face_of(found, *self.home(rec, name))
             self.functions[name] = found
         return found
 
@@ -121,6 +124,10 @@ class Frontend:
     def home(self, rec: Record, name: str) -> tuple[str, str]:
         """(module, name there) of the function `name` of an operation, by which it is shown and pickled."""
         return self.module, name
+
+    def home_of_method(self, name: str) -> tuple[str, str]:
+        """The same of the method `name`."""
+        return self.Tensor.__module__, f"{self.Tensor.__name__}.{name}"
 
     def passing(self, function: SomeFn) -> SomeFn:
         """A function that makes tensors, or reads them, with a door before it."""
@@ -189,7 +196,7 @@ class Frontend:
                 plain = found is function and rec.field("function") is rec.field("make") is None and all(
                     [p.default is not None and (not p.keyword_only or p.name == "dtype") for p in rec.params[1:]])
                 found = compile_function(rec, self, numpys=name) if plain else _or_numpys(found, name, rec)
-            self.methods[name] = found
+            self.methods[name] = found = face_of(found, *self.home_of_method(name))
         return found
 
     @staticmethod
@@ -203,8 +210,11 @@ class Frontend:
         """The function as the operator `attribute`, `__add__`."""
         rec = get_record(name if name in RECORDS else name[:-1])
         if rec.field("function") or rec.field("make") or len(rec.tensor_params) < 2:
-            return self.method(name)
-        return compile_function(rec, self, inplace=name != rec.name, operator=attribute)
+            function = face_of(self.method(name), *self.home_of_method(attribute))
+        else:
+            function = compile_function(rec, self, inplace=name != rec.name, operator=attribute)
+        function.door.leads_by(attribute if attribute in _SHOWN else name)
+        return function
 
     def joins(self, args: Sequence[object]) -> bool:
         """Whether the class of an argument carries out operations itself, which nobody looked for until a call failed on it."""
@@ -574,16 +584,22 @@ REFLECTED = {"__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "re
              "__rrshift__": "bitwise_right_shift", "__rmatmul__": "matmul"}
 
 
+_SHOWN = frozenset([
+    "__rsub__", "__pow__", "__floordiv__", "__eq__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__ipow__", "__iand__",
+    "__ior__", "__ixor__", "__ilshift__", "__irshift__", "__getitem__", "__setitem__"])
+"""The operators that who listens to calls is shown; of the others it is the method of the operation's name."""
+
+
 class _Stub:
     """A method that nobody has read yet."""
 
-    __slots__ = ("frontend", "name", "tensor_class")
+    __slots__ = ("tensor_class", "name", "make")
 
-    def __init__(self, tensor_class: type, frontend: Frontend, name: str) -> None:
-        self.tensor_class, self.frontend, self.name = tensor_class, frontend, name
+    def __init__(self, tensor_class: type, name: str, make: Callable[[], Fn]) -> None:
+        self.tensor_class, self.name, self.make = tensor_class, name, make
 
     def __get__(self, instance: object, owner: type | None = None) -> Fn:
-        function = self.frontend.method(self.name)
+        function = self.make()
         setattr(self.tensor_class, self.name, function)
         return function if instance is None else MethodType(function, instance)
 
@@ -598,20 +614,14 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     `__torch_function__`) hold what calls are shown as; the compiled function takes the stub's place. (A class-level `__getattr__` would do
     the same more simply, but makes the interpreter give up its fast attribute access for the class.)
     """
-    def stub(attribute: str, name: str, get: Fn = lambda attribute, name: frontend.method(name)) -> Fn:
-        def method(*args: object, **kwargs: object) -> object:
-            function = get(attribute, name)
-            setattr(tensor_class, attribute, function)
-            return function(*args, **kwargs)
-
-        method.__name__ = method.__qualname__ = attribute
-        return method
+    def stub(attribute: str, make: Fn, *names: str) -> None:
+        setattr(tensor_class, attribute, _Stub(tensor_class, attribute, functools.partial(make, *names)))
 
     own = vars(tensor_class)
     for attribute, name in OPERATORS.items():
         base = name[:-1] if name.endswith("_") else name
         if base in RECORDS and attribute not in own:
-            setattr(tensor_class, attribute, stub(attribute, name, frontend.operator))
+            stub(attribute, frontend.operator, attribute, name)
 
     def reflected(attribute: str, name: str) -> Fn:
         def method(self: TensorRef, other: float | TensorRef) -> TensorRef:
@@ -638,9 +648,9 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     def add(rec: Record) -> None:
         for name in (rec.name, *[a for a in rec.alias if "." not in a]):
             if rec.method and name not in own:
-                setattr(tensor_class, name, _Stub(tensor_class, frontend, name))
+                stub(name, frontend.method, name)
             if rec.inplace_method and name + "_" not in own:
-                setattr(tensor_class, name + "_", _Stub(tensor_class, frontend, name + "_"))
+                stub(name + "_", frontend.method, name + "_")
 
     for rec in RECORDS.values():
         add(rec)

@@ -240,7 +240,9 @@ class Record:
     def __init__(self, body: type, schema: str, *, family: str, alias: tuple[str, ...], promotion: str, result: str, quiet: str,
                  broadcasts: bool, method: bool, inplace: bool, out: bool, varargs: str | None, namespace: str,
                  node: str | None, differentiable: bool, dtypes: str | None, complex: str) -> None:
-        self.body, self.schema, self.family, self.alias = body, schema, family, alias
+        self.body, self.schema, self.family = body, schema, family
+        self.alias = tuple([name.removeprefix("=") for name in alias])
+        self.same = frozenset([name[1:] for name in alias if name[0] == "="])
         self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
         self.method, self.inplace, self.varargs, self.namespace = method, inplace, varargs, namespace
         self.out = out and ("Tensor[]" not in schema.partition("->")[2] or self.field("out_list") is not None)
@@ -639,7 +641,8 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
     Args:
         schema: "name(Type param, ..., *, Type param=default) -> Tensor", or "-> (Tensor values, Index indices)".
         family: the template of the compiled function: "unary", "binary", "compare", "view", or "generic".
-        alias: further names, dotted for a namespace ("special.expm1").
+        alias: further names, dotted for a namespace ("special.expm1"). Under each there is a function of its own, but for those that
+            begin with "=", under which torch has the very same one.
         promotion: "none" (dtypes stay), "promote" (torch's promotion over tensors and Operands), "float" (and integers become
             the default float dtype).
         result: dtype of the output: "numpy" (what the kernel returns), "same" (that of the computation), "bool", "int64".

@@ -132,7 +132,7 @@ def irregular_function(rec: Record, frontend: Frontend, inner: Fn | None = None,
     if make is not None and rec.field("function") is None:
         door = General(rec, frontend)
         function = make(frontend, frontend.namespace, door)
-        door.front = function
+        door.front, function.door = function, door
     else:
         function = _framed(rec, frontend, inner or rec.field("function"), make, rec.varargs or "" if loose else "")
     function.__doc__ = rec.doc

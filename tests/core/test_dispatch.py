@@ -444,10 +444,16 @@ def _handled(name: str) -> Iterator[None]:
         handler.unregister()
 
 
+def _operation(func: Any) -> str:
+    """The operation that a function is of, or what it is called where it is made of several."""
+    rec = getattr(func, "record", None)
+    return str(func.__name__ if rec is None else rec.name)
+
+
 def _seen_by_mode(function: Any, args: Any, kwargs: Any) -> list[str]:
     class Mode(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            seen.append(func.record.name)
+            seen.append(_operation(func))
             raise _Seen
 
     seen: list[str] = []
@@ -463,7 +469,7 @@ class Seeing(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        cls.seen.append(func.record.name)
+        cls.seen.append(_operation(func))
         raise _Seen
 
 
@@ -483,13 +489,14 @@ def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
         function = F.function(name)
         with _handled(name), pytest.raises(_Seen):
             function(*args, **kwargs)
-        assert _seen_by_mode(function, args, kwargs) == [name]
+        shown_as = rec.field("shown_as") or name  # what is a part of others alone is shown as one of them
+        assert _seen_by_mode(function, args, kwargs) in ([name], [shown_as])
         special = tree_map(lambda x: x.as_subclass(Seeing) if isinstance(x, torch.Tensor) else x, (args, kwargs))
         if any(isinstance(x, Seeing) for x in torch.utils._pytree.tree_leaves(special)):
             Seeing.seen.clear()
             with pytest.raises(_Seen):
                 function(*special[0], **special[1])
-            assert Seeing.seen == [name]
+            assert Seeing.seen in ([name], [shown_as])
         with Tape() as tape:
             function(*args, **kwargs)
         assert [o.op_name for o in tape.held.operations][:1] in ([name], [target_of(F, rec, args, kwargs)]), name

@@ -74,9 +74,16 @@ class TorchFrontend(Frontend):
 
     def home(self, rec: Record, name: str) -> tuple[str, str]:
         """The module of torchcompat that has the function, so that pickles of what holds it find it there."""
+        if "." in name:
+            place, _, own = name.rpartition(".")
+            return f"torchcompat.{place}", own
         alias = next((a for a in rec.alias if "." in a), "") if rec.namespace == "_internal" else ""
         place, _, own = alias.rpartition(".") if alias else ("functional" if rec.field("home") == "functional" else rec.namespace, "", name)
         return "torchcompat" + f".{place}" * bool(place), own
+
+    def home_of_method(self, name: str) -> tuple[str, str]:
+        """As for functions."""
+        return "torchcompat", f"Tensor.{name}"
 
     def conjugate(self, x: TensorRef) -> Tensor:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""

@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from .._tensor import frontend
 from .names import VERSION, dotted, entry, everything, recorded
 
 PRESENT, PARTIAL, ABSENT = "present", "partial", "absent"
@@ -52,20 +51,12 @@ def found(path: str, name: str) -> object:
     return value
 
 
-def _called(value: object, name: str) -> object:
-    """What is called in the end: methods are compiled when they are first called."""
-    code = getattr(value, "__code__", None)
-    stub = name.startswith("Tensor.") and code is not None and code.co_name == "method" and "get" in code.co_freevars
-    return frontend.method(name.removeprefix("Tensor.")) if stub else value
-
-
 def lacks(value: object, name: str, overloads: Sequence[str]) -> list[str]:
     """The parameters of torch's that what is here does not take by name.
 
     >>> lacks(lambda a, b=1: None, "f", ["a b=", "a c= * d="])
     ['c', 'd']
     """
-    value = _called(value, name)
     try:
         parameters = inspect.signature(value).parameters  # type: ignore[arg-type]  # it may be anything
     except (TypeError, ValueError):  # written in C, and does not say, or no function

@@ -848,6 +848,8 @@ class getitem:
     (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
     """
 
+    shown_as = "__getitem__"
+
     def make(F: Functions, namespace: object, general: Irregular | Fn) -> Fn:
         ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
@@ -980,6 +982,8 @@ class setitem:
     tensor([[1., 2.],
             [5., 5.]])
     """
+
+    shown_as = "__setitem__"
 
     def make(F: Functions, namespace: object, general: Irregular) -> Fn:
         ns, Tensor, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)

@@ -814,7 +814,7 @@ def _in_format(F: Functions, result: TensorRef, input: TensorRef) -> TensorRef:
     return F.contiguous(result, memory_format=last if last and not data.flags.c_contiguous and suggests_channels_last(data) else None)
 
 
-@op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="nn.functional.pixel_shuffle")
+@op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_shuffle")
 class pixel_shuffle:
     """Channels spread out as pixels: (..., c r^2, h, w) to (..., c, h r, w r).
 
@@ -849,7 +849,7 @@ class pixel_shuffle:
             "not divisible by 4")
 
 
-@op("pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", method=False, out=False, alias="nn.functional.pixel_unshuffle")
+@op("pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_unshuffle")
 class pixel_unshuffle:
     """Pixels gathered into channels: (..., c, h r, w r) to (..., c r^2, h, w).
 
@@ -878,7 +878,7 @@ class pixel_unshuffle:
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
 
-@op("channel_shuffle(Tensor input, int groups) -> Tensor", method=False, out=False, alias="nn.functional.channel_shuffle")
+@op("channel_shuffle(Tensor input, int groups) -> Tensor", method=False, out=False, alias="=nn.functional.channel_shuffle")
 class channel_shuffle:
     """Channels of `groups` groups interleaved.
 

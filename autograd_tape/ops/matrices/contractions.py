@@ -478,7 +478,7 @@ class trace:
 
 
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, out=False,
-    alias="nn.functional.bilinear")
+    alias="=nn.functional.bilinear")
 class bilinear:
     """input1^T A input2 + bias for each matrix A of `weight` (out, in1, in2); inputs (..., in1) and (..., in2).
 

@@ -215,7 +215,7 @@ def _channels(input: TensorRef, weight: TensorRef) -> tuple[int, ...]:
     return (1, -1) + (1,) * (input.ndim - 2) if weight.ndim == 1 and input.ndim >= 2 else (-1,) if input.ndim else ()
 
 
-@op("prelu(Tensor input, Tensor weight) -> Tensor", out=False, alias="nn.functional.prelu")
+@op("prelu(Tensor input, Tensor weight) -> Tensor", out=False, alias="=nn.functional.prelu")
 class prelu:
     """input where it is positive, weight * input elsewhere; one weight, or one per channel (dimension 1).
 
@@ -710,7 +710,7 @@ class hardswish:
 
 
 @op("hardshrink(Tensor input, float lambd=0.5) -> Tensor", family="unary", result="same",
-    alias="nn.functional.hardshrink", dtypes="float half")
+    alias="=nn.functional.hardshrink", dtypes="float half")
 class hardshrink:
     """input where it is outside [-lambd, lambd], zero inside.
 

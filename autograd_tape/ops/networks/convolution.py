@@ -626,7 +626,7 @@ def _composite(n: int, transposed: bool = False) -> Callable[..., str]:
     return said
 
 
-@op("conv1d" + _CONV, method=False, out=False, alias="nn.functional.conv1d")
+@op("conv1d" + _CONV, method=False, out=False, alias="=nn.functional.conv1d")
 class conv1d:
     """Cross-correlation of (N, C, L) with weights (O, C / groups, K).
 
@@ -645,7 +645,7 @@ class conv1d:
         yield rng.standard_normal((3, 6)), rng.standard_normal((2, 3, 2)), None, 1, "same"
 
 
-@op("conv2d" + _CONV, method=False, out=False, alias="nn.functional.conv2d")
+@op("conv2d" + _CONV, method=False, out=False, alias="=nn.functional.conv2d")
 class conv2d:
     """Cross-correlation of (N, C, H, W) with weights (O, C / groups, KH, KW).
 
@@ -673,7 +673,7 @@ class conv2d:
             "Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3). Kernel size can't be greater than actual input size")
 
 
-@op("conv3d" + _CONV, method=False, out=False, alias="nn.functional.conv3d")
+@op("conv3d" + _CONV, method=False, out=False, alias="=nn.functional.conv3d")
 class conv3d:
     """Cross-correlation of (N, C, D, H, W) with weights (O, C / groups, KD, KH, KW).
 
@@ -690,7 +690,7 @@ class conv3d:
     def samples(rng): yield rng.standard_normal((1, 2, 3, 4, 3)), rng.standard_normal((2, 2, 2, 2, 2)), rng.standard_normal(2), 1, 1
 
 
-@op("conv_transpose1d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose1d")
+@op("conv_transpose1d" + _CONV_TRANSPOSE, method=False, out=False, alias="=nn.functional.conv_transpose1d")
 class conv_transpose1d:
     """The transpose of `conv1d`: (N, C, L) with weights (C, O / groups, K).
 
@@ -707,7 +707,7 @@ class conv_transpose1d:
     def samples(rng): yield rng.standard_normal((2, 3, 4)), rng.standard_normal((3, 2, 3)), rng.standard_normal(2), 2, 1, 1
 
 
-@op("conv_transpose2d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose2d")
+@op("conv_transpose2d" + _CONV_TRANSPOSE, method=False, out=False, alias="=nn.functional.conv_transpose2d")
 class conv_transpose2d:
     """The transpose of `conv2d`: (N, C, H, W) with weights (C, O / groups, KH, KW).
 
@@ -730,7 +730,7 @@ class conv_transpose2d:
             "Given transposed=1, weight of size [4, 2, 3, 3], expected input[2, 3, 5, 5] to have 4 channels, but got 3 channels instead")
 
 
-@op("conv_transpose3d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose3d")
+@op("conv_transpose3d" + _CONV_TRANSPOSE, method=False, out=False, alias="=nn.functional.conv_transpose3d")
 class conv_transpose3d:
     """The transpose of `conv3d`: (N, C, D, H, W) with weights (C, O / groups, KD, KH, KW).
 
@@ -769,7 +769,7 @@ class convolution:
     def samples(rng): yield rng.standard_normal((2, 3, 6)), rng.standard_normal((4, 3, 3)), None, [1], [0], [1], False, [0], 1
 
 
-@op("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor", alias="nn.functional.conv_tbc", method=False, out=False)
+@op("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor", alias="=nn.functional.conv_tbc", method=False, out=False)
 class conv_tbc:
     """Convolution along the first dimension of (time, batch, channels), padded by `pad`, with a weight (width, channels, outputs).
 

@@ -661,7 +661,7 @@ for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
 
 @op("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) "
     "-> "
-    "Tensor", method=False, out=False, alias="nn.functional.avg_pool1d")
+    "Tensor", method=False, out=False, alias="=nn.functional.avg_pool1d")
 class avg_pool1d:
     """The means of windows of (N, C, L).
 
@@ -795,7 +795,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
 
     lacks = {"int bool uint float8": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
     amp = "float32" if n == 3 else None
-    where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
+    where: dict[str, Any] = {"namespace": "", "alias": f"=nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
         type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
                        "composite": f"{avg}(input, many({n}, output_size))",

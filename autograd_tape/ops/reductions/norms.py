@@ -439,7 +439,7 @@ def _floating(x1: TensorRef, x2: TensorRef, rank1: int, rank2: int) -> DType:
 
 
 @op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", namespace="", method=False, out=False,
-    alias="nn.functional.cosine_similarity",
+    alias="=nn.functional.cosine_similarity",
     complex="RuntimeError: expected common dtype to be floating point, yet common dtype is {dtype}")
 class cosine_similarity:
     """sum(x1 * x2) / (|x1| |x2|) along `dim`; norms count as at least `eps`.
@@ -479,7 +479,7 @@ class cosine_similarity:
 
 
 @op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-6, bool keepdim=False) -> Tensor", namespace="", method=False,
-    out=False, alias="nn.functional.pairwise_distance")
+    out=False, alias="=nn.functional.pairwise_distance")
 class pairwise_distance:
     """|x1 - x2 + eps| of order `p` over the last dimension.
 
@@ -588,7 +588,7 @@ class cdist:
         yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
 
 
-@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="nn.functional.pdist",
+@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="=nn.functional.pdist",
     complex="RuntimeError: pdist only supports floating-point dtypes")
 class pdist:
     """The distances of order `p` of all pairs of different rows of a matrix, the upper triangle of `cdist(input, input)`.

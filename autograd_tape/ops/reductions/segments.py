@@ -190,7 +190,7 @@ def _batched(F: Functions, call: BatchedCall) -> Any:
 
 
 @op("segment_reduce(Tensor data, str reduce, *, Index? lengths=None, Index? indices=None, Index? offsets=None, int axis=0, "
-    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False, alias="_segment_reduce")
+    "bool unsafe=False, Scalar? initial=None) -> Tensor", out=False, method=False, alias="=_segment_reduce")
 class segment_reduce:
     """The sum, mean, product, largest or smallest of each of the segments that a dimension is cut into.
 

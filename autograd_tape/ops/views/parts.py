@@ -507,6 +507,7 @@ class split_equal:
     """Pieces of `split_size` along a dimension, the last perhaps smaller."""
 
     numpy = _split_equal
+    shown_as = "split"
     make = _several_views("split_equal", "split_size")
 
     def vjp(F, grad, input_shape, split_size, dim):

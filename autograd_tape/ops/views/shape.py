@@ -912,6 +912,7 @@ class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
     composite = "to.dtype"
+    shown_as = "to"
     any_dtype = True
     sharding = "*a -> *a"
     meta_layout = "input"
