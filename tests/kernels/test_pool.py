@@ -290,7 +290,7 @@ print("interrupts", interrupts)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no timer signals")
 def test_interrupts_leave_the_pool_free():
     program = "import signal; signal.signal(signal.SIGALRM, signal.default_int_handler)\n" + INTERRUPTED
-    assert _python(program, AUTOGRAD_TAPE_KERNELS="auto").strip().endswith("interrupts 400")
+    assert _python(program, AUTOGRAD_TAPE_KERNELS="auto").startswith("interrupts 400\n")  # or the kernel is compiled, and said to be
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

@@ -164,7 +164,7 @@ class Kernel(_Compiled):
     """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64.
 
     ``kernel.shared["f"](cells, items, chunks, ...)`` is for threads that share its items, with the arguments but ``start,
-    stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; ``kernel.body`` is the loop alone.
+    stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; nothing calls the loop alone.
     Explicit signatures spare the type inference of every call.
     """
 
@@ -179,31 +179,33 @@ class Kernel(_Compiled):
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
         self.fastmath = fastmath
-        self.body = _Compiled(self, "body")
+        self._body = _Compiled(self, "body")
         self.shared = _Compiled(self, "shared")
         Kernel.registry[self.name] = self
 
     def _compile_body(self, char: str) -> Fn:
-        from numba import types
+        """The loop for the code around it, of which it becomes part and is kept with: nothing is made by which Python would call it."""
+        from numba import njit, types
 
         result = types.boolean if self.spec.has_indices else types.void
-        return self._machine_code(self.function, "body", char, result(*self.spec.types(char)), self.fastmath)
+        flags: Any = set(self.fastmath) or False
+        dispatcher: Any = njit(
+            nogil=True, fastmath=flags, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(self.function)
+        dispatcher.compile(result(*self.spec.types(char)))
+        dispatcher.disable_compile()
+        return dispatcher
 
     def _compile_checked(self, char: str) -> Fn:
-        from numba import types
-
-        source = self.spec.checked()
-        function = self._generated("checked", source, body=self.body[char])
-        return self._machine_code(function, "checked", char, types.void(*self.spec.types(char)), source=source)
+        return self._machine_code("checked", self.spec.checked(), char, self.spec.types(char), lambda: {"body": self._body[char]})
 
     def _compile_shared(self, char: str) -> Fn:
         from numba import types
 
         share, binder = Kernel.sharing
-        source = self.spec.shared()
-        function = self._generated("shared", source, share=share, bind=binder(self.body[char]))
         counts = [types.Array(types.int64, 1, "C"), types.int64, types.int64]
-        return self._machine_code(function, "shared", char, types.void(*counts, *self.spec.types(char)[:-2]), source=source)
+        arguments = [*counts, *self.spec.types(char)[:-2]]
+        return self._machine_code(
+            "shared", self.spec.shared(), char, arguments, lambda: {"share": share, "bind": binder(self._body[char])})
 
     def _generated(self, name: str, text: str, **names: Any) -> Callable[..., Any]:
         namespace = {"__name__": self.function.__module__, **names}
@@ -213,16 +215,16 @@ class Kernel(_Compiled):
         return function
 
     def _machine_code(
-        self, function: Callable[..., Any], variant: str, char: str, signature: Any, fastmath: frozenset[str] = frozenset(),
-        source: str = "",
+        self, variant: str, text: str, char: str, arguments: list[Any], names: Callable[[], dict[str, Any]]
     ) -> Fn:
-        """``function`` compiled for arguments of the given types, or loaded from where it was kept."""
-        from numba import njit
+        """A generated function, loaded from where it was kept, or compiled with what the ``names`` in it then stand for."""
+        from numba import njit, types
 
-        flags: Any = set(fastmath) or False
-        dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(function)
-        dispatcher._cache = Store(f"{self.name}.{variant}.{char if self.spec.generic else 'f'}", source)
-        dispatcher.compile(signature)
+        function = self._generated(variant, text)
+        dispatcher: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        name = f"{self.name}.{variant}.{char if self.spec.generic else 'f'}"
+        dispatcher._cache = Store(name, text, lambda: function.__globals__.update(names()))
+        dispatcher.compile(types.void(*arguments))
         dispatcher.disable_compile()
         return dispatcher
 

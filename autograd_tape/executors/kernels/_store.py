@@ -16,6 +16,7 @@ import pickle
 import platform
 import shutil
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -78,11 +79,12 @@ class Store:
     Args:
         name: of the function, the dtype included.
         generated: source that is in no file, and so not in the name of the folder.
+        needed: called before the function is compiled, for what only its compilation needs.
     """
 
-    def __init__(self, name: str, generated: str = "") -> None:
+    def __init__(self, name: str, generated: str = "", needed: Callable[[], object] = lambda: None) -> None:
         self.path = os.path.join(cache_dir(), name + (f".{hashlib.sha256(generated.encode()).hexdigest()[:12]}" if generated else ""))
-        self.began = 0.0
+        self.needed, self.began = needed, 0.0
 
     def load_overload(self, signature: object, target: Any) -> Any:
         """The compiled function, or None."""
@@ -93,6 +95,7 @@ class Store:
         if payload is None:
             _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
             self.began = perf_counter()
+            self.needed()
             return None
         return CompileResult._rebuild(target, *pickle.loads(payload))
 
