@@ -6,6 +6,7 @@ import ast
 import gc
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
@@ -15,15 +16,22 @@ import torchcompat
 FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 
 
-def tree(text: str) -> ast.Module:
-    """The tree of a source: objects by the hundred thousand and no garbage, looking for which would take most of the time."""
+@contextmanager
+def kept() -> Iterator[None]:
+    """Trees are made, and all kept: objects by the million and no garbage, looking for which would take most of the time."""
     running = gc.isenabled()
     gc.disable()
     try:
-        return ast.parse(text)
+        yield
     finally:
         if running:
             gc.enable()
+
+
+def tree(text: str) -> ast.Module:
+    """The tree of a source."""
+    with kept():
+        return ast.parse(text)
 
 
 def trees(folders: list[Path] = FOLDERS, having: str = "") -> Iterator[tuple[Path, Path, ast.Module]]:

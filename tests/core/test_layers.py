@@ -41,7 +41,8 @@ def modules_of(package: str, root: Path = ROOT) -> dict[str, Path]:
 
 def imports_in(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """The imports that are carried out, wherever they stand."""
-    checking = isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    test = node.test if isinstance(node, ast.If) else None
+    checking = getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
     for part in ("orelse",) if checking else ("body", "handlers", "orelse", "finalbody", "cases"):
         for inner in getattr(node, part, ()):
             if isinstance(inner, (ast.Import, ast.ImportFrom)):
@@ -55,8 +56,9 @@ class Graph:
 
     def __init__(self, modules: dict[str, Path]) -> None:
         self.modules = modules
-        self.trees = {name: sources.tree(path.read_text()) for name, path in modules.items()}
-        self.arrows = {name: set(self.imported(name)) - {name} for name in modules}
+        with sources.kept():
+            self.trees = {name: ast.parse(path.read_text()) for name, path in modules.items()}
+            self.arrows = {name: set(self.imported(name)) - {name} for name in modules}
 
     def base(self, module: str, node: ast.ImportFrom) -> str:
         """The module, or package, that a statement imports from."""
@@ -177,7 +179,7 @@ def askers() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id.lstrip("_") == "above":
                 if node.attr != "later":
                     (put if isinstance(node.ctx, ast.Store) else asked)[node.attr].add(module)
-            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("above.later"):
+            elif getattr(getattr(node, "func", None), "attr", "") == "later" and ast.unparse(node.func).endswith("above.later"):
                 announced, *names = [f"torchcompat.{node.args[0].value}", *[argument.value for argument in node.args[1:]]]
                 for name in names:
                     put[name].add(announced)
