@@ -56,7 +56,11 @@ def models(name: str) -> list:
         return told(fitted(ModelListGP(SingleTaskGP(x, y), SingleTaskGP(x, y.square())), True), where)
     if name == "mixed":
         kinds = torch.tensor([[0.0], [1.0]] * 5, dtype=torch.float64)
-        return told(fitted(MixedSingleTaskGP(torch.cat([x, kinds], 1), y, cat_dims=[2])), torch.cat([where, kinds[:3]], 1))
+        torch.set_default_dtype(torch.float64)  # in float32 the fit begins at an exp(-5), whose last place decides where fifteen steps end
+        try:
+            return told(fitted(MixedSingleTaskGP(torch.cat([x, kinds], 1), y, cat_dims=[2])), torch.cat([where, kinds[:3]], 1))
+        finally:
+            torch.set_default_dtype(torch.float32)
     return told(fitted(SingleTaskMultiFidelityGP(x, y, data_fidelities=[1])), where)
 
 
