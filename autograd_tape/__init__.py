@@ -1,5 +1,7 @@
 """Tape-based reverse-mode automatic differentiation, organised as tape / backward / grad.
 
+PYTEST_DONT_REWRITE: programs that run pytest may have imported it before, as `python -m torchcompat -m pytest` has.
+
 >>> import autograd_tape as at
 >>> x = at.TensorRef.of([[1.0, 2.0]], requires_grad=True)
 >>> loss = at.F.sum(at.F.exp(x))

@@ -1,5 +1,7 @@
 """torch's semantics on the tape of autograd_tape: `import torchcompat as torch`.
 
+PYTEST_DONT_REWRITE: programs that run pytest may have imported it before, as `python -m torchcompat -m pytest` has.
+
 >>> import torchcompat as torch
 >>> x = torch.tensor([1., 2., 3.], requires_grad=True)
 >>> (x ** 2).sum().backward()

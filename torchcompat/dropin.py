@@ -135,8 +135,9 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         name = _own_name(fullname)
         if name is None:
-            if fullname.startswith("multiprocessing.popen_"):  # what starts processes, imported for the first of them
-                _tell_new_processes()
+            home, _, last = fullname.rpartition(".")
+            if home and last.startswith("popen_"):  # what starts processes, imported for the first of them
+                _tell_new_processes(home)
             return _called_when_loaded(fullname, path) if fullname.startswith("torchcompat.") else None
         try:
             found = importlib.util.find_spec(name)
@@ -146,13 +147,17 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.ModuleSpec(fullname, _Loader(name), origin=None if found is None else found.origin,
                                               is_package=found is not None and found.submodule_search_locations is not None)
+        spec.has_location = found is not None and found.has_location
         return spec
 
-
     def find_distributions(self, context: Any) -> Iterable[Distribution]:
-        """The record of what stands in torch's place, where somebody asks for torch by name and none is installed."""
+        """The record of what stands in torch's place, where somebody asks for torch or for all there are, and none is installed."""
+        if (context.name or "torch").lower() != "torch":
+            return []
+        from importlib.metadata import DistributionFinder
+
         others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_distributions")]
-        if context.name != "torch" or any([list(finder.find_distributions(context)) for finder in others]):
+        if any([list(finder.find_distributions(DistributionFinder.Context(**{**vars(context), "name": "torch"}))) for finder in others]):
             return []
         from ._calls.distribution import Record
 
@@ -169,13 +174,17 @@ class _Installed:
         return install, ()
 
 
-def _tell_new_processes() -> None:
-    """Has what multiprocessing tells a new process end with the hook, as long as it is in place here."""
-    spawn = sys.modules.get("multiprocessing.spawn") or importlib.import_module("multiprocessing.spawn")
-    told: Callable[[str], dict[str, Any]] = spawn.get_preparation_data
+def _tell_new_processes(home: str) -> None:
+    """Has what multiprocessing, or a package made after it (multiprocess, joblib's loky), tells a new process end with the hook, as long as
+    that is in place here."""
+    try:
+        spawn = importlib.import_module(f"{home}.spawn")
+        told: Callable[..., dict[str, Any]] = spawn.get_preparation_data
+    except (ImportError, AttributeError):  # another package's, which starts processes in a way of its own
+        return
     if not hasattr(told, "torchcompat"):
-        def get_preparation_data(name: str) -> dict[str, Any]:
-            return {**told(name), **({"torchcompat": _Installed()} if _finder in sys.meta_path else {})}
+        def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            return {**told(*args, **kwargs), **({"torchcompat": _Installed()} if _finder in sys.meta_path else {})}
 
         get_preparation_data.torchcompat = True  # type: ignore[attr-defined]
         vars(spawn)["get_preparation_data"] = get_preparation_data
@@ -188,8 +197,8 @@ def install() -> None:
         raise RuntimeError("torch is already imported in this process; install torchcompat before anything imports torch")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    if "multiprocessing.spawn" in sys.modules:
-        _tell_new_processes()
+    for name in [n for n, m in sys.modules.items() if n.endswith(".spawn") and "get_preparation_data" in getattr(m, "__dict__", ())]:
+        _tell_new_processes(name.removesuffix(".spawn"))
 
 
 def pytest_addoption() -> None:

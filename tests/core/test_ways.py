@@ -80,7 +80,7 @@ def startup_folder(folder: Path) -> str:
 def test_an_environment_asks_for_it(setting: str, found: str, tmp_path: Path) -> None:
     code = (f"import site, sys; site.addsitedir({startup_folder(tmp_path)!r})\n"
             "print('_torchcompat_startup' in sys.modules, end=' ')\nassert 'torchcompat' not in sys.modules\n"
-            "try:\n    import importlib.metadata as m; known = m.version('torch') if '_torchcompat_startup' in sys.modules else None\n"
+            "try:\n    import importlib.metadata as m; known = m.version('Torch') if '_torchcompat_startup' in sys.modules else None\n"
             "    import torch\n    print(torch.__name__, torch.ones(2).sum().item(), torch.__version__ == known)\n"
             "except ImportError as error: print(type(error).__name__)")
     assert ran(["-c", code], tmp_path, TORCHCOMPAT_AS_TORCH=setting) == (0, found, "")
@@ -98,6 +98,16 @@ def test_torch_is_shadowed_only_where_somebody_asks_for_it(always: bool, tmp_pat
     try:
         assert metadata.version("torch") == "9.9"
         assert (Path(find_spec("torch").origin).parent == tmp_path / "torch") is not always  # type: ignore[union-attr,arg-type]
+    finally:
+        dropin.uninstall()
+
+
+def test_functorch_may_be_the_first_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if finder is not dropin._finder])
+    startup.start("always")
+    try:
+        found = find_spec("functorch")
+        assert found is not None and Path(str(found.origin)).parent.parent.name == "_functorch"
     finally:
         dropin.uninstall()
 

@@ -14,7 +14,9 @@ class Record(Distribution):
     """The record of a distribution that nobody installed; it has no files."""
 
     def read_text(self, filename: str | os.PathLike[str]) -> str | None:
-        """The metadata; None of everything else."""
+        """The metadata, and which packages it has; None of everything else."""
+        if os.fspath(filename) == "top_level.txt":
+            return "functorch\ntorch\n"
         if os.fspath(filename) != "METADATA":
             return None
         return (f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n"

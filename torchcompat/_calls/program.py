@@ -21,6 +21,7 @@ OURS = {__file__, str(Path(__file__).parents[1] / "__main__.py")}
 def run(arguments: list[str]) -> None:
     """A script, a folder or an archive with a `__main__`, or what `-m`, `-c` and `-` say."""
     install()
+    os.environ.setdefault("TORCHCOMPAT_AS_TORCH", "always")  # programs that it starts say `import torch`, too
     main, first = ModuleType("__main__"), arguments[0]
     sys.modules["__main__"] = main
     sys.argv = list(arguments if first not in ("-m", "-c") else [first, *arguments[2:]])
@@ -72,5 +73,5 @@ def _search_in(folder: str) -> None:
 def _carry_out(code: CodeType | str | bytes, name: str, main: ModuleType, loader: object) -> None:
     if not isinstance(code, CodeType):
         code = compile(code, name, "exec", dont_inherit=True)
-    main.__dict__.update(__builtins__=sys.modules["builtins"], __loader__=loader)
+    main.__dict__.update(__builtins__=sys.modules["builtins"], __loader__=loader, __annotations__={})
     exec(code, main.__dict__)

@@ -25,7 +25,7 @@ class Finder(MetaPathFinder):
 
     def _installed(self, name: str | None) -> _Finder | None:
         """What answers instead of this; None where torch is there and nobody asked for it to be shadowed."""
-        if name != "torch" or self.asked:
+        if (name or "").lower() not in ("torch", "functorch") or self.asked:
             return None
         self.asked = True  # so are the others now
         if not self.always and any(finder.find_spec("torch", None) for finder in sys.meta_path if hasattr(finder, "find_spec")):
