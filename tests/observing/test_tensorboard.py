@@ -37,7 +37,7 @@ def test_a_graph_has_the_operations_of_a_call_in_the_folders_of_its_modules() ->
     assert net.training and ran.step_stats.dev_stats[0].device == "/device:CPU:0"
     folders = [(node.op, node.name.rpartition("/")[0]) for node in drawn.node if node.op.startswith("aten::")]
     assert folders == [
-        ("aten::conv2d", "_Net/Conv2d[conv]"), ("aten::relu", "_Net"), ("aten::flatten", "_Net"),
+        ("aten::_convolution", "_Net/Conv2d[conv]"), ("aten::relu", "_Net"), ("aten::flatten", "_Net"),
         ("aten::linear", "_Net/Sequential[fc]/Linear[0]"), ("aten::relu", "_Net/Sequential[fc]/ReLU[1]"),
         ("aten::dropout", "_Net/Sequential[fc]/Dropout[2]"), ("aten::mul", "_Net")]
     assert [name for name, node in nodes.items() if node.op == "prim::GetAttr"] == [

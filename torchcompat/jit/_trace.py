@@ -6,6 +6,7 @@ Sizes of tensors that are traced are integers that remember how they came about,
 from __future__ import annotations
 
 import operator
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import torchcompat as torch
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.tensor import TensorRef
 from torchcompat._calls.emitted import EmitHooks
+from torchcompat._calls.traced import convolution_of
 from torchcompat._jit_internal import FunctionModifiers, _qualified_name, get_callable_argument_names, get_torchscript_modifier
 from torchcompat._memory.size import Size
 from torchcompat._tensor import Tensor, frontend
@@ -246,6 +248,10 @@ class Recorder(Interceptor):
         if special is not None:
             special(call, result)
             return
+        convolution = convolution_of(call)
+        if convolution is not None:
+            self.results(result, f"torch._convolution({', '.join([self.text(x) for x in convolution])})", False)
+            return
         params = list(call.door.params)
         given: dict[str, str] = {}
         for p, value in zip(params, call.args):
@@ -406,8 +412,6 @@ def advanced_index(keys: list[Any]) -> bool:
 
 
 def _names_in(text: str) -> set[str]:
-    import re
-
     return set(re.findall(r"\b_\d+\b", text))
 
 

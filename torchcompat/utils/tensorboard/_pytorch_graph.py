@@ -20,6 +20,7 @@ from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from autograd_tape.calls import Call, Door, Interceptor, listening
 
+from ..._calls.traced import convolution_of
 from ..._tensor import Tensor, frontend
 from ...autograd.profiler import _shown
 from ...nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
@@ -63,7 +64,10 @@ class _Graph(Interceptor):
             self.busy = False
         shown = str(_shown(call.rec))
         name = ("" if "::" in shown else "aten::") + shown + "_" * call.inplace
-        inputs = [self.name_of(a) for a in call.args]
+        convolution = convolution_of(call)
+        if convolution is not None:
+            name = "aten::_convolution"
+        inputs = [self.name_of(a) for a in (call.args if convolution is None else convolution)]
         found = [t for t in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(t, Tensor)]
         for i, t in enumerate(found):
             self.names[id(t)] = self.node(name, inputs if i == 0 else [self.names[id(found[0])]], t.shape, "{}")
