@@ -28,19 +28,14 @@ def kept() -> Iterator[None]:
             gc.enable()
 
 
-def tree(text: str) -> ast.Module:
-    """The tree of a source."""
-    with kept():
-        return ast.parse(text)
-
-
 def trees(folders: list[Path] = FOLDERS, having: str = "") -> Iterator[tuple[Path, Path, ast.Module]]:
     """(folder, file, tree) of each source in whose text the pattern `having` is found: most of the time goes into trees."""
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            text = path.read_text(encoding="utf-8")
-            if re.search(having, text):
-                yield folder, path, tree(text)
+    with kept():
+        for folder in folders:
+            for path in sorted(folder.rglob("*.py")):
+                text = path.read_text(encoding="utf-8")
+                if re.search(having, text):
+                    yield folder, path, ast.parse(text)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
