@@ -188,9 +188,8 @@ class Kernel(_Compiled):
         from numba import njit, types
 
         result = types.boolean if self.spec.has_indices else types.void
-        flags: Any = set(self.fastmath) or False
-        dispatcher: Any = njit(
-            nogil=True, fastmath=flags, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(self.function)
+        options: Any = {"fastmath": set(self.fastmath) or False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(self.function)
         dispatcher.compile(result(*self.spec.types(char)))
         dispatcher.disable_compile()
         return dispatcher
@@ -221,7 +220,8 @@ class Kernel(_Compiled):
         from numba import njit, types
 
         function = self._generated(variant, text)
-        dispatcher: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
+        dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
         name = f"{self.name}.{variant}.{char if self.spec.generic else 'f'}"
         dispatcher._cache = Store(name, text, lambda: function.__globals__.update(names()))
         dispatcher.compile(types.void(*arguments))
