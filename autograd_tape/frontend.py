@@ -213,7 +213,7 @@ class Frontend:
             function = face_of(self.method(name), *self.home_of_method(attribute))
         else:
             function = compile_function(rec, self, inplace=name != rec.name, operator=attribute)
-        function.door.leads_by(attribute if attribute in _SHOWN else name)
+        function.door.leads_by(attribute if attribute in _SHOWN else name)  # type: ignore[attr-defined]  # both have one
         return function
 
     def joins(self, args: Sequence[object]) -> bool:

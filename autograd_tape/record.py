@@ -141,6 +141,7 @@ class Record:
     `bits(conj, neg)`     of a view, which of these bits it has of a tensor that has these; or torch's refusal. Left out, the same
     `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where
                           torch's do not show it
+    `shown_as`            the tensors' method, or operator, as which who listens to calls is shown what is a part of others alone
     `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for
                           arguments where it does not
     `unfold(F, ...)`      what torch's graph has in the place of the one node: the operations that it is made of there, in terms of what the

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .modes import GradMode, _mode, aside, grad_mode
-from .node import Edge, Folded, PassedOn, TapeEntry
+from .node import Edge, Folded, OutputEdge, PassedOn, TapeEntry
 from .node import seen as seen_edge
 from .saved import state
 from .tensor import TensorRef, next_id
@@ -34,7 +34,7 @@ def seen(entry: Folded | PassedOn, nr: int) -> tuple[Any, int]:
     if entry.shows_input and _looks(entry):
         [edge] = entry.edges
         found, place = seen_edge(edge)
-        return (entry, nr) if edge._tag == 2 and found is edge.entry else (found, place)
+        return (entry, nr) if isinstance(edge, OutputEdge) and found is edge.entry else (found, place)
     if entry.n_outputs > 1:
         view = unfolded(entry)
         return (entry, nr) if view is None or view[nr] is None else (view[nr], 0)
@@ -63,11 +63,11 @@ def take_apart(entry: TapeEntry | None) -> None:
         return
     last, parts = view[0], _parts(view, entry)
     for i, part in enumerate(parts):  # between the entry and all that came before: ids grow along the graph
-        part.id = entry.id - 1 + (i + 1) / (len(parts) + 1)  # type: ignore[assignment]
+        part.id = entry.id - 1 + (i + 1) / (len(parts) + 1)
     del entry.__dict__["_view"]
     if len(view) > 1:
         entry.edges, entry.saved, entry.meta, entry.n_outputs = view, (), None, len(view)
-        entry.__class__ = PassedOn
+        entry.__class__ = PassedOn  # type: ignore[assignment]  # it is no folded one any more
         return
     entry.edges, entry.saved, entry.meta = last.edges, last.saved, last.meta
     entry.__class__ = type(last)
@@ -173,8 +173,8 @@ def _given(entry: Folded) -> dict[str, Any]:
             if number_of(value) != (entry.saved[places[name] + 1] or 0):
                 raise _Unknown
             given[name] = _with_edge(value, edges[name] if name in edges else None)
-        elif edges.get(name) is not None and edges[name]._tag == 1:
-            given[name] = edges[name]
+        elif isinstance(leaf := edges.get(name), TensorRef):
+            given[name] = leaf
         else:
             given[name] = _standing_for(entry, name, param, edges.get(name), meta.get(name), like)
             if given[name] is None and not param.type.endswith("?"):

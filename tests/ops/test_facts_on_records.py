@@ -52,6 +52,7 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/array_api.py", "(zeros, ones, empty)"): "functions that make tensors",
     ("autograd_tape/numpy/_shapes.py", "(zeros_like, ones_like, empty_like)"): "NumPy's names",
     ("autograd_tape/ops/reductions/segments.py", "_KINDS"): "values of an argument",
+    ("autograd_tape/functions/attributes.py", "REDUCTIONS"): "values of an argument",
 }
 """(file, name of the list) of those that may name operations, and why."""
 COMPARED: dict[tuple[str, str], str] = {

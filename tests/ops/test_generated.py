@@ -40,7 +40,7 @@ from torchcompat.sparse import _compressed
 from torchcompat.utils import _python_dispatch as _shown
 
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
-             ("record.py", "defaults"), ("_calls/aten.py", "_read"), ("_library/schemas.py", "_arguments")}
+             ("record.py", "defaults"), ("_calls/aten.py", "_read"), ("_library/schemas.py", "_arguments"), ("unfolded.py", "_named")}
 """Where expressions of records are evaluated; each has a test below, or, as the defaults in schemas, one that compares all it gives."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation"), ("jit/_compiler.py", "named")}
 """Where types are evaluated that somebody wrote in a function of his own: as text, or in the source of what is scripted."""
@@ -211,5 +211,9 @@ def test_every_name_in_records_expressions_resolves() -> None:
             for shown, expression in (rec.field("saved_also") or {}).items():
                 names = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
                 assert names <= {"prod", *overload.saved_names, *dir(builtins)}, f"{overload.node_name} shows {shown}"
+                seen += 1
+            for condition in rec.field("seen_as") or {}:
+                names = {node.id for node in ast.walk(ast.parse(condition)) if isinstance(node, ast.Name)}
+                assert names <= {*overload.saved_names, *dir(builtins)}, f"{overload.node_name} is seen otherwise"
                 seen += 1
     assert seen > 20

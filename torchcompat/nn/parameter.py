@@ -236,7 +236,7 @@ class _Uninitialized(Interceptor):
     def meet(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> object:
         parts = [part for a in args for part in (a if isinstance(a, (tuple, list)) else (a,))]
         found = next((type(part) for part in parts if isinstance(part, UninitializedTensorMixin)), None)
-        if found is None or door.rec in (frontend.cast.record, frontend.copy_.record, frontend.transfer.record):
+        if found is None or door.rec in [f.record for f in (frontend.cast, frontend.copy_, frontend.transfer)]:  # type: ignore[attr-defined]
             return NotImplemented
         raise found._refusal(door.public(inplace))
 
