@@ -13,7 +13,8 @@ from typing import Any
 WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
 WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already
 
-PATIENCE = 5000  # as many small draws take as long without the compiled code as loading it does
+PATIENCE = 5000  # as many small draws take as long without the compiled code as loading it does, and so do
+WORDS = 512  # so many times as many words
 
 _loaded: Kernels | None = None
 _tried = False
@@ -46,7 +47,7 @@ def load(size: int) -> Kernels | None:
     global _loaded, _tried, _small_draws
     if _tried:
         return _loaded
-    _small_draws += 1
+    _small_draws += 1 + size // WORDS
     if size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING) or _small_draws > PATIENCE:
         try:
             _loaded = Kernels()

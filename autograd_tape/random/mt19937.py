@@ -8,16 +8,12 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ..locks import fork_safe
 from . import kernels
-
-if TYPE_CHECKING:
-    from ..random.kernels import Kernels
 
 N = 624
 Words = npt.NDArray[np.uint32]
@@ -41,12 +37,15 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_bits", "_block", "_fresh", "_next", "_source")
+    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_before", "_bits", "_block", "_fresh", "_marked", "_next", "_own", "_source")
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937(0)
         fork_safe(self._bits.lock)  # NumPy's own, which it holds while words are made
         self._source = np.random.RandomState(self._bits)
+        self._own: Words | None = None      # the key, once compiled code makes the words; NumPy's is then left behind
+        self._marked = False                # between `mark` and `rewind`
+        self._before: Words | None = None   # the key that the first new block since then was made of
         self._ahead: npt.NDArray[np.float32] | None = None  # what `transformed` has made of words that are still to come:
         self._ahead_of: Words | None = None                 # of this block,
         self._ahead_at = 0                                  # from this word on
@@ -56,6 +55,7 @@ class MT19937:
     def seed(self, seed: int) -> None:
         """Restart the stream; like torch, only the low 32 bits matter."""
         self._source.seed(seed & 0xFFFFFFFF)
+        self._own = None
         self._block: Words | None = None
         self._next = N
         self._fresh = True
@@ -80,12 +80,8 @@ class MT19937:
         rest = count - left - whole
         if whole:
             middle = out[left : left + whole]
-            if fast := kernels.load(count):
-                self._run(fast, middle)
-            else:
-                middle[:] = self._bits.random_raw(whole)
+            self._make(middle)
             self._block = middle[-N:].copy()
-            self._fresh = False
         if rest:
             self._refill()
             out[left + whole :] = self._block[:rest]  # type: ignore[index]  # filled where words are left
@@ -122,27 +118,47 @@ class MT19937:
         at = start - self._ahead_at
         return self._ahead[at : at + count]  # type: ignore[index]  # made above, or before
 
-    def mark(self) -> tuple[Words, Words | None, int, bool]:
+    def mark(self) -> tuple[Words | None, int, bool]:
         """The place in the stream, for `rewind`."""
-        return self._key(), self._block, self._next, self._fresh
+        self._marked, self._before = True, None
+        return self._block, self._next, self._fresh
 
-    def rewind(self, mark: tuple[Words, Words | None, int, bool], used: int) -> None:
+    def rewind(self, mark: tuple[Words | None, int, bool], used: int) -> None:
         """Go back to `mark`, then `used` words ahead."""
-        key, self._block, self._next, self._fresh = mark
-        self._source.set_state(("MT19937", key, N, 0, 0.0))
+        self._block, self._next, self._fresh = mark
+        self._marked = False
+        if self._before is not None:
+            self._set_key(self._before)
+            self._before = None
         self.words(used)
 
     def _refill(self) -> None:
-        self._block = self._bits.random_raw(N).astype(np.uint32)
+        block = np.empty(N, np.uint32)
+        self._make(block)
+        self._block = block
+
+    def _make(self, out: Words) -> None:
+        """Fill an array of whole blocks."""
+        if self._marked and self._before is None:
+            self._before = self._key()
+        if fast := kernels.load(out.size):
+            if self._own is None:
+                self._own = self._key()
+            fast.blocks(self._own, out)
+        else:
+            out[:] = self._bits.random_raw(out.size)
         self._fresh = False
 
-    def _run(self, fast: Kernels, out: Words) -> None:
-        key = self._key()
-        fast.blocks(key, out)
-        self._source.set_state(("MT19937", key, N, 0, 0.0))
-
     def _key(self) -> Words:
+        if self._own is not None:
+            return self._own.copy()
         return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]  # the legacy form is a tuple
+
+    def _set_key(self, key: Words) -> None:
+        if self._own is not None:
+            self._own = key
+        else:
+            self._source.set_state(("MT19937", key, N, 0, 0.0))
 
     def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""
@@ -163,7 +179,7 @@ class MT19937:
         if record["seeded"] != 1 or not 0 < left <= N or following > N or (left > 1 and left + following != N + 1):
             raise RuntimeError("Invalid mt19937 state")
         key = record["state"].astype(np.uint32)
-        self._source.set_state(("MT19937", key, N, 0, 0.0))
+        self._set_key(key)
         self._next = N if left == 1 else following
         self._fresh = left == 1 and following == 0
         self._block = None if self._next == N else _temper(key)

@@ -136,24 +136,3 @@ def test_running_sums(shape, kernels, dtype, rng):
         assert y.dtype == dtype
         assert y.flags.c_contiguous
     np.testing.assert_allclose(reduce.cumsum(x.T, 0), np.cumsum(x.T.astype(float), 0), rtol=1e-4, atol=1e-3)
-
-
-@pytest.mark.parametrize("largest", [True, False])
-@pytest.mark.parametrize(
-    ("shape", "axis", "k"), [((40, 300), -1, 7), ((300, 40), 0, 32), ((9000,), 0, 1), ((2, 5, 900), 1, 5)]
-)
-def test_topk(shape, axis, k, largest, dtype, rng):
-    if not _on_demand.available():
-        pytest.skip("Numba is not installed: there are no compiled kernels to test")
-    x = np.round(3 * rng.standard_normal(shape)).astype(dtype)  # many equal ones, of which the first count
-    x.reshape(-1)[::97] = np.nan
-    previous = _on_demand.use_numba("auto")
-    try:
-        assert reduce.fits_topk(x, k)
-        values, index = reduce.topk(x, k, axis, largest)
-    finally:
-        _on_demand.use_numba(previous)
-    key = np.where(np.isnan(x), np.inf, x)
-    order = np.argsort(-key if largest else key, axis, kind="stable").take(range(k), axis)
-    np.testing.assert_array_equal(index, order)
-    np.testing.assert_array_equal(values, np.take_along_axis(x, order, axis))

@@ -1,4 +1,4 @@
-"""Large reductions on the worker pool: sum, mean, max and min over all elements or some axes; running sums; topk.
+"""Large reductions on the worker pool: sum, mean, max and min over all elements or some axes; running sums.
 
 Rows are added by compiled code or by NumPy (pairwise), and the slices of a full reduction are blocks of fixed size, so
 results do not depend on the number of threads.  Results have the input's dtype; half precision adds
@@ -25,12 +25,10 @@ __all__ = [
     "amin",
     "cumsum",
     "fits_distance",
-    "fits_topk",
     "mean",
     "square_distance",
     "square_distance_backward",
     "sum",
-    "topk",
 ]
 
 _compiled = LazyModule("reduce")
@@ -257,19 +255,3 @@ def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
     items = table.shape[0] * -(-table.shape[2] // 128)
     sharing.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
     return y.reshape(x.shape)
-
-
-def fits_topk(x: np.ndarray, k: int) -> bool:
-    """Whether ``topk`` serves: the selection by insertion is for few out of many."""
-    return x.size >= state.fused and 0 < k <= 32 and x.dtype.char in "fd"
-
-
-def topk(x: np.ndarray, k: int, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` best elements along ``axis`` in order, and their indices; needs ``fits_topk``.  NaN is the largest."""
-    rows = contiguous(np.moveaxis(x, axis, -1))
-    shape = (*rows.shape[:-1], k)
-    rows = rows.reshape(-1, rows.shape[-1])
-    values, index = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
-    sharing.share_rows(_compiled.top_rows, rows.dtype.char, *rows.shape, 2, rows, values, index, largest)
-    found = (np.moveaxis(v.reshape(shape), -1, axis) for v in (values, index))
-    return contiguous(next(found)), contiguous(next(found))

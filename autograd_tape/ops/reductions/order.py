@@ -11,7 +11,8 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import BOOL
 from ...errors import AutogradError
-from ...executors.kernels import reduce as shared
+from ...executors.kernels import order as compiled
+from ...executors.kernels import selection
 from ...functions.out import EXPECTED, QUANTILE, OutRule, without_out
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -22,7 +23,6 @@ from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._host import on_host, values_of
 from ..networks._losses import constant
-from . import _selection
 from .extremes import along, need_elements
 from .sums import finish
 from ...annotations import Fn, Functions, Keywords, Values
@@ -68,7 +68,19 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> tuple[
         wrap_dim(dim, 0)
         return input.copy(), np.zeros((), np.int64)
     d = wrap_dim(dim, input.ndim)
-    return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
+    if not compiled.fits(input.size):
+        return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
+    rows = compiled.rows_of(input, d)
+    at = compiled.ordered(rows, descending)
+    return tuple([_like(_back(a, input, d), input) for a in (compiled.picked(rows, at), at)])
+
+
+def _back(rows: np.ndarray, input: np.ndarray, d: int) -> np.ndarray:
+    """What was found in the rows of `input` along `d`, with the dimensions in their places."""
+    if d == input.ndim - 1:
+        return rows.reshape(*input.shape[:-1], rows.shape[1])
+    moved = np.moveaxis(rows.reshape(*input.shape[:d], *input.shape[d + 1:], rows.shape[1]), -1, d)
+    return rows.reshape(moved.shape) if moved.flags.c_contiguous else moved  # with the strides of rows where sizes are 1
 
 
 @op("sort_along(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", quiet="all",
@@ -148,16 +160,16 @@ class msort:
 
 
 UNSTABLE = 1 << 13
-"""The number of elements up to which equal ones are told apart as torch does, step by step; of more the first ones are taken."""
+"""The number of elements up to which equal ones are told apart as torch does, step by step, without compiled code; of more the first ones
+are taken."""
 
 
-def _as_torch(indices: np.ndarray, rows: np.ndarray, unsettled: np.ndarray, select: Callable[[list[int]], list[int]]) -> np.ndarray:
-    """Positions in rows, those of the rows that are not settled by the values alone chosen by `select` instead."""
-    for at in np.argwhere(unsettled):
-        row = rows[tuple(at)]
-        numbers = np.unique(row if row.dtype.kind in "iuf" else row.astype(np.float32), return_inverse=True)[1]  # NaN is the largest
-        indices[tuple(at)] = select(numbers.tolist())
-    return indices
+def _as_torch(indices: np.ndarray, rows: np.ndarray, unsettled: np.ndarray, select: Callable[[list[int], list[int]], None]) -> None:
+    """Puts positions in rows, those of the rows that are not settled by the values alone: what `select` brings to the front."""
+    for i in np.flatnonzero(unsettled):
+        at = list(range(rows.shape[1]))
+        select(compiled.keys(rows[i]).tolist(), at)
+        indices[i] = at[:indices.shape[1]]
 
 
 def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -169,16 +181,23 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> t
     if not k:
         nothing = (*input.shape[:d], 0, *input.shape[d + 1:])
         return np.empty(nothing, input.dtype), np.empty(nothing, np.int64)
-    values, indices = _first_topk(input, k, d, largest)
-    if input.size <= UNSTABLE:
-        rows, best = (a if d == a.ndim - 1 else np.moveaxis(a, d, -1) for a in (input, values))
-        unsettled = _unsettled(rows, best, k, largest)
-        if not sorted and input.size <= UNSTABLE >> 3:
-            unsettled = np.ones(rows.shape[:-1], bool)
+    rows = compiled.rows_of(input, d)
+    at = compiled.top(rows, k, largest, sorted) if compiled.fits(input.size) else _top_of(rows, k, largest, sorted)
+    return np.ascontiguousarray(_back(compiled.picked(rows, at), input, d)), np.ascontiguousarray(_back(at, input, d))
+
+
+def _top_of(rows: np.ndarray, k: int, largest: bool, in_order: bool) -> np.ndarray:
+    """The places of the `k` best of each row."""
+    indices = _first_topk(rows, k, largest)
+    if rows.size <= UNSTABLE:
+        unsettled = _unsettled(rows, compiled.picked(rows, indices), k, largest)
+        if not in_order and rows.size <= UNSTABLE >> 3:
+            unsettled = np.ones(len(rows), bool)
         if unsettled is not None:
-            _as_torch(np.moveaxis(indices, d, -1), rows, unsettled, lambda row: _selection.top(row, k, largest, sorted))
-            return np.ascontiguousarray(np.take_along_axis(input, indices, d)), indices
-    return values, indices
+            def select(v: list[int], at: list[int]) -> None: selection.top([~x for x in v] if largest else v, at, k, in_order)
+
+            _as_torch(indices, rows, unsettled, select)
+    return indices
 
 
 def _unsettled(rows: np.ndarray, best: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
@@ -190,20 +209,16 @@ def _unsettled(rows: np.ndarray, best: np.ndarray, k: int, largest: bool) -> np.
     return np.not_equal(worse.sum(-1) + k, rows.shape[-1]) | ~apart.all(-1)
 
 
-def _first_topk(input: np.ndarray, k: int, d: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The best in order, the first of equal ones."""
-    if shared.fits_topk(input, k):
-        return shared.topk(input, k, d, largest)
-    head = (slice(None),) * d + (slice(0, k),)
-    n = input.shape[d]
-    if n > 256 and k < n // 8 and input.dtype.kind == "f":
+def _first_topk(rows: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """The places of the best of each row in order, the first of equal ones."""
+    n = rows.shape[1]
+    if n > 256 and k < n // 8 and rows.dtype.kind == "f":
         # Selection is linear in n where sorting is not; NaN is the largest.
-        key = -input if largest else input
-        chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1, d)[head]
-        within = _order(np.take_along_axis(input, chosen, d), d, largest)
-        indices = np.take_along_axis(chosen, within, d)
-        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
-    return np.array(_ordered(input, d, largest)[head], order="C"), np.array(_order(input, d, largest)[head], order="C")
+        key = -rows if largest else rows
+        chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1)[:, :k]
+        within = _order(np.take_along_axis(rows, chosen, 1), 1, largest)
+        return np.take_along_axis(chosen, within, 1)
+    return np.array(_order(rows, 1, largest)[:, :k], order="C")
 
 
 @op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",
@@ -245,20 +260,27 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.nd
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    indices = _order(input, d, False).take([k - 1], d)
+    rows = compiled.rows_of(input, d)
+    if compiled.fits(input.size):
+        return _picked(input, rows, compiled.kth(rows, np.full(len(rows), k - 1), False), d, keepdim)
+    indices = _order(rows, 1, False)[:, k - 1]
     if input.size <= UNSTABLE:
-        rows, last = np.moveaxis(input, d, -1), np.moveaxis(np.take_along_axis(input, indices, d), d, -1)
-        unsettled = np.not_equal((rows == last).sum(-1), 1)
+        last = compiled.picked(rows, indices)
+        unsettled = np.not_equal((rows == last[:, None]).sum(1), 1)
         if unsettled.any():
-            _as_torch(np.moveaxis(indices, d, -1), rows, unsettled, lambda row: [_selection.kth(row, k - 1)])
-    return _picked(input, indices, d, keepdim)
+            def select(v: list[int], at: list[int]) -> None:
+                selection.kth(v, at, k - 1)
+                at[0] = at[k - 1]
+
+            _as_torch(indices[:, None], rows, unsettled, select)
+    return _picked(input, rows, indices, d, keepdim)
 
 
-def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
-    values = np.take_along_axis(input, indices, d)
-    if keepdim:
-        return tuple([finish(a.squeeze(d), input).reshape(a.shape) for a in (values, indices)])
-    return (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
+def _picked(input: np.ndarray, rows: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The elements at one place of each row along `d`, and the places."""
+    shape = input.shape[:d] + input.shape[d + 1:]
+    found = [finish(a.reshape(shape), input) for a in (compiled.picked(rows, indices), indices)]
+    return tuple([a.reshape(*shape[:d], 1, *shape[d:]) for a in found] if keepdim else found)
 
 
 @op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
@@ -300,15 +322,18 @@ def _median_along(name: str, skip_nan: bool) -> Fn:
             return input.copy(), np.zeros((), np.int64)
         d = wrap_dim(dim, input.ndim)
         need_elements(name, input.shape, d)
-        order, n = _order(input, d, False), input.shape[d]
-        if input.dtype.kind in "iu":
-            at = np.full((), (n - 1) // 2)
+        rows, n = compiled.rows_of(input, d), input.shape[d]
+        if input.dtype.kind in "iub":
+            at = np.full(len(rows), (n - 1) // 2)
         else:
-            missing = np.add.reduce(input != input, d, None, None, True)
+            missing = np.add.reduce(rows != rows, 1)
             # NaN sort last: among the numbers the middle is that of a shorter sequence; else the first NaN is the median.
             at = np.maximum(n - missing - 1, 0) // 2 if skip_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
-        indices = np.take_along_axis(order, np.broadcast_to(at, [1 if i == d else m for i, m in enumerate(input.shape)]), d)
-        return _picked(input, indices, d, keepdim)
+        if compiled.fits(input.size):
+            indices = compiled.kth(rows, at, True)
+        else:
+            indices = compiled.picked(_order(rows, 1, False), at)
+        return _picked(input, rows, indices, d, keepdim)
 
     return kernel
 
@@ -450,21 +475,23 @@ def _mode(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.nd
         return input.copy(), np.zeros((), np.int64)
     d = wrap_dim(dim, input.ndim)
     need_elements("mode", input.shape, d)
-    order = np.moveaxis(_order(input, d, False), d, -1)
-    ordered = np.take_along_axis(np.moveaxis(input, d, -1), order, -1)
+    rows = compiled.rows_of(input, d)
+    if compiled.fits(input.size) and (input.dtype.kind in "iub" or not (rows != rows).any()):
+        return _picked(input, rows, compiled.modes(rows), d, keepdim)
+    order = _order(rows, 1, False)
+    ordered = compiled.picked(rows, order)
     n = ordered.shape[-1]
     starts = np.concatenate([np.ones_like(ordered[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], -1)
     at = np.arange(n)
     start = np.maximum.accumulate(np.where(starts, at, 0), -1)
     length = at - start + 1
-    last = length.argmax(-1)[..., None]  # the first longest run is that of the smallest value; torch gives its last index
-    found = np.take_along_axis(order, last, -1)
+    last = length.argmax(-1)  # the first longest run is that of the smallest value; torch gives its last index
+    found = compiled.picked(order, last)
     if n > _STABLE:
-        rows = np.moveaxis(input, d, -1)
-        for i in np.ndindex(found.shape[:-1]):
-            if length[i][last[i]] > 1 and (rows[i] == rows[i]).all():
-                found[i] = _unstably_at(rows[i], int(last[i][0]))
-    return _picked(input, np.moveaxis(found, -1, d), d, keepdim)
+        for i in range(len(rows)):
+            if length[i, last[i]] > 1 and (rows[i] == rows[i]).all():
+                found[i] = _unstably_at(rows[i], int(last[i]))
+    return _picked(input, rows, found, d, keepdim)
 
 
 _STABLE = 16

@@ -1,4 +1,4 @@
-"""Sums and extrema of rows, running sums, and the best of each row."""
+"""Sums and extrema of rows, and running sums."""
 
 from __future__ import annotations
 
@@ -80,28 +80,3 @@ def cumsum(x, y, start, stop):
             for i in range(ts.size):
                 ts[i] += np.float64(xs[i])
                 ys[i] = T(ts[i])
-
-
-@kernel("r2[n,m] w2[n,k] Q2[n,k] i (k>0) (k<=m) :n")
-def top_rows(x, values, index, largest, start, stop):
-    """The best elements of each row in their order, the first of equal ones first; NaN is larger than all."""
-    k = values.shape[1]
-    for r in range(start, stop):
-        xs, vs, ks = x[r], values[r], index[r]
-        found = 0
-        for i in range(xs.size):
-            v = xs[i]
-            at = min(found, k - 1)
-            if found == k:
-                w = vs[at]
-                if not ((v > w or (v != v and w == w)) if largest else (v < w or (w != w and v == v))):
-                    continue
-            else:
-                found += 1
-            while at > 0:
-                w = vs[at - 1]
-                if not ((v > w or (v != v and w == w)) if largest else (v < w or (w != w and v == v))):
-                    break
-                vs[at], ks[at] = w, ks[at - 1]
-                at -= 1
-            vs[at], ks[at] = v, i

@@ -1,0 +1,59 @@
+"""Orders of rows by compiled code against the NumPy compositions, and those against plain sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import _on_demand, order
+
+SHAPES = [((3, 7), 1), ((7, 3), 0), ((30, 41), 1), ((2, 3, 90), 1), ((2, 500), -1), ((0, 4), 1), ((400,), 0)]
+
+
+def _numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> torch.Tensor:
+    x = torch.tensor(np.round(3 * rng.standard_normal(shape)))  # many equal ones
+    if dtype.startswith("float"):
+        x[x == 1] = -0.0
+    return x.to(getattr(torch, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "uint8"])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_compiled_as_composed(shape: tuple[int, ...], axis: int, dtype: str, rng: np.random.Generator) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    x = _numbers(rng, shape, dtype)
+    k = shape[axis] // 2 + 1
+    calls = [lambda: torch.sort(x, axis), lambda: torch.topk(x, k, axis), lambda: torch.kthvalue(x, k, axis),
+             lambda: torch.median(x, axis), lambda: torch.mode(x, axis)]
+    found = {}
+    for mode in ("numpy", "numba"):
+        previous = _on_demand.use_numba(mode)
+        try:
+            found[mode] = [[t.tolist() for t in call()] + [t.stride() for t in call()] for call in calls]
+        finally:
+            _on_demand.use_numba(previous)
+    assert found["numba"] == found["numpy"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_keys_are_in_order(dtype: str) -> None:
+    x = np.array([-np.inf, -2, -1e-7, -0.0, 0.0, 1e-7, 1, np.inf, np.nan, -np.nan], dtype)
+    found = order.keys(x)
+    assert (np.diff(found) >= 0).all() and np.flatnonzero(np.diff(found) == 0).tolist() == [3, 8]
+
+
+def test_keys_of_large_integers_are_in_order() -> None:
+    assert (np.diff(order.keys(np.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1], np.uint64))) > 0).all()
+    assert order.keys(np.array([False, True])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("width", [2, 39, 40, 41, 300])
+def test_places_of_any_integers(width: int, rng: np.random.Generator) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    rows = rng.integers(-2**62, 2**62, (4, width)) >> rng.integers(0, 60, (4, 1))
+    for descending in (False, True):
+        expected = np.argsort(~rows if descending else rows, 1, "stable")
+        np.testing.assert_array_equal(order.ordered(rows, descending), expected)
