@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, dropout, embedding, reduce
+from autograd_tape.executors.kernels import dropout, embedding, reduce
 
 
 @pytest.mark.parametrize("shape", [(0,), (5,), (40, 3)])

@@ -8,12 +8,12 @@ two arrays.  Both are changed in place.
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Items = Any
-"""A list of integers, or an array of int64."""
+Items = list[int] | npt.NDArray[np.int64]
+"""What is sorted, or goes along."""
 
 
 def top(v: Items, at: Items, k: int, ordered: bool) -> None:
