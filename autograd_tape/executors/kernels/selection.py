@@ -8,7 +8,6 @@ two arrays.  Both are changed in place.
 
 from __future__ import annotations
 
-
 import numpy as np
 import numpy.typing as npt
 
