@@ -37,7 +37,8 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_before", "_bits", "_block", "_fresh", "_marked", "_next", "_own", "_source")
+    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_before", "_bits", "_block", "_fresh", "_marked", "_next", "_own",
+                 "_source")
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937(0)
