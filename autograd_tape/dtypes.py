@@ -229,6 +229,19 @@ def write_numbers(into: np.ndarray, numbers: np.ndarray) -> None:
     np.copyto(into, numbers, casting="unsafe")
 
 
+def fill(into: np.ndarray, number: np.ndarray) -> None:
+    """Sets all elements to a 0-dim array of the same dtype. Those of dtypes that are not NumPy's own it would set one by one, through a
+    function for each: they are moved as integers."""
+    bits = _BITS.get(into.itemsize) if into.dtype.isbuiltin == 2 else None
+    if bits is None:
+        into.fill(number)
+    else:
+        into.view(bits).fill(number.view(bits))
+
+
+_BITS = {1: np.dtype("u1"), 2: np.dtype("u2")}
+
+
 def added(a: Any, b: Any) -> Any:
     """The sum of two gradients."""
     code = DType.by_np[a.dtype].code if a.dtype.__class__ is not DType and a.dtype.isbuiltin == 0 else None

@@ -192,13 +192,30 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """Fresh memory laid out by `strides`, in elements."""
-    size = 1 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
-    step = np.dtype(dtype).itemsize
-    return _new(_ndarray, shape, dtype, np.empty(size, dtype), 0, [s * step for s in strides])
+    memory = np.empty(reach(shape, strides), dtype)
+    step = memory.itemsize
+    return _new(_ndarray, shape, dtype, memory, 0, [s * step for s in strides])
+
+
+def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements of memory a geometry takes: one where it has none.
+
+    >>> reach((2, 3), (4, 1)), reach((0, 3), (4, 1))
+    (7, 1)
+    """
+    size = 1
+    for n, s in zip(shape, strides):
+        if not n:
+            return 1
+        size += (n - 1) * s
+    return size
 
 
 def empty_in_order(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Fresh memory of the shape of `a`, dense, with the dimensions in the order in which those of `a` lie."""
+    shape, strides = a.shape, a.strides
+    if 1 not in shape and 0 not in shape and len(frozenset(strides)) == len(strides) and min(strides, default=1) > 0:
+        return np.empty_like(a, dtype, "K", False)  # NumPy goes by the steps, too, where they tell
     return empty_strided(a.shape, dense_strides(a.shape, [s // a.itemsize for s in a.strides]), dtype)
 
 

@@ -19,6 +19,7 @@ from ..annotations import Fn
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
 from ..executors.numpy import in_single, narrow, widened, widens
+from ..ops._samples import IN_ALL
 from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
@@ -522,10 +523,13 @@ def _store_lines(rec: Record) -> list[str]:
         if p.name in rec.numbers:
             # Numbers that do not fit into the dtype are for the general path.
             tests[0] = (f"({_in(first.name + '._k', 'Q_FLOAT')} and ({p.name}.__class__ is float or {p.name}.__class__ is int) "
-                        f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128)")
+                        f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128 or {first.name}._k in Q_HALF "
+                        f"and ({p.name}.__class__ is float or {p.name}.__class__ is int) and {-IN_ALL} <= {p.name} <= {IN_ALL})")
             raw.append(p.name)
         elif p.is_tensor:
-            tests.append(f"{_in(p.name + '._k', 'Q_ALL')} and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
+            # Half precision is moved as it is, and converted on the general path.
+            tests[0] = f"({tests[0]} or {first.name}._k in Q_HALF)"
+            tests.append(f"({_in(p.name + '._k', 'Q_ALL')} and {first.name}._k not in Q_HALF or {p.name}._k is {first.name}._k) and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
             free.append(f"{p.name}._node is None")
             raw.append(f"{p.name}._data")
         elif p.name in names:  # of what says how, only what the kernel asks for

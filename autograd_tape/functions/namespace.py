@@ -18,6 +18,7 @@ from ..version import Version
 NUMBERS = frozenset([int, float, bool, complex])
 REALS = frozenset([int, float, bool])
 _NATIVE = [k for k in map(dtypes.CPU_KINDS.get, map(np.dtype, "?bhilBHILefdFD")) if k is not None and not k.dtype.group]
+_HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfloat16)])
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
@@ -25,11 +26,11 @@ QUIET_SETS = {
     "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
+    "Q_HALF": _HALVES,
     # The most frequent kind is compared before a set is searched, which takes 35 ns more.
     "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
 }
 RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
-_HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfloat16)])
 HALF_SETS = {**QUIET_SETS, "Q_ALL": _HALVES, "Q_REAL": _HALVES, "Q_FLOAT": _HALVES, "Q_INT": frozenset(), "Q_F32": None}
 """Those of the entrance for half precision."""
 HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -27,6 +28,15 @@ IN_ALL = 65504.0
 """The largest number that all floating-point dtypes with 16 bits or more hold."""
 
 
+@cache
+def _limits(dtype: DType) -> tuple[float, float]:
+    """The least and the greatest number of a dtype."""
+    if dtype.category == INTEGER:
+        return int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)
+    limits = ml_dtypes.finfo(dtype.np)
+    return float(limits.min), float(limits.max)
+
+
 def check_number(value: Any, dtype: DType, name: str = "") -> None:
     """Raises where a dtype cannot hold a Python number, as torch does; `name` is what its message calls the type.
 
@@ -41,11 +51,11 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
     if isinstance(value, complex) and dtype.category < COMPLEX:
         fits, value = value.imag == 0, value.real
     if dtype.category == INTEGER:
-        limits = np.iinfo(dtype.np)
-        low = limits.min if dtype.is_signed or not isinstance(value, int) else -int(limits.max)  # integers wrap
-        fits = fits and value == value and low <= value <= limits.max
+        least, most = _limits(dtype)
+        low = least if dtype.is_signed or not isinstance(value, int) else -most  # integers wrap
+        fits = fits and value == value and low <= value <= most
     elif dtype.category == FLOATING and not math.isinf(value):
-        fits = fits and not abs(value) > float(ml_dtypes.finfo(dtype.np).max)
+        fits = fits and not abs(value) > _limits(dtype)[1]
     elif dtype.group == "float8" and dtype.name != "float8_e5m2":
         fits = False  # there is no infinity
     if not fits:

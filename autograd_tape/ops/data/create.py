@@ -17,7 +17,7 @@ import numpy as np
 from ... import warned
 from ...dtypes import (
     BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, INTEGER, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind,
-    number_array, scalar_dtype,
+    fill, number_array, scalar_dtype,
 )
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, check_rank, type_name
 from ...executors import executor_for
@@ -26,7 +26,7 @@ from ...functions.namespace import REALS
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import empty_in_order, empty_strided, too_large
+from ...strided import empty_in_order, empty_strided, reach, too_large
 from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
 from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
@@ -61,6 +61,13 @@ def named_size(name: str, size: tuple[object, ...], named: Keywords) -> Argument
 
 def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
+    dims = size[0] if len(size) == 1 and size[0].__class__ in _SEQUENCES else size
+    if len(dims) < 33:
+        for n in dims:
+            if n.__class__ is not int or n < 0:
+                break
+        else:
+            return tuple(dims)
     dims = size
     if not size or not _is_size(size[0]):
         if len(size) > 1:
@@ -86,6 +93,9 @@ def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
     return tuple(found)
 
 
+_SEQUENCES = frozenset([tuple, list])
+
+
 def _is_size(n: object, bools: bool = False) -> bool:
     """Whether torch takes `n` for one of several sizes; for all but the first it takes bools, too."""
     if isinstance(n, TensorRef):
@@ -95,7 +105,7 @@ def _is_size(n: object, bools: bool = False) -> bool:
 
 def check_storage(shape: Sequence[int], itemsize: int, strides: Sequence[int] | None = None) -> None:
     """Raises torch's error for tensors of more bytes than there are numbers for."""
-    size = math.prod(shape) if strides is None else 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+    size = math.prod(shape) if strides is None else reach(shape, strides)
     if 0 not in shape and (size * itemsize > _MOST_BYTES or strides is not None and min(strides, default=0) < 0):
         laid = "" if strides is None else f" and strides={list(strides)}"
         raise AutogradError(f"Storage size calculation overflowed with sizes={list(shape)}{laid}", found=f"{size} elements")
@@ -113,6 +123,13 @@ def _device(F: Functions, device: Device | str | None) -> Device:
 def finish(F: Functions, array: np.ndarray, device: Device | str | None, requires_grad: bool, out: object = None,
            layout: object = None) -> TensorRef:
     """A tensor over a fresh array, on a device; or `out` with its values."""
+    if layout is None and out is None and (F.default_device is None if device is None else device is CPU):
+        k = CPU_KINDS[array.dtype]
+        if not k.dtype.group:  # of which nothing is to be said
+            t = F.wrap(array, k)
+            if requires_grad:
+                t._node = leaf_node(k.dtype, True)
+            return t
     if layout is not None and str(layout) != "torch.strided":
         return F.in_layout("full", array.shape, CPU_KINDS[array.dtype].dtype, layout, device, requires_grad)
     if out is not None:
@@ -143,7 +160,9 @@ def filled(shape: Sizes, value: Number, dtype: DType) -> np.ndarray:
     """A new array of one number."""
     if dtype.category == OPAQUE:
         raise MissingKernelError(f"\"{'fill_cpu' if shape else 'fill_out'}\" not implemented for '{dtype.scalar}'")
-    return np.full(shape, number_array(value, dtype), dtype.np)
+    array = np.empty(shape, dtype.np)
+    fill(array, number_array(value, dtype))
+    return array
 
 
 def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
@@ -195,7 +214,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
 def _array(F: Functions, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType,
            device: str | Device | None) -> np.ndarray:
     """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
-    if _device(F, device).type == "meta":
+    if device is not CPU and _device(F, device).type == "meta":
         return meta_array(tuple(shape), dtype.np)
     try:
         return make_array(shape, dtype.np)
@@ -219,7 +238,7 @@ class zeros:
 
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
-    if not dtype.isbuiltin:
+    if dtype.isbuiltin != 1:
         return filled(shape, 1, DType.by_np[dtype])
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
     array.fill(1)
@@ -313,11 +332,13 @@ class full:
     """
 
     def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if dtype is None and out is None and fill_value.__class__ in REALS:
+            dtype = _number_dtype(fill_value)
         if dtype.__class__ is DType and size.__class__ is tuple and fill_value.__class__ in REALS and out is None and layout is None and (
                 F.default_device is None if device is None else device is CPU) and not requires_grad and (
                     k := CPU_KINDS[dtype.np]) in F.namespace["Q_ALL"] and not [n for n in size if n.__class__ is not int or n < 0]:
             check_number(fill_value, dtype)
-            return F.wrap(np.full(size, number_array(fill_value, dtype), dtype.np), k)
+            return F.wrap(filled(size, fill_value, dtype), k)
         if isinstance(fill_value, TensorRef):
             fill_value = fill_value.item()
         if dtype is None:
@@ -361,17 +382,21 @@ def _like(name: str, value: int | None) -> Fn:
                  pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
         if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
-                and k in F.namespace["Q_ALL"] and input._data.flags.c_contiguous:
-            array = np.empty(input._data.shape, k.np)
+                and (k in F.namespace["Q_ALL"] or k in F.half_namespace["Q_ALL"]):
+            data = input._data
+            array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
             if value is not None:
-                array.fill(value)
+                if k.np.isbuiltin == 1:
+                    array.fill(value)
+                else:
+                    fill(array, k.scalar(value))
             return F.wrap(array, k)
         if layout is not None and str(layout) != "torch.strided":
             return F.in_layout(name, tuple(input.shape), k.dtype if dtype is None else dtype, layout, device, requires_grad)
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
         if value is not None and Device(device).type != "meta":
-            array[...] = filled((), value, dtype_of(array)) if value else np.zeros((), array.dtype)
+            fill(array, filled((), value, dtype_of(array)) if value else np.zeros((), array.dtype))
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     return function
@@ -426,12 +451,20 @@ class full_like:
     """
 
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+        k = input._k
+        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None and (
+                fill_value.__class__ in REALS and (k in F.namespace["Q_ALL"] or k in F.half_namespace["Q_ALL"])):
+            check_number(fill_value, k.dtype)
+            data = input._data
+            array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
+            fill(array, number_array(fill_value, k.dtype))
+            return F.wrap(array, k)
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         check_number(value, dtype_of(array))
         if Device(device).type != "meta":
-            array[...] = filled((), value, dtype_of(array))
+            fill(array, filled((), value, dtype_of(array)))
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
@@ -441,6 +474,9 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
     def function(F: Functions, self: TensorRef, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None,
                  pin_memory: bool = False,
                  requires_grad: bool = False, **named: object) -> TensorRef:
+        k = self._k
+        if dtype is None and device is None and layout is None and not requires_grad and not named and size and k in F.namespace["Q_ALL"]:
+            return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
         size = named_size(name, size, named)
         if not size:
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
@@ -589,8 +625,9 @@ class range_:
         _check_steps(start, end, step)
         if wanted.category < FLOATING:
             start, end, step = int(start), int(end), int(step)
-        counts = np.arange(int((end - start) / step + 1))
-        return finish(F, _shaped((counts * step + start).astype(wanted.np), out), device, requires_grad, out, layout)
+        n = int((end - start) / step + 1)
+        values = _whole(start, step, n) if wanted.category < FLOATING else np.arange(n) * step + start
+        return finish(F, _shaped(values.astype(wanted.np, copy=False), out), device, requires_grad, out, layout)
 
     def samples(rng):
         yield 0, 3
@@ -645,16 +682,33 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
             raise ValueError("step must be nonzero")
     if n is None:
         n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
-    counts = np.arange(n)
     if out is not None:
         emptied(out, int(n))
-    values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
-    if FLOATING <= wanted.category and wanted.np.itemsize < 8:
-        # As torch does with vectors of 32 bytes, two at a time: each number is so many steps from the first, rounded, of its vector.
-        lanes = 32 // wanted.np.itemsize
-        whole = n // (2 * lanes) * 2 * lanes
-        values[:whole] = (values[:whole:lanes].astype(wanted.np).astype(float)[:, None] + np.arange(lanes) * float(step)).reshape(-1)
-    return finish(F, _shaped(values.astype(wanted.np), out), device, requires_grad, out, layout)
+    values = _whole(start, step, n) if wanted.category < FLOATING else _apart(float(start), float(step), n, wanted.np)
+    return finish(F, _shaped(values.astype(wanted.np, copy=False), out), device, requires_grad, out, layout)
+
+
+def _whole(start: int, step: int, n: int) -> np.ndarray:
+    """`n` integers, `step` apart."""
+    if max(abs(start), abs(start + n * step)) < 2 ** 62:
+        return np.arange(start, start + n * step, step)
+    return np.arange(n) * step + start
+
+
+def _apart(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
+    """`n` numbers, `step` apart, computed in double precision. Narrower ones as torch does with vectors of 32 bytes, two at a time: each is
+    so many steps from the first, rounded, of its vector."""
+    if dtype.itemsize == 8:
+        return np.arange(n) * step + start
+    lanes = 32 // dtype.itemsize
+    whole = n // (2 * lanes) * 2 * lanes
+    values = np.empty(n, dtype if dtype.isbuiltin == 1 else np.float64)
+    np.copyto(values[whole:], np.arange(whole, n) * step + start, "unsafe")
+    if whole:
+        first = (np.arange(0, whole, lanes) * step + start).astype(dtype).astype(np.float64)
+        for i in range(lanes):
+            np.add(first, i * step, values[i:whole:lanes], casting="unsafe")
+    return values
 
 
 def emptied(out: TensorRef, n: int) -> None:
@@ -676,11 +730,15 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
         at = np.arange(steps)
         line = np.where(at < steps // 2, start + np.longdouble(width) * at, end - np.longdouble(width) * (steps - at - 1))
         return line.astype(np.float64).astype(dtype)  # rounded once, as by torch's fused products
-    real = np.float32 if dtype.itemsize == 2 else dtype
-    cast = np.dtype(real).type
-    at = np.arange(steps)
-    step = (cast(end) - cast(start)) / cast(steps - 1)
-    return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
+    real = np.dtype(np.float32 if dtype.itemsize == 2 else dtype)
+    cast = real.type
+    first, last, half = cast(start), cast(end), steps // 2
+    step = (last - first) / cast(steps - 1)
+    line = np.empty(steps, real)
+    if half:
+        np.add(np.multiply(np.arange(half, dtype=real), step, line[:half]), first, line[:half])
+    np.subtract(last, np.arange(steps - half, dtype=real)[::-1] * step, line[half:])
+    return line if real is dtype else line.astype(dtype, copy=False)
 
 
 _PARTS = {"complex32": "c10::Half", "complex64": "float", "complex128": "double"}
@@ -798,9 +856,21 @@ def _triangle_indices(name: str, lower: bool) -> Fn:
         wanted = None if dtype is None else _dtype(dtype)
         if wanted is not None and wanted.name not in ("int32", "int64"):
             raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'", remedy="ask for int64")
-        keep = np.tri(row, col, offset if lower else offset - 1, bool)
-        indices = np.array(np.nonzero(keep if lower else ~keep))
-        return finish(F, indices.astype(np.int64 if wanted is None else wanted.np).reshape(2, -1), device, False, None, layout)
+        if row * col < 50:
+            found = [(i, j) for i in range(row) for j in (range(min(col, i + offset + 1)) if lower else range(max(i + offset, 0), col))]
+            made = np.array(found, np.int64 if wanted is None else wanted.np).reshape(-1, 2).T.copy()
+            return finish(F, made, device, False, None, layout)
+        # How many of each row, and from which column on.
+        edge = np.arange(offset + 1, offset + 1 + row) if lower else np.arange(offset, offset + row)
+        edge = edge.clip(0, col)
+        many = edge if lower else col - edge
+        ends = many.cumsum()
+        total = int(ends[-1]) if row else 0
+        indices = np.empty((2, total), np.int64 if wanted is None else wanted.np)
+        indices[0] = np.arange(row).repeat(many)
+        shift = many - ends
+        np.add(np.arange(total), (shift if lower else shift + edge).repeat(many), indices[1], casting="same_kind")
+        return finish(F, indices, device, False, None, layout)
 
     return function
 
@@ -856,16 +926,18 @@ class one_hot:
         data = values_of(input) if num_classes >= 0 else need_values(input)
         if not data.size and num_classes <= 0:
             raise AutogradError("Can not infer total number of classes from empty tensor.")
-        if data.size and data.min() < 0:
+        flat = data.reshape(-1)
+        if data.size and flat.min() < 0:
             raise AutogradError("Class values must be non-negative.")
+        most = int(flat.max()) if data.size else -1
         if num_classes == -1:
-            num_classes = int(data.max()) + 1
+            num_classes = most + 1
         elif num_classes < 1:
             raise AutogradError("num_classes should be positive")
-        if data.size and data.max() >= num_classes:
+        if most >= num_classes:
             raise AutogradError("Class values must be smaller than num_classes.")
         result = np.zeros((*data.shape, num_classes), np.int64)
-        np.put_along_axis(result, data[..., None], 1, -1)
+        result.reshape(-1)[flat + np.arange(0, result.size, num_classes)] = 1
         return constant(F, input, result)
 
     def batch(F, call):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...annotations import Functions, Values
-from ...dtypes import fitting
+from ...dtypes import DType, fill as fill_with, fitting, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...record import no_derivative, op
@@ -44,7 +44,12 @@ class copy:
     def store(a, other):
         if other.ndim > a.ndim:
             raise ValueError("NumPy would drop leading dimensions of size one")
-        a[...] = other if other.dtype is a.dtype else fitting(other, a.dtype)
+        if other.dtype is not a.dtype:
+            a[...] = fitting(other, a.dtype)
+        elif a.dtype.isbuiltin == 1:
+            a[...] = other
+        else:
+            a.view("u2")[...] = other.view("u2")
     may_share = "same"
     method_ = True
     aten = "copy.default"
@@ -80,7 +85,7 @@ class fill:
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
     def numpy(input, value): return np.full_like(input, fitting(value, input.dtype))
-    def store(a, value): a.fill(value)
+    def store(a, value): a.fill(value) if a.dtype.isbuiltin == 1 else fill_with(a, number_array(value, DType.by_np[a.dtype]))
     may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
