@@ -119,7 +119,7 @@ class Spec:
         """The compiler's types of the arguments for a dtype character."""
         from numba import types
 
-        own = {"f": types.float32, "d": types.float64}[char]
+        own = {"f": types.float32, "d": types.float64, "l": types.int64, "H": types.uint16, "B": types.uint8}[char]
 
         def numba_type(letter: str, ndim: int) -> Any:
             if letter in "is":
@@ -161,7 +161,8 @@ class _Compiled(dict[str, Callable[..., Any]]):
 
 
 class Kernel(_Compiled):
-    """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64.
+    """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64; what moves
+    elements, or adds integers, for some others, too.
 
     ``kernel.shared["f"](cells, items, chunks, ...)`` is for threads that share its items, with the arguments but ``start,
     stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; nothing calls the loop alone.

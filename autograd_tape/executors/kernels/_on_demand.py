@@ -29,6 +29,7 @@ SIZE_CHEAP = 32768
 #: ... and over NumPy compositions of many passes (gelu, softmax, norms, losses).
 SIZE_FUSED = 8192
 _NEVER = 1 << 62
+_FEW = 48  # numbers that Python compares before NumPy has begun
 
 _MODES = ("auto", "numba", "numpy")
 
@@ -141,12 +142,15 @@ def contiguous(x: np.ndarray) -> np.ndarray:
 
 
 def within(index: np.ndarray, size: int) -> bool:
-    """Whether all of ``index`` (C-contiguous int64) lies in ``range(size)``; seen as unsigned, negative numbers are large.
+    """Whether all of ``index`` (int64) lies in ``range(size)``; seen as unsigned, negative numbers are large.
 
     >>> within(np.array([0, 2]), 3), within(np.array([0, -1]), 3)
     (True, False)
     """
-    return not index.size or int(np.maximum.reduce(index.view(np.uint64), None)) < size
+    if index.size < _FEW:
+        found = index.ravel().tolist()
+        return not found or min(found) >= 0 and max(found) < size
+    return int(np.maximum.reduce(index.view(np.uint64), None)) < size
 
 
 class LazyModule:

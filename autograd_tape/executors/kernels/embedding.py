@@ -1,19 +1,21 @@
-"""Row gathering and its vjp, and adding into rows or elements that an index names.
+"""Rows, parts and elements that an index names: taken, put and added.
 
 Additions happen in the order of the index for every target, so results are the same on every run and thread count.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ._on_demand import LazyModule, compute_array, contiguous, state, within
+from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
 from .sharing import parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
-__all__ = ["embedding", "embedding_backward", "index_add", "scatter_add"]
+__all__ = ["embedding", "embedding_backward", "gather", "index_add", "places", "scatter", "scatter_add"]
 
 _compiled = LazyModule("embedding")
 
@@ -76,13 +78,16 @@ def _add_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     """``target[index[i]] += rows[i]`` for every ``i``; all C-contiguous, ``index`` checked."""
     if not rows.size:
         return
-    if rows.size >= state.fused and target.dtype.char in "fd" and target.flags.carray:
+    if rows.size >= state.fused and target.dtype.char in _ADDED and target.flags.carray:
         run = _compiled.add_rows[target.dtype.char]
         # Every slice owns a range of columns, whole cache lines of them, and sees all of the index.
         width = rows.shape[1]
         lines = -(-width // 16)
         grain = max(1, 2048 // max(1, len(index)))
         parallel_for(lines, grain, lambda start, stop: run(target, index, rows, start * 16, min(stop * 16, width)))
+        return
+    if rows.size <= _FEW or rows.dtype.kind not in "fc":
+        add_at(target.reshape(-1), (index[:, None] * rows.shape[1] + np.arange(rows.shape[1])).reshape(-1), rows.reshape(-1))
         return
     order = np.argsort(index, kind="stable")
     ordered = index[order]
@@ -91,24 +96,130 @@ def _add_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
 
 
 def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, alpha: float = 1) -> None:
-    """``out[..., index[i], ...] += alpha * source[..., i, ...]`` along ``axis``, in place.
+    """``out[..., index[i], ...] += alpha * source[..., i, ...]`` along ``axis``, in place; half precision is added in float32 and
+    rounded once.
 
     >>> out = np.zeros(3)
     >>> index_add(out, 0, np.array([2, 2]), np.array([1.0, 5.0]))
     >>> out
     array([0., 0., 6.])
     """
-    if index.size and (index.min() < 0 or index.max() >= out.shape[axis]):
+    axis %= out.ndim
+    index = np.ascontiguousarray(index, np.int64)
+    if not within(index, out.shape[axis]):
         raise IndexError("index out of range in self")
     scaled = source if alpha == 1 else source * source.dtype.type(alpha)
-    if out.ndim == 2 and axis in (0, -2) and out.flags.c_contiguous and out.dtype.kind == "f":
-        _add_rows(out, np.ascontiguousarray(index, np.int64), contiguous(scaled.astype(out.dtype, copy=False)))
+    computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
+    target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
+    parts = contiguous(scaled.astype(computed, copy=False))
+    outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
+    if outer == 1:
+        _add_rows(target.reshape(-1, inner), index, parts.reshape(-1, inner))
+    elif parts.size >= state.fused and computed.char in _ADDED and target.flags.carray:
+        table, parts = target.reshape(outer, -1, inner), parts.reshape(outer, -1, inner)
+        share_rows(_compiled.add_parts, computed.char, outer, parts.shape[1] * inner, 2, table, index, parts)
+    elif parts.size:
+        spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
+        add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
+    if target is not out:
+        out[...] = target
+
+
+# -- element by element -----------------------------------------------------------------------------------------------------
+
+
+def places(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Where the elements lie in a C-contiguous array of ``shape`` whose coordinate along ``axis`` is the index, the others its own.
+
+    >>> places(np.array([[2, 0]]), 1, (2, 3)), places(np.array([[1, 0]]), 0, (2, 3))
+    (array([[2, 0]]), array([[3, 1]]))
+    """
+    if len(shape) == 1:
+        return index
+    step, own = (_kept_grid if index.size <= _KEPT else _grid)(index.shape, axis, shape)
+    return index + own if step == 1 else index * step + own
+
+
+def _grid(size: tuple[int, ...], axis: int, shape: tuple[int, ...]) -> tuple[int, np.ndarray]:
+    """(the step of ``axis``, what the other coordinates add)."""
+    step, own, found = 1, np.zeros((), np.int64), 1
+    for i in range(len(shape) - 1, -1, -1):
+        if i == axis:
+            found = step
+        else:
+            own = own + (np.arange(size[i]) * step).reshape((-1,) + (1,) * (len(shape) - 1 - i))
+        step *= shape[i]
+    return found, own
+
+
+_kept_grid = lru_cache(64)(_grid)
+
+
+def _stacked(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """(outer, along, inner) sizes of an index as the kernels take it; zeros where it leaves out more than ends of memory's order."""
+    size = index.shape
+    if size[1:axis] != shape[1:axis] or size[axis + 2 :] != shape[axis + 2 :]:
+        return 0, 0, 0
+    return prod(size[:axis]), size[axis], prod(size[axis + 1 :])
+
+
+def _by_kernel(name: str, char: str, array: np.ndarray, axis: int, index: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a kernel of ``array``, ``index`` and ``other``, of the index's shape, did it."""
+    if index.size < state.fused or not char or not array.flags.carray or not other.flags.c_contiguous or not other.flags.aligned:
+        return False
+    outer, along, inner = _stacked(index, axis, array.shape)
+    if not outer:
+        return False
+    lead, tail = prod(array.shape[:axis]), prod(array.shape[axis + 1 :])
+    share_rows(getattr(_compiled, name), char, outer, along * inner, 2, array.view(char).reshape(lead, -1, tail),
+               contiguous(index).reshape(outer, along, inner), other.view(char).reshape(outer, along, inner))
+    return True
+
+
+def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
+    """``source[.., index[i, j], ..]`` with the index replacing the coordinate of ``axis``; ``index`` may be smaller along the others.
+    ``IndexError`` where it is out of range.
+
+    >>> gather(np.array([[1.0, 2.0], [3.0, 4.0]]), 1, np.array([[1], [0]]))
+    array([[2.],
+           [3.]])
+    """
+    y = np.empty(index.shape, source.dtype)
+    rows = source if source.flags.carray or 4 * index.size < source.size else np.array(source, order="C")
+    if _by_kernel("gather", _MOVED.get(source.itemsize, ""), rows, axis, index, y):
+        return y
+    if not within(index, source.shape[axis]):
+        raise IndexError(f"an index is out of bounds for dimension {axis}")
+    if rows.flags.c_contiguous:
+        return rows.reshape(-1).take(places(index, axis, source.shape))
+    grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
+    grid[axis] = index
+    return rows[tuple(grid)]
+
+
+def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
+    """``out[.., index[i, j], ..] = source[i, j]``, in place, of a C-contiguous ``out``; ``source`` has the index's shape, or is a number.
+
+    >>> out = np.zeros(3)
+    >>> scatter(out, 0, np.array([2, 0]), np.array([1.0, 5.0]))
+    >>> out
+    array([5., 0., 1.])
+    """
+    same = isinstance(source, np.ndarray) and source.dtype == out.dtype
+    if same and source.ndim and _by_kernel("scatter", _MOVED.get(out.itemsize, ""), out, axis, index, contiguous(source)):
         return
-    add_at(np.moveaxis(out, axis, 0), index, np.moveaxis(scaled, axis, 0))
+    if not within(index, out.shape[axis]):
+        raise IndexError(f"an index is out of bounds for dimension {axis}")
+    line = out.reshape(-1)
+    if same and out.dtype.isbuiltin == 2:  # not one by one through a function for each
+        char = _MOVED[out.itemsize]
+        line, source = line.view(char), source.view(char)
+    line[places(index, axis, out.shape)] = source
 
 
 def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> None:
-    """``out[.., index[i, j], ..] += source[i, j]`` with the index replacing the coordinate of ``axis``, in place.
+    """``out[.., index[i, j], ..] += source[i, j]`` with the index replacing the coordinate of ``axis``, in place; half precision is added
+    in float32 and rounded once.
 
     ``index`` may be smaller than ``out`` and ``source`` along every axis, as in torch.
 
@@ -121,35 +232,20 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     if not index.size:
         return
     axis %= out.ndim
-    low, high = index.min(), index.max()
-    if low < 0 or high >= out.shape[axis]:
-        bad = low if low < 0 else high
-        raise IndexError(f"index {bad} is out of bounds for dimension {axis} with size {out.shape[axis]}")
-    part = source[tuple(slice(0, n) for n in index.shape)].astype(out.dtype, copy=False)
-    around = index.shape[:axis] == out.shape[:axis] and index.shape[axis + 1 :] == out.shape[axis + 1 :]
-    if around and index.size >= state.fused and out.dtype.char in "fd" and out.flags.carray:
-        outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
-        target3 = out.reshape(outer, out.shape[axis], inner)
-        where3 = contiguous(index.astype(np.int64, copy=False)).reshape(outer, -1, inner)
-        source3 = contiguous(part).reshape(where3.shape)
-        cols = where3.shape[1] * inner
-        share_rows(_compiled.scatter_add, out.dtype.char, outer, cols, 2, target3, where3, source3)
-        return
-    steps = np.ones(out.ndim, np.int64)
-    for i in range(out.ndim - 2, -1, -1):
-        steps[i] = steps[i + 1] * out.shape[i + 1]
-    flat = index * steps[axis]
-    for i in range(out.ndim):
-        if i != axis:
-            shape = [1] * out.ndim
-            shape[i] = index.shape[i]
-            flat = flat + np.arange(index.shape[i]).reshape(shape) * steps[i]
-    where, values = np.ascontiguousarray(flat, np.int64).reshape(-1), np.ascontiguousarray(part).reshape(-1)
-    target = out if out.flags.c_contiguous else out.copy(order="C")
-    line = target.reshape(-1)
-    if values.size >= state.fused and line.dtype.char in "fd" and line.flags.carray:
-        _compiled.add_elements[line.dtype.char](line, where, values)
-    else:
-        add_at(line, where, values)
+    if not within(index, out.shape[axis]):
+        low, high = index.min(), index.max()
+        raise IndexError(f"index {low if low < 0 else high} is out of bounds for dimension {axis} with size {out.shape[axis]}")
+    computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
+    part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
+    part = contiguous(part.astype(computed, copy=False))
+    target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
+    if not _by_kernel("scatter_add", computed.char if computed.char in _ADDED else "", target, axis, index, part):
+        add_at(target.reshape(-1), places(index, axis, out.shape).reshape(-1), part.reshape(-1))
     if target is not out:
         out[...] = target
+
+
+_ADDED = "fdl"  # the dtypes that kernels add
+_MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes
+_FEW = 512  # elements that are sooner added one by one than put in order
+_KEPT = 2048  # elements up to which what coordinates add is kept

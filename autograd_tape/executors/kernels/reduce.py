@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("reduce")
+_adding = LazyModule("embedding")
 _arithmetic = LazyModule("arithmetic")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
@@ -104,8 +105,11 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
     """
     if is_half(target.dtype):
         wide = target.astype(np.float32)
-        np.add.at(wide, at, np.asarray(values).astype(np.float32))
+        add_at(wide, at, np.asarray(values).astype(np.float32))
         target[...] = wide
+    elif (target.ndim == 1 and target.dtype.char in "fdl" and at.__class__ is np.ndarray and at.dtype.char == "l"
+          and at.size >= state.fused and target.flags.carray and values.shape == at.shape and values.dtype == target.dtype):
+        _adding.add_elements[target.dtype.char](target, contiguous(at), contiguous(values))
     else:
         np.add.at(target, at, values)
 

@@ -392,7 +392,7 @@ def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool
         _no_positions(target.shape, key)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
-        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind == "f":
+        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind != "b":
             n = target.shape[d]
             if only.size and (only.min() < -n or only.max() >= n):
                 raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")

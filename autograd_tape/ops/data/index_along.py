@@ -10,6 +10,8 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
+from ...executors.kernels._on_demand import within
+from ...executors.kernels.embedding import index_add as index_add_
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -163,18 +165,19 @@ def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     target, source = (result, source) if result.ndim else (result.reshape(1), source.reshape(1))
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     _same_parts(target, d, flat, source)
-    if target.ndim == 1 and flat.size and (flat.min() < 0 or flat.max() >= target.size):
+    if target.ndim == 1 and not within(flat, target.size):
         raise IndexRangeError("index out of range in self")
     return result, target, d, flat, source
 
 
 def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     result, target, d, flat, source = _parts(input, dim, index, source)
-    from ...executors.kernels.embedding import index_add
-
     if target.size:
-        _in_range(flat, target.shape[d], d)
-        index_add(target, d, flat, source)
+        try:
+            index_add_(target, d, flat, source)
+        except IndexError:
+            _in_range(flat, target.shape[d], d)
+            raise
     return result
 
 
@@ -306,7 +309,10 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
     _restrided(target, d, flat)
     if not target.size:
         return result
-    _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
+    if not within(flat if flat.dtype == np.int64 else flat.astype(np.int64), target.shape[d]):
+        _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
+    if target.dtype.isbuiltin == 2 and source.dtype == target.dtype:  # moved as they are
+        target, source = target.view(f"u{target.itemsize}"), source.view(f"u{target.itemsize}")
     target[(slice(None),) * d + (flat,)] = source
     return result
 

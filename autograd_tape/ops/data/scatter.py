@@ -11,9 +11,9 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
-from ...executors.kernels._on_demand import is_half
+from ...executors.kernels import embedding as elements
+from ...executors.kernels._on_demand import is_half, within
 from ...executors.kernels.reduce import add_at
-from ...functions.constants import SMALL
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -25,8 +25,6 @@ from .._samples import check_number
 from ..networks._losses import constant
 from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
-
-NUMBERED = 1 << 31  # elements up to which places have numbers
 
 
 class _RangeError(AutogradError, IndexError):
@@ -79,13 +77,22 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if index.ndim != input.ndim and index.size:
         raise ValueError("the ranks differ")
     d = wrap_dim(dim, input.ndim)
+    if not _fits(index, input, d):
+        raise ValueError("the index is larger than the input")
     try:
-        if (min(index.ravel().tolist()) if index.size <= SMALL else index.min()) >= 0:  # NumPy itself finds what is too large
-            return input[_positions(index, d)]
+        return elements.gather(input, d, index if index.dtype == np.int64 else index.astype(np.int64))
     except IndexError:
-        pass  # found and reported below
-    _in_range(index, input.shape[d], d)
-    raise ValueError("the index is larger than the input")
+        _in_range(index, input.shape[d], d)
+        raise
+
+
+def _fits(index: np.ndarray, of: np.ndarray, d: int) -> bool:
+    """Whether an index is no larger than what it picks of, apart from dimension `d`."""
+    have = of.shape
+    for i, n in enumerate(index.shape):
+        if n > have[i] and i != d:
+            return False
+    return True
 
 
 def _flat_positions(F: Functions, call: BatchedCall, n: int) -> Any:
@@ -147,9 +154,9 @@ class gather:
             "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
 
 
-def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray,
-                       tuple[np.ndarray, ...], Any]:
-    """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
+def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, int,
+                   np.ndarray, Any]:
+    """(a copy of `input`, the copy with a dimension at least, which one is meant, the index, the part of `src` that is used)."""
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     d = wrap_dim(dim, input.ndim)
     target = result if input.ndim else result.reshape(1)
@@ -159,18 +166,32 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.n
         if max(index.ndim, 1) != target.ndim:
             raise ValueError("the ranks differ")
         index = index.reshape(-1)
-    _in_range(index, target.shape[d], d)
-    part = fitting(src, input.dtype)
-    if isinstance(src, np.ndarray) and src.ndim and not index.size:
-        part = np.empty(index.shape, src.dtype)
-    elif isinstance(src, np.ndarray) and src.ndim:
-        part = src[tuple([slice(0, n) for n in index.shape])]
+    if not _fits(index, target, d):
+        raise ValueError("the index is larger than the target")
+    if not within(index := index if index.dtype == np.int64 else index.astype(np.int64), target.shape[d]):
+        _in_range(index, target.shape[d], d)
+    part = src if isinstance(src, np.ndarray) and src.dtype is input.dtype else fitting(src, input.dtype)
+    if isinstance(part, np.ndarray) and part.ndim:
+        if not index.size:
+            part = np.empty(index.shape, part.dtype)
+        elif part.shape != index.shape:
+            part = part[tuple([slice(0, n) for n in index.shape])]
+            if part.shape != index.shape:
+                raise ValueError("the index is larger than the source")
+    return result, target, d, index, part
+
+
+def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray,
+                       tuple[np.ndarray, ...], Any]:
+    """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
+    result, _, d, index, part = _scatter_parts(input, dim, index, src)
     return result, _positions(index, d), part
 
 
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
-    result, at, part = _scatter_arguments(input, dim, index, src)
-    (result if result.ndim else result.reshape(1))[at] = part
+    result, target, d, index, part = _scatter_parts(input, dim, index, src)
+    if index.size:
+        elements.scatter(target, d, index, part)
     return result
 
 
@@ -308,17 +329,8 @@ class scatter:
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
     if not index.size:
         return np.array(input, order="C")
-    result, at, part = _scatter_arguments(input, dim, index, src)
-    target = result if result.ndim else result.reshape(1)
-    if target.flags.c_contiguous and target.size < NUMBERED:
-        # NumPy adds at repeated positions of one dimension much faster than of several.
-        step, flat = 1, np.zeros((), np.int64)
-        for i in range(target.ndim - 1, -1, -1):
-            flat = flat + at[i] * step
-            step *= target.shape[i]
-        add_at(target.reshape(-1), flat.reshape(-1), np.broadcast_to(part, flat.shape).reshape(-1))
-    else:
-        add_at(target, at, part)
+    result, target, d, index, part = _scatter_parts(input, dim, index, src)
+    elements.scatter_add(target, d, index, part)
     return result
 
 
@@ -587,13 +599,15 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
     flat, n = result.reshape(-1), result.size
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
-    if index.size and (index.min() < -n or index.max() >= n):
-        bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
-        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
+    if not within(index, n):
+        bad = index[(index < -n) | (index >= n)].reshape(-1)[:1]
+        if bad.size:
+            raise IndexRangeError(f"out of range: tried to access index {bad[0]} on a tensor of {n} elements.")
+        index = np.where(index < 0, index + n, index)
     if accumulate:
         add_at(flat, index.reshape(-1), source.reshape(-1))
-    else:
-        flat[index.reshape(-1)] = source.reshape(-1)
+    elif index.size:
+        elements.scatter(flat, 0, index.reshape(-1), source.reshape(-1))
     return result
 
 

@@ -31,6 +31,50 @@ def add_rows(target, index, rows, start, stop):
     return True
 
 
+@kernel("w3[o,v,m] x1[k] r3[o,k,m] :o")
+def add_parts(target, index, parts, start, stop):
+    """``target[o, index[i]] += parts[o, i]`` for o in [start, stop)."""
+    for o in range(start, stop):
+        for i in range(index.size):
+            k = index[i]
+            if k < 0 or k >= target.shape[1]:
+                return False
+            ts, ps = target[o, k], parts[o, i]
+            for j in range(ts.size):
+                ts[j] += ps[j]
+    return True
+
+
+@kernel("r3[>=o,v,>=m] x3[o,k,m] w3[o,k,m] :o")
+def gather(source, index, y, start, stop):
+    """``y[o, k, i] = source[o, index[o, k, i], i]`` for o in [start, stop)."""
+    size = source.shape[1]
+    for o in range(start, stop):
+        for k in range(index.shape[1]):
+            ks, ys = index[o, k], y[o, k]
+            for i in range(ks.size):
+                row = ks[i]
+                if row < 0 or row >= size:
+                    return False
+                ys[i] = source[o, row, i]
+    return True
+
+
+@kernel("w3[>=o,v,>=m] x3[o,k,m] r3[o,k,m] :o")
+def scatter(out, index, source, start, stop):
+    """``out[o, index[o, k, i], i] = source[o, k, i]`` for o in [start, stop)."""
+    size = out.shape[1]
+    for o in range(start, stop):
+        for k in range(index.shape[1]):
+            ks, ss = index[o, k], source[o, k]
+            for i in range(ks.size):
+                row = ks[i]
+                if row < 0 or row >= size:
+                    return False
+                out[o, row, i] = ss[i]
+    return True
+
+
 @kernel("w1[v] x1[n] r1[n]")
 def add_elements(target, index, values):
     for i in range(index.size):
@@ -41,7 +85,7 @@ def add_elements(target, index, values):
     return True
 
 
-@kernel("w3[o,v,m] x3[o,k,m] r3[o,k,m] :o")
+@kernel("w3[>=o,v,>=m] x3[o,k,m] r3[o,k,m] :o")
 def scatter_add(out, index, source, start, stop):
     """``out[o, index[o, k, i], i] += source[o, k, i]`` for o in [start, stop)."""
     size = out.shape[1]
