@@ -529,7 +529,8 @@ def _store_lines(rec: Record) -> list[str]:
         elif p.is_tensor:
             # Half precision is moved as it is, and converted on the general path.
             tests[0] = f"({tests[0]} or {first.name}._k in Q_HALF)"
-            tests.append(f"({_in(p.name + '._k', 'Q_ALL')} and {first.name}._k not in Q_HALF or {p.name}._k is {first.name}._k) and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
+            tests.append(f"({_in(p.name + '._k', 'Q_ALL')} and {first.name}._k not in Q_HALF or {p.name}._k is {first.name}._k)")
+            tests.append(f"({first.name}._v is None or {p.name}._v is not {first.name}._v)")
             free.append(f"{p.name}._node is None")
             raw.append(f"{p.name}._data")
         elif p.name in names:  # of what says how, only what the kernel asks for

@@ -330,7 +330,7 @@ def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray
     if not index.size:
         return np.array(input, order="C")
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
-    elements.scatter_add(target, d, index, part)
+    elements.scatter_add(target, d, index, part if part.ndim else np.broadcast_to(part, index.shape))
     return result
 
 
