@@ -9,11 +9,12 @@ import numpy as np
 
 from ..annotations import Fn
 from ..record import Record
-from ..strided import empty_in_order, strided
 from .base import Executor
 from .kernels._on_demand import is_half
+from .kernels.halves import SINGLE, narrow, recast, widened
 
-SINGLE = np.dtype(np.float32)
+
+__all__ = ["SINGLE", "NumpyExecutor", "in_single", "narrow", "recast", "widened", "widens"]
 
 
 class NumpyExecutor(Executor):
@@ -29,7 +30,8 @@ class NumpyExecutor(Executor):
 
 def widens(rec: Record) -> bool:
     """Whether an operation's kernel is written for float32 and float64, or has another for half precision. NumPy's own take all."""
-    if isinstance(rec.field("numpy"), np.ufunc) and all(p.is_tensor for p in rec.params):
+    kernel = rec.field("numpy")
+    if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params) or getattr(kernel, "takes_half", False):
         return False
     return (rec.quiet == "float" or rec.field("half") is not None) and rec.family not in ("view", "view?")
 
@@ -76,36 +78,3 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
         count = len(rec.returns)
         return (*[narrow(r, half) for r in results[:count]], *results[count:])
     return narrow(results, half)
-
-
-def narrow(result: np.ndarray | None, half: np.dtype) -> np.ndarray | None:
-    """A result of a computation in float32, rounded; others as they are, as arrays. None is a gradient that nobody wants."""
-    if result is None:
-        return None
-    if result.__class__ is not np.ndarray:
-        result = np.asarray(result)
-    return recast(result, half) if result.dtype is SINGLE or result.dtype == SINGLE else result
-
-
-def widened(a: np.ndarray) -> np.ndarray:
-    """An array of half precision in float32."""
-    return a.astype(SINGLE) if 0 not in a.strides else _in_order(a, SINGLE)
-
-
-def _in_order(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """An expanded array in another dtype, laid out as torch has it; NumPy puts what was expanded innermost."""
-    result = empty_in_order(a, dtype)
-    np.copyto(result, a, casting="unsafe")
-    return result
-
-
-def recast(a: Any, dtype: np.dtype) -> Any:
-    """`a` in another dtype and the order in which it lies. NumPy makes up the steps of dimensions of one element, by which torch tells
-    images with the channels innermost: of what may be images they are kept."""
-    if 0 in a.strides:
-        return _in_order(a, dtype)
-    cast = a.astype(dtype)
-    if a.ndim > 3 and 1 in a.shape and not a.flags.c_contiguous:
-        steps = [old // a.itemsize * dtype.itemsize if n == 1 else new for n, old, new in zip(a.shape, a.strides, cast.strides)]
-        return strided(cast, cast.shape, steps)
-    return cast

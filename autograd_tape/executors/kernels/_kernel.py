@@ -119,7 +119,8 @@ class Spec:
         """The compiler's types of the arguments for a dtype character."""
         from numba import types
 
-        own = {"f": types.float32, "d": types.float64, "l": types.int64, "H": types.uint16, "B": types.uint8}[char]
+        own = {"f": types.float32, "d": types.float64, "l": types.int64, "H": types.uint16, "B": types.uint8,
+               "E": types.uint16, "e": types.int16}[char]
 
         def numba_type(letter: str, ndim: int) -> Any:
             if letter in "is":
@@ -162,7 +163,8 @@ class _Compiled(dict[str, Callable[..., Any]]):
 
 class Kernel(_Compiled):
     """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64; what moves
-    elements, or adds integers, for some others, too.
+    elements, or adds integers, for some others, too; what reads and writes by ``wide`` and ``rounded`` also ``kernel["E"]`` for bfloat16
+    and ``kernel["e"]`` for float16, as their bits: unsigned integers are those of bfloat16, signed ones of float16.
 
     ``kernel.shared["f"](cells, items, chunks, ...)`` is for threads that share its items, with the arguments but ``start,
     stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; nothing calls the loop alone.
@@ -223,7 +225,8 @@ class Kernel(_Compiled):
         function = self._generated(variant, text)
         options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
         dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
-        name = f"{self.name}.{variant}.{char if self.spec.generic else 'f'}"
+        letter = {"E": "bf16", "e": "f16"}.get(char, char)  # there are systems whose files are one whatever the case
+        name = f"{self.name}.{variant}.{letter if self.spec.generic else 'f'}"
         dispatcher._cache = Store(name, text, lambda: function.__globals__.update(names()))
         dispatcher.compile(types.void(*arguments))
         dispatcher.disable_compile()

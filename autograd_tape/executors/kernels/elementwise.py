@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from ...annotations import Fn
 from ._on_demand import LazyModule, compute_array, state
+from .halves import bits, narrow, widened
 from .sharing import share_elements
 
 __all__ = [
@@ -28,6 +31,8 @@ __all__ = [
     "gelu",
     "gelu_backward",
     "in_blocks",
+    "one_pass",
+    "one_pass_vjp",
     "relu",
     "sigmoid",
     "sigmoid_backward",
@@ -35,6 +40,7 @@ __all__ = [
     "silu_backward",
     "softplus",
     "softplus_backward",
+    "takes_half",
     "tanh",
     "tanh_backward",
     "threshold_backward",
@@ -49,24 +55,94 @@ _BLOCK = 8192  # elements of a function of many passes that stay in a core's cac
 FEW = 256  # elements up to which a Python loop over libm's erf is quicker than NumPy's passes
 
 
-def _run1(kernel: Any, x: np.ndarray, *scalars: float) -> np.ndarray:
+def _computed(x: np.ndarray) -> np.ndarray:
+    """``x`` as a dense array of a dtype that kernels have."""
+    return _dense(x if x.dtype.char in "eE" and x.dtype.isnative else compute_array(x))
+
+
+def _run1(kernel: Any, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
     """The compiled ``kernel`` over all of ``x``, sliced over the pool."""
-    c = _dense(compute_array(x))
+    c = _computed(x)
     y = np.empty_like(c)
-    share_elements(kernel, c.dtype.char, c.size, c.ravel("K"), y.ravel("K"), *scalars)
+    share_elements(kernel, c.dtype.char, c.size, bits(c), bits(y), a, b)
     return y if x.dtype == y.dtype else y.astype(x.dtype)
 
 
-def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, *scalars: float) -> np.ndarray:
+def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
     """The compiled vjp ``kernel`` over ``grad`` and the saved ``x`` of the same shape."""
-    c = _dense(compute_array(x))
+    c = _computed(x)
     dx = np.empty_like(c)
     g = grad
     if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
         g = np.empty_like(c)
         g[...] = grad
-    share_elements(kernel, c.dtype.char, c.size, g.ravel("K"), c.ravel("K"), dx.ravel("K"), *scalars)
+    share_elements(kernel, c.dtype.char, c.size, bits(g), bits(c), bits(dx), a, b)
     return dx if x.dtype == dx.dtype else dx.astype(x.dtype)
+
+
+def _enough(x: np.ndarray) -> int:
+    """From how many elements on functions of many passes are compiled: of half precision fewer, which NumPy would convert twice, too."""
+    return state.fused if x.itemsize != 2 else state.fused >> 4
+
+
+def takes_half(kernel: Fn) -> Fn:
+    """Marks a record's kernel that takes half precision as it is."""
+    kernel.takes_half = True  # type: ignore[attr-defined]
+    return kernel
+
+
+def one_pass(name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None) -> Callable[[Fn], Fn]:
+    """Decorator of a record's kernel ``formula(x, ...)`` for float32 and float64, which makes it one of half precision, too: of few
+    elements it is the formula, of many the compiled function of that ``name``, with the numbers that ``numbers(...)`` makes of the other
+    arguments, or the formula where that gives None."""
+
+    def decorate(formula: Fn) -> Fn:
+        @wraps(formula)
+        def kernel(x: np.ndarray, *options: Any) -> np.ndarray:
+            char = x.dtype.char
+            if x.size < state.fused and (char == "f" or char == "d"):
+                return formula(x, *options)
+            if char in "fdeE" and x.size >= _enough(x):
+                given = options if numbers is None else numbers(*options)
+                if given is not None:
+                    return _run1(getattr(_compiled, name), x, *map(float, given))
+            if char in "eE":
+                return narrow(formula(widened(x), *options), x.dtype)
+            return formula(x, *options)
+
+        return takes_half(kernel)
+
+    return decorate
+
+
+def one_pass_vjp(name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None) -> Callable[[Fn], Fn]:
+    """The same for a record's kernel ``formula(grad, saved, ...)`` or its ``vjp(F, grad, saved, ...)``, where arrays have one shape and
+    dtype."""
+
+    def decorate(formula: Fn) -> Fn:
+        def compiled(grad: Any, x: Any, options: tuple[Any, ...]) -> np.ndarray | None:
+            if not isinstance(grad, np.ndarray) or grad.dtype.char not in "fdeE" or grad.size < _enough(grad) or (
+                    x.shape != grad.shape or x.dtype != grad.dtype):
+                return None
+            given = options if numbers is None else numbers(*options)
+            return None if given is None else _run2(
+                getattr(_compiled, name), grad.view(np.ndarray), x.view(np.ndarray), *map(float, given))
+
+        @wraps(formula)
+        def vjp(F: Any, grad: Any, x: Any, *options: Any) -> Any:
+            result = compiled(grad, x, options)
+            return formula(F, grad, x, *options) if result is None else result
+
+        @wraps(formula)
+        def kernel(grad: np.ndarray, x: np.ndarray, *options: Any) -> np.ndarray:
+            result = compiled(grad, x, options)
+            if result is None and grad.dtype == x.dtype and grad.dtype.char in "eE":
+                return narrow(formula(widened(grad), widened(x), *options), grad.dtype)
+            return formula(grad, x, *options) if result is None else result
+
+        return vjp if formula.__code__.co_varnames[0] == "F" else takes_half(kernel)
+
+    return decorate
 
 
 def _dense(c: np.ndarray) -> np.ndarray:
@@ -146,7 +222,7 @@ def relu(x: np.ndarray) -> np.ndarray:
     >>> relu(np.array([-1.0, 2.0]))
     array([0., 2.])
     """
-    if x.size >= state.cheap and x.dtype.char in "fd":
+    if x.size >= (state.cheap if x.itemsize != 2 else _enough(x)) and x.dtype.char in "fdeE":
         return _run1(_compiled.relu, x)
     return np.maximum(x, x.dtype.type(0))
 
@@ -157,7 +233,7 @@ def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.
     >>> threshold_backward(np.ones(3), np.array([-1.0, 0.0, 2.0]), 0)
     array([0., 0., 1.])
     """
-    if x.size >= state.fused and x.shape == grad.shape and x.dtype == grad.dtype and x.dtype.char in "fd":
+    if x.size >= _enough(x) and x.shape == grad.shape and x.dtype == grad.dtype and x.dtype.char in "fdeE":
         return _run2(_compiled.threshold_backward, grad, x, float(threshold))
     return np.where(x <= threshold, grad.dtype.type(0), grad)
 
@@ -168,7 +244,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run1(_compiled.sigmoid, x)
     return _composed(x, lambda x: 1 / (1 + np.exp(-x)))
 
@@ -186,14 +262,14 @@ def silu(x: np.ndarray) -> np.ndarray:
     >>> silu(np.array([0.0, 1.0]))
     array([0.        , 0.73105858])
     """
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run1(_compiled.silu, x)
     return _composed(x, lambda x: x / (1 + np.exp(-x)))
 
 
 def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``grad * s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``."""
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run2(_compiled.silu_backward, grad, x)
 
     def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -209,14 +285,14 @@ def erf(x: np.ndarray) -> np.ndarray:
     >>> erf(np.array([0.0, 1.0]))
     array([0.        , 0.84270079])
     """
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run1(_compiled.erf, x)
     return _composed(x, _erf)
 
 
 def erf_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``grad * 2 / sqrt(pi) * exp(-x**2)``."""
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run2(_compiled.erf_backward, grad, x)
     return _composed2(grad, x, lambda g, x: g * x.dtype.type(1.1283791670955126) * np.exp(-(x * x)))
 
@@ -237,7 +313,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     array([0.        , 0.84134475])
     """
     tanh_form = approximate != "none" and _is_tanh(approximate)
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run1(_compiled.gelu_tanh if tanh_form else _compiled.gelu, x)
     if tanh_form:
 
@@ -252,7 +328,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """``grad * (Phi(x) + x * phi(x))``, or the derivative of the tanh form."""
     tanh_form = _is_tanh(approximate)
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run2(_compiled.gelu_tanh_backward if tanh_form else _compiled.gelu_backward, grad, x)
 
     def exact(g: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -283,7 +359,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
     >>> softplus(np.array([0.0, 30.0]))
     array([ 0.69314718, 30.        ])
     """
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run1(_compiled.softplus, x, float(beta), float(threshold))
 
     def formula(x: np.ndarray) -> np.ndarray:
@@ -295,7 +371,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
 
 def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
     """``grad * sigmoid(beta * x)``, and ``grad`` where ``beta * x > threshold``."""
-    if x.size >= state.fused:
+    if x.size >= _enough(x):
         return _run2(_compiled.softplus_backward, grad, x, float(beta), float(threshold))
 
     def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:

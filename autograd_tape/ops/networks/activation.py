@@ -10,6 +10,7 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused
+from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
@@ -47,8 +48,10 @@ class relu:
 
     lacks = {"uint float8": "clamp_min_scalar_cpu"}
     sparse = "in order"
+    @fused.takes_half
     def numpy(input):
-        return np.maximum(input, ZERO.get(input.dtype.char, 0)) if input.size < state.cheap else fused.relu(input)
+        char = input.dtype.char
+        return np.maximum(input, ZERO.get(char, 0)) if input.size < state.cheap and char != "E" and char != "e" else fused.relu(input)
 
     mindspore = kernels.without_nan("ReLU")
     def compose(F, input): return F.maximum(input, 0)
@@ -65,10 +68,8 @@ class relu:
 class threshold_backward:
     """grad_output where input > threshold, else zero."""
 
-    def numpy(grad_output, input, threshold):
-        if input.size < state.fused:
-            return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
-        return fused.threshold_backward(grad_output, input, threshold)
+    @one_pass_vjp("threshold_backward")
+    def numpy(grad_output, input, threshold): return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
 
     def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
     def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
@@ -89,6 +90,7 @@ class relu6:
     lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
     saved_also = {"min_val": "0", "max_val": "6"}
 
+    @one_pass("clamp", lambda: (0, 6))
     def numpy(input): return np.minimum(np.maximum(input, 0), 6)
     def compose(F, input): return F.minimum(F.relu(input), 6)
     check = _check_relu
@@ -108,6 +110,7 @@ class hardtanh:
     """
 
     lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
+    @one_pass("clamp", lambda low, high: (low, high) if low <= high else None)
     def numpy(input, min_val, max_val):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val")
@@ -132,6 +135,7 @@ class hardtanh:
 class hardtanh_backward:
     """grad_output where input is between the bounds, else zero."""
 
+    @one_pass_vjp("hardtanh_backward")
     def numpy(grad_output, input, min_val, max_val):
         return np.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
 
@@ -157,6 +161,7 @@ class leaky_relu:
     """
 
     lacks = {"float8": "leaky_relu_cpu"}
+    @one_pass("leaky_relu")
     def numpy(input, negative_slope):
         if 0 < negative_slope <= 1:
             return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
@@ -176,6 +181,7 @@ class leaky_relu:
 class leaky_relu_backward:
     """grad_output where input is positive, negative_slope * grad_output elsewhere."""
 
+    @one_pass_vjp("leaky_relu_backward")
     def numpy(grad_output, input, negative_slope):
         return np.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
@@ -279,6 +285,7 @@ class threshold:
         for number in (threshold, value):
             check_number(number, input._k.dtype)
     may_share = "itself"
+    @one_pass("threshold")
     def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
     def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
@@ -308,9 +315,10 @@ class elu:
 
     lacks = {"float8": "elu_cpu"}
     saved_also = {"scale": "1", "input_scale": "1"}
-    numpy = _elu
+    numpy = one_pass("elu", lambda alpha: (alpha, 1))(_elu)
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
+    @one_pass_vjp("elu_backward")
     @in_single
     def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * alpha * F.exp(F.clamp_max(input, 0)))
     aten = "elu(input, alpha)"
@@ -332,10 +340,12 @@ class selu:
     lacks = {"float8": "elu_cpu"}
     saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
 
+    @one_pass("selu", lambda: (_SELU_SCALE, _SELU_ALPHA * _SELU_SCALE))
     def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
 
+    @one_pass_vjp("selu_backward", lambda: (_SELU_SCALE, _SELU_ALPHA * _SELU_SCALE))
     @in_single
     def vjp(F, grad, input):
         return F.where(input > 0, grad * _SELU_SCALE, grad * (_SELU_ALPHA * _SELU_SCALE) * F.exp(F.clamp_max(input, 0)))
@@ -354,6 +364,7 @@ class celu:
     """
 
     lacks = {"float8": "elu_cpu"}
+    @one_pass("elu", lambda alpha: (alpha, 1 / alpha) if alpha > 0 else None)
     def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
 
@@ -362,6 +373,7 @@ class celu:
             raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
         takes("float", "elu_cpu", cast_unsafely("alpha", ValueError))(input=input)
 
+    @one_pass_vjp("celu_backward", lambda alpha: (0, 1 / alpha))
     @in_single
     def vjp(F, grad, input, alpha): return F.where(input <= 0, grad * F.exp(F.clamp_max(input, 0) / alpha), grad)  # NaN passes it on
     samples = domain(-2, 2, 1.5, kinks=(0,))
@@ -408,7 +420,7 @@ class gelu:
     home = "_C._nn"
     lacks = {"float8": "GeluKernelImpl"}
     out_dtype = FOUND
-    numpy = _gelu
+    numpy = fused.takes_half(_gelu)
     check = _check_gelu
 
     def compose(F, input, approximate):
@@ -431,7 +443,7 @@ class gelu:
 class gelu_backward:
     """The gradient of gelu."""
 
-    numpy = fused.gelu_backward
+    numpy = fused.takes_half(fused.gelu_backward)
 
     def compose(F, grad_output, input, approximate):
         if approximate == "tanh":
@@ -544,7 +556,7 @@ class softplus:
 class softplus_backward:
     """The gradient of softplus."""
 
-    numpy = fused.softplus_backward
+    numpy = fused.takes_half(fused.softplus_backward)
     def compose(F, grad_output, input, beta, threshold): return F.where(input * beta > threshold, grad_output,
             grad_output * F.sigmoid(input * beta))
     def vjp_grad_output(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
@@ -571,10 +583,12 @@ class mish:
     """
 
     lacks = {"float8": "mish_cpu"}
+    @one_pass("mish")
     def numpy(input): return input * np.tanh(_softplus(input))
     def compose(F, input): return input * F.tanh(F.log1p(F.exp(-F.abs(input))) + F.relu(input))
     check = takes("float", "mish_cpu")
 
+    @one_pass_vjp("mish_backward")
     @in_single
     def vjp(F, grad, input):
         t = F.tanh(F.softplus(input))
@@ -603,6 +617,7 @@ class logsigmoid:
     lacks = {"float8": "log_sigmoid_cpu"}
     layout, meta_layout = "rows", "input"  # torch's meta kernel has its own mind
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
+    @one_pass("logsigmoid")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
@@ -684,9 +699,11 @@ class hardsigmoid:
     """
 
     lacks = {"float8": "hardsigmoid_cpu"}
+    @one_pass("hardsigmoid")
     def numpy(input): return np.minimum(np.maximum(input + 3, 0), 6) / 6
     mindspore = "ops.HSigmoid"
     check = takes("float", "hardsigmoid_cpu")
+    @one_pass_vjp("hardsigmoid_backward", lambda: (_SIXTH,))
     def vjp(F, grad, input): return F.where((input > -3) & (input < 3), grad * _SIXTH, 0)
     samples = domain(-5, 5, kinks=(-3, 3))
 
@@ -704,10 +721,12 @@ class hardswish:
     """
 
     lacks = {"float8": "hardswish_cpu"}
+    @one_pass("hardswish")
     def numpy(input): return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
     check = takes("float", "hardswish_cpu")
+    @one_pass_vjp("hardswish_backward")
     @in_single
     def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input >= 3, grad, grad * (input / 3 + 0.5)))
     samples = domain(-5, 5, kinks=(-3, 3))
@@ -724,6 +743,7 @@ class hardshrink:
 
     lacks = {"float8": "hardshrink_cpu"}
     out_dtype = FOUND
+    @one_pass("hardshrink")
     def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
@@ -746,6 +766,7 @@ class softshrink:
     home = "_C._nn"
     lacks = {"float8": "softshrink_check"}
     out_dtype = FOUND
+    @one_pass("softshrink", lambda lambd: (lambd,) if lambd >= 0 else None)
     def numpy(input, lambd):
         if lambd < 0:
             raise AutogradError("lambda must not be negative")
@@ -766,6 +787,7 @@ class softshrink:
         yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
 
 
+@one_pass_vjp("shrink_backward")
 def _outside(grad_output: np.ndarray, input: np.ndarray, lambd: float) -> np.ndarray:
     return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import binding, ir
 from numba import types
-from numba.extending import overload, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 from ....annotations import Fn
 from .._kernel import Kernel
@@ -52,9 +53,91 @@ def _by_type2(single: Fn, double: Fn) -> Fn:
 
     @overload(stub, jit_options={**_POLY, "forceinline": False}, strict=False)
     def choose(x: Any, option: object) -> object:
-        return single if x.dtype == types.float32 else double
+        return single if getattr(x, "dtype", x) == types.float32 else double
 
     return stub
+
+
+#: ``like(v, number)``: a number in the precision of ``v``.
+like = _by_type2(lambda v, number: f4(number), lambda v, number: f8(number))
+
+
+# Half precision in registers: bfloat16 as uint16, the upper half of a float32; float16 as int16, whose exponent is 112 less. Rounding
+# is to the even neighbour. What is too small for the exponents of float16 is aligned by an addition, which rounds it, too.
+
+
+def _from_bfloat16(x):
+    return u4(u4(x) << u4(16)).view(f4)
+
+
+def _to_bfloat16(v):
+    u = f4(v).view(u4)
+    up = u + u4(0x7FFF) + ((u >> u4(16)) & u4(1))
+    return np.uint16((up if v == v else (u | u4(0x7FFFFFFF)) - u4(0x3FFFFF)) >> u4(16))  # one NaN of each sign
+
+
+def _from_float16(x):
+    u = u4(x) & u4(0xFFFF)
+    low = (u & u4(0x7FFF)) << u4(13)
+    v = u4(low).view(f4) * f4(5.192296858534828e33)  # 2**112
+    v = u4(low | u4(0x7F800000)).view(f4) if low >= u4(0x0F800000) else v
+    return u4(f4(v).view(u4) | ((u & u4(0x8000)) << u4(16))).view(f4)
+
+
+def _to_float16(v):
+    u = f4(v).view(u4)
+    a = u & u4(0x7FFFFFFF)
+    small = f4(u4(a).view(f4) + f4(0.5)).view(u4) - u4(0x3F000000)
+    usual = (a - u4(0x38000000) + u4(0xFFF) + ((a >> u4(13)) & u4(1))) >> u4(13)
+    large = u4(0x7E00) if a > u4(0x7F800000) else u4(0x7C00)
+    half = small if a < u4(0x38800000) else (usual if a < u4(0x47800000) else large)
+    return np.int16(half | ((u >> u4(16)) & u4(0x8000)))
+
+
+@intrinsic
+def _extend(typing: Any, x: Any) -> Any:
+    """``_from_float16``, of a processor that has it."""
+    return types.float32(types.int16), lambda context, builder, signature, values: builder.fpext(
+        builder.bitcast(values[0], ir.HalfType()), ir.FloatType())
+
+
+@intrinsic
+def _truncate(typing: Any, v: Any) -> Any:
+    """``_to_float16``, of a processor that has it."""
+    return types.int16(types.float32), lambda context, builder, signature, values: builder.bitcast(
+        builder.fptrunc(values[0], ir.HalfType()), ir.IntType(16))
+
+
+_HAS_HALF = bool(binding.get_host_cpu_features().get("f16c"))
+
+
+def wide(x: Any) -> Any:
+    """An element of an array as a number to compute with."""
+    return x
+
+
+def rounded(array: Any, v: Any) -> Any:
+    """A number as an element of an array."""
+    return v
+
+
+@overload(wide, jit_options=_POLY, strict=False)
+def _wide(x: object) -> object:
+    if x == types.uint16:
+        return _from_bfloat16
+    return (lambda x: x) if x != types.int16 else (lambda x: _extend(x)) if _HAS_HALF else _from_float16
+
+
+@overload(rounded, jit_options=_POLY, strict=False)
+def _rounded(array: Any, v: object) -> object:
+    if array.dtype == types.uint16:
+        return lambda array, v: _bfloat16(v)
+    if array.dtype == types.int16:
+        return (lambda array, v: _truncate(f4(v))) if _HAS_HALF else lambda array, v: _float16(v)
+    return lambda array, v: v
+
+
+_bfloat16, _float16 = register_jitable(**_POLY)(_to_bfloat16), register_jitable(**_POLY)(_to_float16)
 
 
 # exp: x = n ln2 + r with |r| <= ln2 / 2, ln2 in two parts (Cody and Waite), a polynomial for exp(r), and 2**n as two

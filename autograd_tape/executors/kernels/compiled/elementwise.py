@@ -1,12 +1,22 @@
-"""Element-wise functions and their vjps, over ``[start, stop)`` of flat arrays."""
+"""Element-wise functions and their vjps, over ``[start, stop)`` of flat arrays: a formula of numbers each, in one loop for all of them.
+
+Formulas compute in float32 or float64; half precision is widened and rounded in registers. ``a`` and ``b`` are the function's numbers,
+of which most have none.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numba.extending import register_jitable
+
+from ....annotations import Fn
+from .._kernel import Kernel
+from .base import FUSE
 from .base import erf as erf_
 from .base import exp as exp_
-from .base import kernel, log1p_unit
+from .base import expm1_pos, kernel, like, log1p_unit, rounded, wide
 from .base import sigmoid as sigmoid_
 from .base import tanh as tanh_
 
@@ -14,158 +24,282 @@ _SQRT1_2 = 0.7071067811865476
 _SQRT1_2PI = 0.3989422804014327  # 1 / sqrt(2 pi), the normal density at 0
 _SQRT2_PI = 0.7978845608028654
 _CUBIC = 0.044715
+_INLINE: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
 
 
-@kernel("r1[n] w1[n] :n")
-def exp(x, y, start, stop):
+def unary(formula: Fn) -> Kernel:
+    """The kernel of ``formula(v, a, b)``."""
+    number = register_jitable(**_INLINE)(formula)
+
+    def loop(x, y, a, b, start, stop):
+        xs, ys = x[start:stop], y[start:stop]
+        for i in range(ys.size):
+            ys[i] = rounded(ys, number(wide(xs[i]), a, b))
+
+    return _named(loop, formula, "r1[n] w1[n] s s :n")
+
+
+def vjp(formula: Fn) -> Kernel:
+    """The kernel of ``formula(g, v, a, b)``, of cotangents and what was saved."""
+    number = register_jitable(**_INLINE)(formula)
+
+    def loop(grad, x, dx, a, b, start, stop):
+        gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
+        for i in range(ds.size):
+            ds[i] = rounded(ds, number(wide(gs[i]), wide(xs[i]), a, b))
+
+    return _named(loop, formula, "r1[n] r1[n] w1[n] s s :n")
+
+
+def _named(loop: Fn, formula: Fn, spec: str) -> Kernel:
+    loop.__name__ = loop.__qualname__ = formula.__name__
+    return kernel(spec)(loop)
+
+
+@kernel("r1[n] E1[n] :n")
+def widen(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
-        ys[i] = exp_(xs[i])
+        ys[i] = wide(xs[i])
 
 
-@kernel("r1[n] w1[n] :n")
-def tanh(x, y, start, stop):
+@kernel("e1[n] w1[n] :n")
+def narrow(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
-        ys[i] = tanh_(xs[i])
+        ys[i] = rounded(ys, xs[i])
 
 
-@kernel("r1[n] w1[n] :n")
-def sigmoid(x, y, start, stop):
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = sigmoid_(xs[i])
+# -- functions ----------------------------------------------------------------------------------------------------------
 
 
-@kernel("r1[n] w1[n] :n")
-def silu(x, y, start, stop):
-    T = x.dtype.type
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = xs[i] / (T(1) + exp_(-xs[i]))
+@unary
+def exp(v, a, b):
+    return exp_(v)
 
 
-@kernel("r1[n] w1[n] :n")
-def erf(x, y, start, stop):
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = erf_(xs[i])
+@unary
+def tanh(v, a, b):
+    return tanh_(v)
 
 
-@kernel("r1[n] w1[n] :n")
-def gelu(x, y, start, stop):
-    T = x.dtype.type
-    half, scale = T(0.5), T(_SQRT1_2)
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = half * xs[i] * (T(1) + erf_(xs[i] * scale))
+@unary
+def sigmoid(v, a, b):
+    return sigmoid_(v)
 
 
-@kernel("r1[n] w1[n] :n")
-def gelu_tanh(x, y, start, stop):
-    T = x.dtype.type
-    half, beta, kappa = T(0.5), T(_SQRT2_PI), T(_CUBIC)
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        v = xs[i]
-        ys[i] = half * v * (T(1) + tanh_(beta * (v + kappa * v * v * v)))
+@unary
+def silu(v, a, b):
+    return v / (like(v, 1) + exp_(-v))
 
 
-@kernel("r1[n] w1[n] s s :n")
-def softplus(x, y, beta, threshold, start, stop):
-    T = x.dtype.type
-    b, limit = T(beta), T(threshold)
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        v = xs[i]
-        z = v * b
-        # log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)), whose logarithm has an argument in [1, 2]
-        soft = ((z if z > T(0) else T(0)) + log1p_unit(exp_(-abs(z)))) / b
-        ys[i] = v if (z > limit or z != z) else soft
+@unary
+def erf(v, a, b):
+    return erf_(v)
 
 
-@kernel("r1[n] w1[n] :n")
-def relu(x, y, start, stop):
-    T = x.dtype.type
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = T(0) if xs[i] < T(0) else xs[i]
+@unary
+def gelu(v, a, b):
+    return like(v, 0.5) * v * (like(v, 1) + erf_(v * like(v, _SQRT1_2)))
 
 
-@kernel("r1[n] r1[n] w1[n] s :n")
-def threshold_backward(grad, x, dx, threshold, start, stop):
-    T = x.dtype.type
-    limit = T(threshold)
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        ds[i] = T(0) if xs[i] <= limit else gs[i]
+@unary
+def gelu_tanh(v, a, b):
+    return like(v, 0.5) * v * (like(v, 1) + tanh_(like(v, _SQRT2_PI) * (v + like(v, _CUBIC) * v * v * v)))
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def tanh_backward(grad, y, dx, start, stop):
-    T = y.dtype.type
-    gs, ys, ds = grad[start:stop], y[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        ds[i] = gs[i] * (T(1) - ys[i] * ys[i])
+@unary
+def softplus(v, a, b):
+    z = v * like(v, a)
+    # log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)), whose logarithm has an argument in [1, 2]
+    soft = ((z if z > like(v, 0) else like(v, 0)) + log1p_unit(exp_(-abs(z)))) / like(v, a)
+    return v if (z > like(v, b) or z != z) else soft
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def sigmoid_backward(grad, y, dx, start, stop):
-    T = y.dtype.type
-    gs, ys, ds = grad[start:stop], y[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        ds[i] = gs[i] * (T(1) - ys[i]) * ys[i]
+@unary
+def logsigmoid(v, a, b):
+    soft = (v if v < like(v, 0) else like(v, 0)) - log1p_unit(exp_(-abs(v)))
+    return v if v != v else soft
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def silu_backward(grad, x, dx, start, stop):
-    T = x.dtype.type
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        s = sigmoid_(xs[i])
-        ds[i] = gs[i] * s * (T(1) + xs[i] * (T(1) - s))
+@unary
+def mish(v, a, b):
+    e = exp_(v if v < like(v, 20) else like(v, 20))  # beyond it tanh(softplus(v)) rounds to 1, in single precision and in double
+    n = e * (e + like(v, 2))
+    return v * (n / (n + like(v, 2))) if v < like(v, 20) else v
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def erf_backward(grad, x, dx, start, stop):
-    T = x.dtype.type
-    scale = T(1.1283791670955126)  # 2 / sqrt(pi)
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        ds[i] = gs[i] * scale * exp_(-(xs[i] * xs[i]))
+@unary
+def elu(v, a, b):
+    """``a * expm1(v * b)`` below zero."""
+    return _expm1_neg(v * like(v, b)) * like(v, a) if v < like(v, 0) else v
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def gelu_backward(grad, x, dx, start, stop):
-    T = x.dtype.type
-    half, scale, density = T(0.5), T(_SQRT1_2), T(_SQRT1_2PI)
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        v = xs[i]
-        cdf = half * (T(1) + erf_(v * scale))
-        ds[i] = gs[i] * (cdf + v * (density * exp_(-half * v * v)))
+@unary
+def selu(v, a, b):
+    return _expm1_neg(v) * like(v, b) if v < like(v, 0) else v * like(v, a)
 
 
-@kernel("r1[n] r1[n] w1[n] :n")
-def gelu_tanh_backward(grad, x, dx, start, stop):
-    T = x.dtype.type
-    half, beta, kappa = T(0.5), T(_SQRT2_PI), T(_CUBIC)
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        v = xs[i]
-        t = tanh_(beta * (v + kappa * v * v * v))
-        inner = beta * (T(1) + T(3) * kappa * v * v)
-        ds[i] = gs[i] * (half * (T(1) + t) + half * v * (T(1) - t * t) * inner)
+@register_jitable(**_INLINE)
+def _expm1_neg(v):
+    """exp(v) - 1 for v <= 0, by that of -v, which loses no digits."""
+    e = expm1_pos(-v)
+    return -(e / (like(v, 1) + e))
 
 
-@kernel("r1[n] r1[n] w1[n] s s :n")
-def softplus_backward(grad, x, dx, beta, threshold, start, stop):
-    T = x.dtype.type
-    b, limit = T(beta), T(threshold)
-    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
-    for i in range(ds.size):
-        z = xs[i] * b
-        ds[i] = gs[i] if z > limit else gs[i] * sigmoid_(z)
+@unary
+def relu(v, a, b):
+    return like(v, 0) if v < like(v, 0) else v
+
+
+@unary
+def clamp(v, a, b):
+    low = like(v, a) if v < like(v, a) else v
+    return like(v, b) if low > like(v, b) else low
+
+
+@unary
+def leaky_relu(v, a, b):
+    return v if v > like(v, 0) else v * like(v, a)
+
+
+@unary
+def threshold(v, a, b):
+    return like(v, b) if v <= like(v, a) else v
+
+
+@unary
+def hardsigmoid(v, a, b):
+    return _clipped(v + like(v, 3)) / like(v, 6)
+
+
+@unary
+def hardswish(v, a, b):
+    return v * _clipped(v + like(v, 3)) / like(v, 6)
+
+
+@register_jitable(**_INLINE)
+def _clipped(v):
+    """Between 0 and 6."""
+    low = like(v, 0) if v < like(v, 0) else v
+    return like(v, 6) if low > like(v, 6) else low
+
+
+@unary
+def hardshrink(v, a, b):
+    return like(v, 0) if v >= -like(v, a) and v <= like(v, a) else v
+
+
+@unary
+def softshrink(v, a, b):
+    inside = abs(v) * like(v, 0)  # which keeps NaN
+    return v - like(v, a) if v > like(v, a) else (v + like(v, a) if v < -like(v, a) else inside)
+
+
+# -- vjps ---------------------------------------------------------------------------------------------------------------
+
+
+@vjp
+def threshold_backward(g, v, a, b):
+    return like(g, 0) if v <= like(v, a) else g
+
+
+@vjp
+def hardtanh_backward(g, v, a, b):
+    return g if v > like(v, a) and v < like(v, b) else like(g, 0)
+
+
+@vjp
+def shrink_backward(g, v, a, b):
+    return g if v > like(v, a) or v < -like(v, a) else like(g, 0)
+
+
+@vjp
+def leaky_relu_backward(g, v, a, b):
+    return g if v > like(v, 0) else g * like(v, a)
+
+
+@vjp
+def tanh_backward(g, y, a, b):
+    return g * (like(y, 1) - y * y)
+
+
+@vjp
+def sigmoid_backward(g, y, a, b):
+    return g * (like(y, 1) - y) * y
+
+
+@vjp
+def silu_backward(g, v, a, b):
+    s = sigmoid_(v)
+    return g * s * (like(v, 1) + v * (like(v, 1) - s))
+
+
+@vjp
+def erf_backward(g, v, a, b):
+    return g * like(v, 1.1283791670955126) * exp_(-(v * v))  # 2 / sqrt(pi)
+
+
+@vjp
+def gelu_backward(g, v, a, b):
+    half = like(v, 0.5)
+    cdf = half * (like(v, 1) + erf_(v * like(v, _SQRT1_2)))
+    return g * (cdf + v * (like(v, _SQRT1_2PI) * exp_(-half * v * v)))
+
+
+@vjp
+def gelu_tanh_backward(g, v, a, b):
+    half, beta, kappa = like(v, 0.5), like(v, _SQRT2_PI), like(v, _CUBIC)
+    t = tanh_(beta * (v + kappa * v * v * v))
+    inner = beta * (like(v, 1) + like(v, 3) * kappa * v * v)
+    return g * (half * (like(v, 1) + t) + half * v * (like(v, 1) - t * t) * inner)
+
+
+@vjp
+def softplus_backward(g, v, a, b):
+    z = v * like(v, a)
+    return g if z > like(v, b) else g * sigmoid_(z)
+
+
+@vjp
+def elu_backward(g, v, a, b):
+    return g if v > like(v, 0) else g * like(v, a) * exp_(v)
+
+
+@vjp
+def celu_backward(g, v, a, b):
+    return g * exp_(v * like(v, b)) if v <= like(v, 0) else g
+
+
+@vjp
+def selu_backward(g, v, a, b):
+    return g * like(v, a) if v > like(v, 0) else g * like(v, b) * exp_(v)
+
+
+@vjp
+def mish_backward(g, v, a, b):
+    e = exp_(v if v < like(v, 20) else like(v, 20))
+    n = e * (e + like(v, 2))
+    t = n / (n + like(v, 2))
+    return g * (t + v * sigmoid_(v) * (like(v, 1) - t * t))
+
+
+@vjp
+def logsigmoid_backward(g, v, a, b):
+    return g * sigmoid_(-v)
+
+
+@vjp
+def hardsigmoid_backward(g, v, a, b):
+    return g * like(v, a) if v > like(v, -3) and v < like(v, 3) else like(g, 0)
+
+
+@vjp
+def hardswish_backward(g, v, a, b):
+    return like(g, 0) if v <= like(v, -3) else (g if v >= like(v, 3) else g * (v / like(v, 3) + like(v, 0.5)))
+
+
+# -- dropout ------------------------------------------------------------------------------------------------------------
 
 
 @kernel("r1[n] b1[n] w1[n] s :n")
