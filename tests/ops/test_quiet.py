@@ -27,7 +27,6 @@ REGULAR = [n for n in NAMES if RECORDS[n].field("numpy") is not None and RECORDS
            and RECORDS[n].field("make") is None]
 LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "unique_index": ({0}, "has no tensor but an index, which decides no kind"),
-        "pivots_to_solve": ({0}, "has no tensor but an index, which decides no kind"),
         "addmm": ({2}, "scales by beta and alpha before the kernel"),
         "_addmm_activation": ({1}, "scales by beta and alpha before the kernel"),
         "clamp_tensor": ({1, 2}, "lacks a bound"),

@@ -15,6 +15,7 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape, wrap_dim
+from ...executors.kernels import matrices as kernels
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
@@ -38,6 +39,12 @@ def _columns(a: np.ndarray) -> np.ndarray:
     result = empty_strided(a.shape, (*batch, columns, step), a.dtype)
     result[...] = a
     return result
+
+
+def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
+    """Matrices, or others with two dimensions of their own, that broadcast over `lead`: those dimensions in one."""
+    spread = a if a.shape[:-2] == lead else np.broadcast_to(a, (*lead, *a.shape[-2:]))
+    return spread if len(lead) == 1 else spread.reshape(math.prod(lead), *a.shape[-2:])
 
 
 def _mT(F: Functions, x: Values) -> Values:
@@ -367,6 +374,35 @@ class linalg_solve:
         yield (np.zeros((2, 2)), np.ones(2)), RuntimeError, "torch.linalg.solve: The solver failed because the input matrix is singular."
 
 
+def _solve_triangle(A: np.ndarray, B: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
+    lead = broadcast_shape(A.shape[:-2], B.shape[:-2])
+    return _columns(kernels.solve_triangles(one_batch(A, lead), one_batch(B, lead), upper, unitriangular).reshape(*lead, *B.shape[-2:]))
+
+
+@op("solve_triangle(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", namespace="_internal", method=False, out=False,
+    node="LinalgSolveTriangularBackward0")
+class solve_triangle:
+    """X with T X = B, where T is one triangle of A, with ones on its diagonal where `unitriangular`."""
+
+    sharding = "*b N N, *b N k -> *b N k"
+    lacks = {"half int bool rare": "triangular_solve_cpu"}
+    saved_as = {"A": "self", "A_shape": None, "B_shape": None}
+    numpy = _solve_triangle
+    meta_layout = "columns"
+    compose = on_host(_solve_triangle)
+    def shape(A, B, upper, unitriangular): return (*broadcast_shape(A[:-2], B[:-2]), *B[-2:])
+    def vjp_A(F, grad, A, result, upper, unitriangular, A_shape):
+        back = F.matmul(F.solve_triangle(_mT(F, A), grad, not upper, unitriangular), _mT(F, result))
+        back, one = -F.reduce_to_shape(back, tuple(A_shape)), int(unitriangular)
+        return F.triu(back, one) if upper else F.tril(back, -one)
+    def vjp_B(F, grad, A, upper, unitriangular, B_shape):
+        return F.reduce_to_shape(F.solve_triangle(_mT(F, A), grad, not upper, unitriangular), tuple(B_shape))
+    batch = batches.two_matrices
+    def samples(rng):
+        yield _square(rng, 3, 3), rng.standard_normal((3, 2)), True, False
+        yield _square(rng, 2, 2, 2), rng.standard_normal((2, 3)), False, True
+
+
 @op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", namespace="_internal",
     alias="linalg.solve_triangular", method=False)
 class linalg_solve_triangular:
@@ -390,12 +426,9 @@ class linalg_solve_triangular:
                                      f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})")
         if A.dtype is not B.dtype:  # torch solves for a copy of B with the dtype of A
             B = F.cast(B, A.dtype)
-        n, dtype = A.shape[-1], buffer(A).dtype
-        kept = np.tri(n, n, -1 if unitriangular else 0, dtype)
-        A = A * constant(F, A, np.ascontiguousarray(kept.T) if upper else kept)
-        if unitriangular:
-            A = A + constant(F, A, np.eye(n, dtype=dtype))
-        return F.solve_matrices(A, B) if left else F.column_major(_mT(F, F.solve_matrices(_mT(F, A), _mT(F, B))))
+        if left:
+            return F.solve_triangle(A, B, upper, unitriangular)
+        return F.column_major(_mT(F, F.solve_triangle(_mT(F, A), _mT(F, B), not upper, unitriangular)))
 
     def samples(rng):
         yield Sample((_square(rng, 3, 3), rng.standard_normal((3, 2))), {"upper": True})

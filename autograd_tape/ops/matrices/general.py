@@ -13,6 +13,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
+from ...executors.kernels import matrices as kernels
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, casts_safely
@@ -24,8 +25,10 @@ from .._host import data_dependent, need_values, on_host
 from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
-from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, check_equation, singular
-from .products import adjoint
+from .factorization import (
+    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, check_equation, one_batch, singular,
+)
+from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 
@@ -36,26 +39,16 @@ linalg = np.linalg
 
 
 def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both factors in one matrix, rows exchanged (counted from 1), and the first zero on the diagonal of U: all of a batch at once, by
-    elimination with partial pivoting."""
-    m, n = A.shape[-2:]
-    batch, k = prod(A.shape[:-2]), min(m, n)
-    flat = A.reshape(batch, m, n).copy()
-    each = np.arange(batch)
-    pivots, info = np.empty((batch, k), np.int32), np.zeros(batch, np.int32)
-    for j in range(k):
-        column = flat[:, j:, j]
-        largest = j + np.argmax(np.abs(column) if A.dtype.kind != "c" else np.abs(column.real) + np.abs(column.imag), 1)
-        pivots[:, j] = largest + 1
-        flat[each, j], flat[each, largest] = flat[each, largest], flat[each, j].copy()
-        zero = flat[:, j, j] == 0
-        info[zero & (info == 0)] = j + 1
-        flat[:, j + 1:, j] /= np.where(zero, 1, flat[:, j, j])[:, None]
-        flat[:, j + 1:, j + 1:] -= flat[:, j + 1:, j, None] * flat[:, j, None, j + 1:]
-    if check_errors:
+    """Both factors in one matrix, rows exchanged (counted from 1), and the first zero on the diagonal of U: elimination with partial
+    pivoting."""
+    if A.ndim < 2 or not pivot:
+        raise ValueError("matrices expected, whose rows may change places")
+    *lead, m, n = A.shape
+    LU = _columns(A)
+    pivots, info = kernels.lu(LU.swapaxes(-2, -1).reshape(prod(lead), n, m))
+    if check_errors and info.any():
         _refuse_singular(info, A.shape)
-    lead = A.shape[:-2]
-    return _columns(flat.reshape(A.shape)), pivots.reshape(*lead, k), info.reshape(lead)
+    return LU, pivots.astype(np.int32).reshape(*lead, min(m, n)), info.astype(np.int32).reshape(lead)
 
 
 def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -73,21 +66,21 @@ def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     if pivots.size and (pivots.min() < 1 or pivots.max() > m):
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
                             "lu_factor?", expected=f"1 to {m}", found=f"{pivots.min()} to {pivots.max()}")
-    flat = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1])
-    order = np.tile(np.arange(m), (len(flat), 1))
-    each = np.arange(len(flat))
-    for j in range(flat.shape[1]):
-        other = flat[:, j].astype(np.int64) - 1
-        order[each, j], order[each, other] = order[each, other], order[each, j].copy()
-    P = np.zeros((len(flat), m, m), dtype)
-    P[each[:, None], order, np.arange(m)] = 1
+    order = kernels.orders(pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]), m)
+    P = np.zeros((len(order), m, m), dtype)
+    P.reshape(len(order), m * m)[np.arange(len(order))[:, None], order * m + np.arange(m)] = 1
     return P.reshape(*pivots.shape[:-1], m, m)
 
 
 def _triangles(LU: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    m, n = LU.shape[-2:]
+    *lead, m, n = LU.shape
     k = min(m, n)
-    return np.ascontiguousarray(np.tril(LU[..., :k], -1) + np.eye(m, k, dtype=LU.dtype)), np.ascontiguousarray(np.triu(LU[..., :k, :]))
+    L, U = np.zeros((*lead, m, k), LU.dtype), np.zeros((*lead, k, n), LU.dtype)
+    rows = np.arange(m)[:, None]
+    np.copyto(L, LU[..., :k], where=rows > rows[:k, 0])
+    np.copyto(U, LU[..., :k, :], where=rows[:k] <= np.arange(n))
+    L.reshape(prod(lead), m * k)[:, :k * (k + 1):k + 1] = 1
+    return L, U
 
 
 def _lu(A: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,7 +157,7 @@ def _lu_meta(A: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple([without_data((*batch, *shape), A.dtype) for shape in ((m, m), (m, k), (k, n))])
 
 
-@op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Index pivots, Index info)",
+@op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Int32 pivots, Int32 info)",
     namespace="_internal", alias="linalg.lu_factor_ex", method=False, node="LinalgLuFactorExBackward0", complex="explicit")
 class linalg_lu_factor_ex:
     """The factors L and U of matrices with exchanged rows, in one matrix; the exchanges; the first zero on the diagonal of U, or 0.
@@ -177,6 +170,7 @@ class linalg_lu_factor_ex:
     sharding = "*b M N -> *b M N, *b K, *b"
     lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
+    numpy = _lu_factor
     compose = on_host(_lu_factor)
     def meta(A, *rest):
         batch = A.shape[:-2]
@@ -326,26 +320,60 @@ class lu_unpack:
                 "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?")
 
 
-def _pivots_to_solve(pivots: np.ndarray, n: int) -> np.ndarray:
+def _lu_solution(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, adjoint: bool = False) -> np.ndarray:
+    n = B.shape[-2]
     for bad, text in ((pivots < 1, "greater or equal to 1"), (pivots > n, "smaller or equal to LU.size(-2)")):
         if bad.any():
             raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
-    return pivots.astype(np.int32)
+    lead = broadcast_shape(LU.shape[:-2], B.shape[:-2])
+    factors, X = one_batch(LU, lead), one_batch(B, lead)
+    order = kernels.orders(one_batch(pivots[..., None], lead)[..., 0], n)
+    each = np.arange(len(order))[:, None]
+    if adjoint:
+        turned = mH(factors)
+        Y = kernels.solve_triangles(turned, kernels.solve_triangles(turned, X, False, False), True, True)
+        X = np.empty_like(Y)
+        X[each, order] = Y
+    else:
+        X = kernels.solve_triangles(factors, kernels.solve_triangles(factors, X[each, order], False, True), True, False)
+    return _columns(X.reshape(*lead, *B.shape[-2:]))
 
 
-@op("pivots_to_solve(Index pivots, int n) -> Index", namespace="_internal", method=False, out=False)
-class pivots_to_solve:
-    """The pivots of `n` rows as they are; those that name no row are refused where `lu_solve` does, before the factors are taken apart."""
+@op("lu_solution(Tensor LU, Index pivots, Tensor B, bool adjoint=False) -> Tensor", namespace="_internal", method=False, out=False,
+    node="LinalgLuSolveBackward0", complex="explicit")
+class lu_solution:
+    """X with A X = B, or A^H X = B where `adjoint`, from the LU factors of A (..., n, n); pivots that name no row are refused."""
 
-    def sharding(call): return call.letters("*b K -> *b K")
-    numpy = _pivots_to_solve
-    compose = on_host(_pivots_to_solve)
-    def shape(pivots, n): return pivots
-    batch = batches.together
-    def samples(rng): yield np.array([[2, 2], [1, 2]], np.int32), 2
+    def sharding(call): return call.letters("*b N N, *b N, *b N k -> *b N k")
+    lacks = {"half float8 chalf": "linalg.lu_solve_cpu if any"}
+    saved_as = {"LU": "LU", "LU_shape": None, "B_shape": None}
+    meta_layout = "columns"
+    compose = on_host(_lu_solution)
+    def shape(LU, pivots, B, adjoint): return (*broadcast_shape(LU[:-2], B[:-2]), *B[-2:])
+
+    def vjp_LU(F, grad, LU, pivots, result, adjoint, LU_shape):
+        G = F.lu_solution(LU, pivots, grad, not adjoint)
+        back = F.matmul(result, _mH(F, G)) if adjoint else F.matmul(G, _mH(F, result))  # the gradient of A, with the other sign
+        P, L, U = F.lu_unpack(LU, pivots)
+        back = F.matmul(F.transpose(P, -2, -1), F.reduce_to_shape(back, tuple(LU_shape)))
+        return -(F.tril(F.matmul(back, _mH(F, U)), -1) + F.triu(F.matmul(_mH(F, L), back)))
+
+    def vjp_B(F, grad, LU, pivots, adjoint, B_shape):
+        return F.reduce_to_shape(F.lu_solution(LU, pivots, grad, not adjoint), tuple(B_shape))
+
+    def batch(F, call):
+        if call.ranks["LU"] < 2 or call.ranks["B"] < 2 or call.ranks["pivots"] != call.ranks["LU"] - 1:
+            return NotImplemented
+        return call(**batches.broadcast_matrices(F, call, LU=2, pivots=1, B=2))
+
+    def samples(rng):
+        LU, pivots, _ = _lu_factor(_square(rng, 2, 3, 3))
+        yield LU, pivots, rng.standard_normal((2, 3, 2))
+        yield LU[0], pivots[0], rng.standard_normal((2, 3, 2)), True
+
     def errors(rng):
         for bad, text in ((0, "greater or equal to 1"), (3, "smaller or equal to LU.size(-2)")):
-            yield (np.array([bad, 2], np.int32), 2), RuntimeError, (
+            yield (np.eye(2), np.array([bad, 2], np.int32), np.eye(2)), RuntimeError, (
                 f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
 
 
@@ -383,15 +411,7 @@ class linalg_lu_solve:
         if pivots.shape != LU.shape[:-1]:
             raise ShapeMismatchError("linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                                      f"{list(pivots.shape)} instead")
-        P, L, U = F.lu_unpack(LU, F.pivots_to_solve(pivots, n))
-        X, adjoint = (B, adjoint) if left else (_mH(F, B), not adjoint)
-        if adjoint:
-            X = F.linalg_solve_triangular(_mH(F, U), X, upper=False)
-            X = F.matmul(P, F.linalg_solve_triangular(_mH(F, L), X, upper=True, unitriangular=True))
-        else:
-            X = F.linalg_solve_triangular(L, F.matmul(F.transpose(P, -2, -1), X), upper=False, unitriangular=True)
-            X = F.linalg_solve_triangular(U, X, upper=True)
-        X = F.column_major(X)
+        X = F.lu_solution(LU, pivots, B if left else _mH(F, B), adjoint is left)
         return X if left else F.transpose(F.conj_physical(X) if is_complex(X) else X, -2, -1)
 
     def samples(rng):
@@ -616,7 +636,7 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) ->
     batch, rows = broadcast_shape(A.shape[:-2], B.shape[:-2]), max(m, n)
     *lead, step, column = contiguous_strides((*batch, columns, rows))
     solution = empty_strided((*batch, rows, columns), (*lead, column, step), A.dtype)[..., :n, :]
-    solution[...] = adjoint(vh) @ (inverse[..., None] * (adjoint(u) @ B))
+    solution[...] = mH(vh) @ (inverse[..., None] * (mH(u) @ B))
     ranks = np.ascontiguousarray(np.add.reduce(kept, -1, np.int64)).reshape(A.shape[:-2])
     if pivoted and A.size and rcond > 0 and not kept.all():
         every = np.broadcast_to(A, (*batch, m, n)), np.broadcast_to(B, (*batch, m, columns)), np.broadcast_to(ranks, batch)
@@ -822,14 +842,10 @@ class vander:
 
 def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.ndarray:
     """Substitution forwards, then backwards; a zero on the diagonal makes infinities, as in LAPACK."""
-    lower, n = adjoint(L) if upper else L, L.shape[-1]
-    x = np.array(np.broadcast_to(B, (*broadcast_shape(B.shape[:-2], L.shape[:-2]), *B.shape[-2:])))
-    for i in range(n):
-        x[..., i, :] = (x[..., i, :] - (lower[..., i:i + 1, :i] @ x[..., :i, :])[..., 0, :]) / lower[..., i, i, None]
-    back = adjoint(lower)
-    for i in reversed(range(n)):
-        x[..., i, :] = (x[..., i, :] - (back[..., i:i + 1, i + 1:] @ x[..., i + 1:, :])[..., 0, :]) / back[..., i, i, None]
-    return _columns(x)
+    lead = broadcast_shape(B.shape[:-2], L.shape[:-2])
+    factor = one_batch(mH(L) if upper else L, lead)
+    x = kernels.solve_triangles(factor, one_batch(B, lead), False, False)
+    return _columns(kernels.solve_triangles(mH(factor), x, True, False).reshape(*lead, *B.shape[-2:]))
 
 
 @op("cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor", complex="explicit")

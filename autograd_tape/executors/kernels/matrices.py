@@ -1,0 +1,182 @@
+"""LU factors of batches of matrices, and equations with triangular matrices: compiled where there is work enough for it, by NumPy's steps
+elsewhere, and in Python's own numbers where there are a handful. Large matrices go in blocks, between which BLAS multiplies."""
+
+from __future__ import annotations
+
+from array import array
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ._on_demand import LazyModule, contiguous, uses_numba
+from .sharing import share_rows
+
+__all__ = ["lu", "orders", "solve_triangles"]
+
+_compiled = LazyModule("matrices")
+#: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
+_WHOLE, _BLOCK = 64, 32
+#: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
+_FEW = 200
+
+
+def _blocks(n: int) -> list[tuple[int, int]]:
+    step = n if n <= _WHOLE else _BLOCK
+    return [(first, min(first + step, n)) for first in range(0, n, step or 1)]
+
+
+def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Overwrites matrices stored column by column, C-contiguous (b, columns, rows), with their LU factors; gives the pivots (b, k), counted
+    from 1, and of each matrix the first zero on the diagonal of U, or 0.
+
+    >>> a = np.array([[[1.0, 4.0], [2.0, 2.0]]])
+    >>> pivots, zeros = lu(a)
+    >>> a.tolist(), pivots.tolist(), zeros.tolist()
+    ([[[4.0, 0.25], [2.0, 1.5]]], [[2, 2]], [0])
+    """
+    count, n, m = matrices.shape
+    k = min(n, m)
+    pivots, zeros = np.empty((count, k), np.int64), np.zeros(count, np.int64)
+    work = matrices.size * k
+    real = matrices.dtype.char in "fd"
+    if real and work <= _FEW and _in_python(matrices, pivots, zeros):
+        return pivots, zeros
+    compiled = real and uses_numba(8 * work)
+    for first, last in _blocks(k):
+        if compiled:
+            share_rows(_compiled.eliminate, matrices.dtype.char, count, n * m, last - first, matrices, pivots, zeros, first, last)
+        else:
+            _eliminate(matrices, pivots, zeros, first, last)
+        if last < m and last < n:
+            matrices[:, last:, last:] -= matrices[:, last:, first:last] @ matrices[:, first:last, last:]
+    return pivots, zeros
+
+
+def _in_python(matrices: np.ndarray, pivots: np.ndarray, zeros: np.ndarray) -> bool:
+    """The same for few small numbers; False, and nothing done, where some are not finite."""
+    char = matrices.dtype.char
+    found = []
+    for number, columns in enumerate(matrices.tolist()):
+        if not isfinite(sum([sum(column) for column in columns])):
+            return False
+        m, exchanged = len(columns[0]) if columns else 0, []
+        for j in range(pivots.shape[1]):
+            column = columns[j]
+            p = max(range(j, m), key=lambda i: abs(column[i]))  # the first of the largest
+            exchanged.append(p + 1)
+            if p != j:
+                for other in columns:
+                    other[j], other[p] = other[p], other[j]
+            pivot = column[j]
+            if pivot:
+                column[j + 1:] = array(char, [x / pivot for x in column[j + 1:]])
+            elif not zeros[number]:
+                zeros[number] = j + 1
+            lower = column[j + 1:]
+            for other in columns[j + 1:]:  # rounded at each step, so that equal numbers stay equal
+                factor = other[j]
+                other[j + 1:] = array(char, [y - x * factor for x, y in zip(lower, other[j + 1:])])
+        found.append((columns, exchanged))
+    for number, (columns, exchanged) in enumerate(found):
+        matrices[number], pivots[number] = columns, exchanged
+    return True
+
+
+def _eliminate(matrices: np.ndarray, pivots: np.ndarray, zeros: np.ndarray, first: int, last: int) -> None:
+    """`eliminate` of the compiled kernels in NumPy's steps."""
+    each = np.arange(len(matrices))
+    for j in range(first, last):
+        column = matrices[:, j, j:]
+        largest = j + np.argmax(np.abs(column) if column.dtype.kind != "c" else np.abs(column.real) + np.abs(column.imag), 1)
+        pivots[:, j] = largest + 1
+        if len(each) == 1:  # views in place of copies by index
+            p = int(largest[0])
+            if p != j:
+                matrices[0, :, [j, p]] = matrices[0, :, [p, j]]
+        else:
+            matrices[each, :, j], matrices[each, :, largest] = matrices[each, :, largest], matrices[:, :, j].copy()
+        pivot = matrices[:, j, j]
+        zero = pivot == 0
+        if zero.any():
+            zeros[zero & (zeros == 0)] = j + 1
+            pivot = np.where(zero, 1, pivot)
+        lower = matrices[:, j, j + 1:]
+        lower /= pivot[:, None]
+        matrices[:, j + 1:last, j + 1:] -= matrices[:, j + 1:last, j, None] * lower[:, None]
+    for j in range(first, last):
+        if last < matrices.shape[1]:
+            matrices[:, last:, j + 1:last] -= matrices[:, last:, j, None] * matrices[:, j, None, j + 1:last]
+
+
+def orders(pivots: np.ndarray, m: int) -> np.ndarray:
+    """Which row comes where after the rows of matrices are exchanged one after another, as pivots (b, k) within 1 to ``m`` tell: (b, m).
+
+    >>> orders(np.array([[2, 2]]), 3).tolist()
+    [[1, 0, 2]]
+    """
+    count, k = pivots.shape
+    if k < count:  # all matrices at once
+        order = np.tile(np.arange(m), (count, 1))
+        each = np.arange(count)
+        for j in range(k):
+            other = pivots[:, j].astype(np.int64) - 1
+            order[each, j], order[each, other] = order[each, other], order[:, j].copy()
+        return order
+    rows = []
+    for exchanged in pivots.tolist():
+        row = list(range(m))
+        for j, p in enumerate(exchanged):
+            row[j], row[p - 1] = row[p - 1], row[j]
+        rows.append(row)
+    return np.array(rows, np.int64).reshape(count, m)
+
+
+def solve_triangles(triangles: np.ndarray, matrices: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
+    """X with T X = B for batches (b, n, n) and (b, n, k) of one dtype, of which one triangle of T counts and, where ``unit``, its diagonal
+    counts as ones. Zeros on the diagonal make infinities, as in LAPACK. A new C-contiguous array.
+
+    >>> solve_triangles(np.array([[[2.0, 9.0], [0.0, 4.0]]]), np.array([[[2.0], [4.0]]]), True, True).tolist()
+    [[[-34.0], [4.0]]]
+    """
+    count, n, k = matrices.shape
+    if triangles.shape != (count, n, n) or triangles.dtype != matrices.dtype:
+        raise ValueError("as many square matrices of the same dtype expected")
+    work = count * n * n * k
+    if work <= _FEW and matrices.dtype.char in "fd":
+        try:
+            found = [_substituted(t, x, upper, unit) for t, x in zip(triangles.tolist(), matrices.tolist())]
+            return np.array(found, matrices.dtype).reshape(matrices.shape)
+        except ArithmeticError:
+            pass
+    x = matrices.copy("C")
+    compiled = matrices.dtype.char in "fd" and uses_numba(8 * work)
+    t = contiguous(triangles) if compiled else triangles
+    blocks = _blocks(n)
+    with np.errstate(all="ignore"):
+        for first, last in reversed(blocks) if upper else blocks:
+            if upper and last < n:
+                x[:, first:last] -= t[:, first:last, last:] @ x[:, last:]
+            elif not upper and first:
+                x[:, first:last] -= t[:, first:last, :first] @ x[:, :first]
+            if compiled:
+                share_rows(_compiled.substitute, x.dtype.char, count, n * k, last - first, t, x, int(upper), int(unit), first, last)
+                continue
+            for i in range(last - 1, first - 1, -1) if upper else range(first, last):
+                known = slice(i + 1, last) if upper else slice(first, i)
+                if known.start < known.stop:
+                    x[:, i] -= (t[:, i:i + 1, known] @ x[:, known])[:, 0]
+                if not unit:
+                    x[:, i] /= t[:, i, i, None]
+    return x
+
+
+def _substituted(t: list[list[Any]], x: list[list[Any]], upper: bool, unit: bool) -> list[list[Any]]:
+    n = len(t)
+    for i in reversed(range(n)) if upper else range(n):
+        row, factors = x[i], t[i]
+        for j in range(i + 1, n) if upper else range(i):
+            factor = factors[j]
+            row = [y - factor * z for y, z in zip(row, x[j])]
+        x[i] = row if unit else [y / factors[i] for y in row]
+    return x
