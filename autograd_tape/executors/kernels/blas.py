@@ -193,6 +193,21 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return y
 
 
+def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``np.matmul(a, b)`` of integers: by BLAS, in double precision, where no sum can reach 2**53, so that it is exact.
+
+    >>> integers(np.array([[1, 2]]), np.array([[3], [2**60]])).tolist(), integers(np.array([[1, 2]]), np.array([[3], [4]])).tolist()
+    ([[2305843009213693955]], [[11]])
+    """
+    if a.size and b.size and a.dtype == b.dtype:
+        most = a.shape[-1]
+        for x in (a, b):
+            most *= max(abs(int(x.max())), abs(int(x.min())))
+        if most < 1 << 53:
+            return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
+    return np.matmul(a, b)
+
+
 def multiplier(b: np.ndarray, rows: int, times: int) -> Callable[[np.ndarray, np.ndarray], object]:
     """A function of ``a`` and ``out`` that writes their product, for ``times`` matrices ``a`` of up to ``rows`` rows: a copy of ``b`` that
     BLAS reads faster pays then.

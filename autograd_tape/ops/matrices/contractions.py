@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
 
-from ...dims import wrap_dim
+from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
@@ -238,11 +239,16 @@ def _einsum(F: Functions, equation: str, operands: Sequence[TensorRef]) -> Tenso
 
 
 def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[str, str]) -> list[tuple[int, int]] | None:
-    """The order of pairwise contractions that NumPy's optimizer finds cheapest; the shapes alone decide."""
     spell = ["".join([letters[d] for d in labels]) for _, labels in xs]
-    shapes = [np.broadcast_to(np.zeros(()), tuple(x.shape)) for x, _ in xs]
-    path = np.einsum_path(",".join(spell) + "->" + "".join([letters[d] for d in wanted if d in letters]), *shapes, optimize="greedy")[0][1:]
-    return path if all(len(pair) == 2 for pair in path) else None
+    path = _cheapest(",".join(spell) + "->" + "".join([letters[d] for d in wanted if d in letters]), tuple([tuple(x.shape) for x, _ in xs]))
+    return list(path) if all([len(pair) == 2 for pair in path]) else None
+
+
+@lru_cache(256)
+def _cheapest(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, int], ...]:
+    """The order of pairwise contractions that NumPy's optimizer finds cheapest; the shapes alone decide."""
+    operands = [np.broadcast_to(np.zeros(()), shape) for shape in shapes]
+    return tuple(np.einsum_path(equation, *operands, optimize="greedy")[0][1:])
 
 
 _NO_OPERAND = ("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
@@ -395,11 +401,16 @@ def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
         raise ValueError("vectors of the same rank expected")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ValueError("vectors of length 3 expected")
-    return np.ascontiguousarray(np.cross(a, b, axis=dim))
+    a, b = a.swapaxes(0, dim), b.swapaxes(0, dim)
+    result = np.empty((3, *broadcast_shape(a.shape[1:], b.shape[1:])), np.result_type(a, b))
+    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
+        np.multiply(a[j], b[k], out=result[i, ...])
+        np.subtract(result[i], a[k] * b[j], out=result[i, ...])
+    return np.ascontiguousarray(result.swapaxes(0, dim))
 
 
 @op("linalg_cross(Tensor input, Tensor other, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.cross", method=False,
-    promotion="promote", result="same", broadcasts=True)
+    promotion="promote", result="same", broadcasts=True, quiet="all")
 class linalg_cross:
     """The cross products of vectors of length 3 along `dim`.
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...sharding.rules import Call, Plan
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
+_MANY = 256  # elements of a second matrix from which on integers are worth a look at how large they are
 _LARGE = 4096  # elements of a second matrix from which on a few rows may be multiplied otherwise than by one product
 
 
@@ -164,10 +165,15 @@ def adjoint(a: np.ndarray) -> np.ndarray:
 def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if input.ndim != 2 or mat2.ndim != 2:
         raise ValueError("matrices expected")
-    return input.dot(mat2) if mat2.size < _LARGE else blas.product(input, mat2)
+    size = mat2.size
+    if size < _MANY:
+        return input.dot(mat2)
+    if input.dtype.kind in "iu":
+        return blas.integers(input, mat2)
+    return input.dot(mat2) if size < _LARGE else blas.product(input, mat2)
 
 
-@op("mm(Tensor input, Tensor mat2) -> Tensor")
+@op("mm(Tensor input, Tensor mat2) -> Tensor", quiet="all")
 class mm:
     """The product of two matrices (n, m) and (m, p).
 
@@ -176,7 +182,7 @@ class mm:
             [7.]])
     """
 
-    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
+    lacks = {"bool uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     sharding = "m k, k n -> m n"
     out_dtype = EXPECTED
     amp = "lower"
@@ -233,13 +239,23 @@ class mm_tn:
 def _matmul(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     if other.ndim == 2:
         n = input.ndim
+        if other.size >= _MANY and input.dtype.kind in "iu":
+            return blas.integers(input, other)
         if n == 2:
             return input.dot(other)
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
-    result = np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
+    result = _stacks(input, other)
     return result if other.ndim < 3 or input.ndim < 3 or result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def _stacks(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if input.size < _MANY:
+        return np.matmul(input, other)
+    if input.dtype.kind in "iu":
+        return blas.integers(input, other)
+    return np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
 
 
 def _rows(F: Functions, x: Values) -> Values:
@@ -291,7 +307,7 @@ def _kernel_but_mm(input: TensorRef, other: TensorRef) -> str:
     return "" if kernel == "addmm_impl_cpu_" else kernel
 
 
-@op("matmul(Tensor input, Tensor other) -> Tensor", alias="linalg.matmul", node="MmBackward0")
+@op("matmul(Tensor input, Tensor other) -> Tensor", quiet="all", alias="linalg.matmul", node="MmBackward0")
 class matmul:
     """The matrix product; 1-d tensors are vectors, leading dimensions of more than 2 are batches and broadcast.
 
@@ -377,10 +393,10 @@ class matmul:
 def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
         raise ValueError("batches of matrices expected")
-    return np.matmul(input, mat2) if input.size < _SMALL else blas.matmul(input, mat2)
+    return _stacks(input, mat2)
 
 
-@op("bmm(Tensor input, Tensor mat2) -> Tensor")
+@op("bmm(Tensor input, Tensor mat2) -> Tensor", quiet="all")
 class bmm:
     """The products of two batches of matrices (b, n, m) and (b, m, p).
 
@@ -419,7 +435,7 @@ def _mv(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
     return input.dot(vec)
 
 
-@op("mv(Tensor input, Tensor vec) -> Tensor")
+@op("mv(Tensor input, Tensor vec) -> Tensor", quiet="all")
 class mv:
     """The product of a matrix (n, m) and a vector (m,).
 
@@ -449,7 +465,7 @@ def _dot(input: np.ndarray, tensor: np.ndarray) -> np.generic:
     return input.dot(tensor)
 
 
-@op("dot(Tensor input, Tensor tensor) -> Tensor")
+@op("dot(Tensor input, Tensor tensor) -> Tensor", quiet="all")
 class dot:
     """The sum of the products of two vectors' elements.
 
