@@ -47,6 +47,36 @@ def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     return spread if len(lead) == 1 else spread.reshape(math.prod(lead), *a.shape[-2:])
 
 
+_FEW_ROWS = 16  # that are faster emptied one by one than by a mask
+
+
+def upper_triangle(a: np.ndarray) -> np.ndarray:
+    """The upper triangles of matrices, in rows, in memory of their own."""
+    m, n = a.shape[-2:]
+    if m <= _FEW_ROWS:
+        result = np.array(a, order="C")
+        for i in range(1, m):
+            result[..., i, :i] = 0
+        return result
+    result = np.zeros(a.shape, a.dtype)
+    np.copyto(result, a, where=np.arange(m)[:, None] <= np.arange(n))
+    return result
+
+
+def unit_lower(a: np.ndarray) -> np.ndarray:
+    """The lower triangles of matrices with ones on their diagonals, as many columns as rows or less, in rows, in memory of their own."""
+    *lead, m, n = a.shape
+    if n <= _FEW_ROWS:
+        result = np.array(a, order="C")
+        for i in range(n - 1):
+            result[..., i, i + 1:] = 0
+    else:
+        result = np.zeros(a.shape, a.dtype)
+        np.copyto(result, a, where=np.arange(m)[:, None] > np.arange(n))
+    result.reshape(math.prod(lead), m * n)[:, :n * (n + 1):n + 1] = 1
+    return result
+
+
 def _mT(F: Functions, x: Values) -> Values:
     return F.transpose(x, -2, -1)
 

@@ -41,11 +41,14 @@ def _dims(dim: int | Sequence[int], ndim: int) -> list[int]:
 def _order(a: np.ndarray, dims: list[int], last: int = 0) -> list[int]:
     """The dimensions as the result has them in memory: those transformed innermost, and each group by its steps in `a`. The `last` ones
     stay last."""
+    at, every = len(dims) - last, list(range(a.ndim))
+    if a.flags.c_contiguous and dims == every[a.ndim - len(dims):]:
+        return every
+
     def step(d: int) -> int:
         return -a.strides[d]
 
-    at = len(dims) - last
-    return [*sorted([d for d in range(a.ndim) if d not in dims], key=step), *sorted(dims[:at], key=step), *dims[at:]]
+    return [*sorted([d for d in every if d not in dims], key=step), *sorted(dims[:at], key=step), *dims[at:]]
 
 
 def _shape(a: np.ndarray, d: int, n: int) -> Shape:
@@ -59,7 +62,7 @@ def _laid_out(lines: np.ndarray, order: list[int], dtype: Any, normalization: in
     else:
         result = np.empty(lines.shape, dtype)
         np.multiply(lines, 1 / (math.sqrt(count) if normalization == 1 else count), out=result, casting="same_kind")
-    return result.transpose(np.argsort(order))
+    return result.transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
 def _on_meta(shape: Shape, order: list[int], dtype: Any) -> np.ndarray:
@@ -146,8 +149,11 @@ def _real_dims(dim: Any, ndim: int) -> list[int]:
     return dims
 
 
+_SINGLE, _DOUBLE = np.dtype(np.complex64), np.dtype(np.complex128)
+
+
 def _complex(dtype: Any) -> Any:
-    return np.result_type(dtype, np.complex64)
+    return _DOUBLE if dtype.itemsize > 4 else _SINGLE
 
 
 def _r2c_on_meta(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:

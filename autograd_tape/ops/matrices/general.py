@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
 from ...executors.kernels import matrices as kernels
 from ...executors.meta import meta_array
@@ -27,6 +27,7 @@ from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
     _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, check_equation, one_batch, singular,
+    unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
@@ -73,14 +74,8 @@ def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _triangles(LU: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    *lead, m, n = LU.shape
-    k = min(m, n)
-    L, U = np.zeros((*lead, m, k), LU.dtype), np.zeros((*lead, k, n), LU.dtype)
-    rows = np.arange(m)[:, None]
-    np.copyto(L, LU[..., :k], where=rows > rows[:k, 0])
-    np.copyto(U, LU[..., :k, :], where=rows[:k] <= np.arange(n))
-    L.reshape(prod(lead), m * k)[:, :k * (k + 1):k + 1] = 1
-    return L, U
+    k = min(LU.shape[-2:])
+    return unit_lower(LU[..., :k]), upper_triangle(LU[..., :k, :])
 
 
 def _lu(A: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -794,7 +789,14 @@ class linalg_tensorsolve:
 
 def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
     column = F.unsqueeze(x, -1)
-    return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
+    if n > 16:
+        return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
+    if x._k.dtype.category < FLOATING and x._k.dtype is not int64:
+        column = F.cast(column, int64)  # the products' dtype
+    powers = [F.ones_like(column), *[column] * (n > 1)]
+    while len(powers) < n:
+        powers.append(powers[-1] * column)
+    return F.cat(powers, -1)
 
 
 @op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="_internal", alias="linalg.vander", method=False, out=False)

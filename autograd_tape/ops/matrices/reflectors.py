@@ -18,7 +18,7 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import on_host
 from ..networks._losses import buffer, constant
-from .factorization import _columns, _mH
+from .factorization import _columns, _mH, unit_lower
 from .products import adjoint
 from ...annotations import Functions, Values
 
@@ -71,8 +71,8 @@ def _reflected(A: np.ndarray, tau: np.ndarray, C: np.ndarray, inverse: bool) -> 
     k = tau.shape[-1]
     if k > min(m, n) or A.shape[:-2] != tau.shape[:-1] or C.shape[-2] != m or not A.dtype == tau.dtype == C.dtype:
         raise ValueError("as many reflectors as there are columns, and matrices of as many rows expected")
-    V = np.tril(A[..., :k], -1) + np.eye(m, k, dtype=A.dtype)
-    X = np.triu(np.matmul(adjoint(V), V), 1) * tau[..., None, :] + np.eye(k, dtype=A.dtype)
+    V = unit_lower(A[..., :k])
+    X = unit_lower((np.matmul(adjoint(V), V) * tau[..., None, :]).swapaxes(-2, -1)).swapaxes(-2, -1)
     W, scale = np.matmul(adjoint(V), C), tau[..., :, None]
     Y = linalg.solve(adjoint(X), scale.conj() * W) if inverse else scale * linalg.solve(X, W)
     return C - np.matmul(V, Y)

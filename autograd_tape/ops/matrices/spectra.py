@@ -56,12 +56,15 @@ def _computed(F: Functions, input: TensorRef, complex: bool) -> TensorRef:
 
 def _fitted(F: Functions, x: TensorRef, dims: Sequence[int], sizes: Sequence[int]) -> TensorRef:
     """The first so many elements along dimensions, zeros after the last."""
-    pad = [0] * (2 * x.ndim)
+    pad: list[int] = []
     for d, n in zip(dims, sizes):
-        if n < x.shape[d]:
+        have = x.shape[d]
+        if n < have:
             x = F.slice(x, d, 0, n)
-        pad[2 * (x.ndim - 1 - d) + 1] = n - x.shape[d]
-    x = F.constant_pad_nd(x, tuple(pad)) if any(pad) else x
+        elif n > have:
+            pad = pad or [0] * (2 * x.ndim)
+            pad[2 * (x.ndim - 1 - d) + 1] = n - have
+    x = F.constant_pad_nd(x, tuple(pad)) if pad else x
     if 0 in x.shape and not on_meta(x):
         raise no_elements(x)
     return x
