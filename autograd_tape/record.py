@@ -647,8 +647,8 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         promotion: "none" (dtypes stay), "promote" (torch's promotion over tensors and Operands), "float" (and integers become
             the default float dtype).
         result: dtype of the output: "numpy" (what the kernel returns), "same" (that of the computation), "bool", "int64".
-        quiet: the kinds the quiet path takes: "float" (float32, float64), "all" (all that NumPy has natively), "none" (it
-            always takes the general path).
+        quiet: the kinds the quiet path takes: "float" (float32, float64), "all" (all that NumPy has natively), "numbers" (the
+            same, but half precision in single), "none" (it always takes the general path).
         broadcasts: inputs broadcast against each other, so gradients are summed back to their shapes.
         method, inplace, out: whether a Tensor method, `name_`, and `out=` exist.
         varargs: a parameter that the method also takes as several arguments: `x.permute(0, 1)`.

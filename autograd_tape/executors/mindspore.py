@@ -154,7 +154,7 @@ class MindSporeExecutor(Executor):
 
     def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
-        if rec.quiet == "float" and rec.family not in STRIDED and not _takes(rec, "half"):
+        if rec.quiet in ("float", "numbers") and rec.family not in STRIDED and not _takes(rec, "half"):
             return in_single(rec, kernel, values)
         return kernel(*values)
 

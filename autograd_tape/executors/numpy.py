@@ -33,7 +33,7 @@ def widens(rec: Record) -> bool:
     kernel = rec.field("numpy")
     if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params) or getattr(kernel, "takes_half", False):
         return False
-    return (rec.quiet == "float" or rec.field("half") is not None) and rec.family not in ("view", "view?")
+    return (rec.quiet in ("float", "numbers") or rec.field("half") is not None) and rec.family not in ("view", "view?")
 
 
 def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:

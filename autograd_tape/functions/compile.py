@@ -82,7 +82,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
     loud = rec.refuses_complex or rec.differentiable and (rec.conjugates and rec.saves_values or rec.complex == "no gradient")
     everything = "Q_REAL" if loud else "Q_ALL"
-    quiet = everything if rec.quiet == "all" and scalar is None else "Q_FLOAT"
+    quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
     if main is None or rec.quiet == "none":

@@ -173,7 +173,7 @@ def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return input.dot(mat2) if size < _LARGE else blas.product(input, mat2)
 
 
-@op("mm(Tensor input, Tensor mat2) -> Tensor", quiet="all")
+@op("mm(Tensor input, Tensor mat2) -> Tensor", quiet="numbers")
 class mm:
     """The product of two matrices (n, m) and (m, p).
 
@@ -307,7 +307,7 @@ def _kernel_but_mm(input: TensorRef, other: TensorRef) -> str:
     return "" if kernel == "addmm_impl_cpu_" else kernel
 
 
-@op("matmul(Tensor input, Tensor other) -> Tensor", quiet="all", alias="linalg.matmul", node="MmBackward0")
+@op("matmul(Tensor input, Tensor other) -> Tensor", quiet="numbers", alias="linalg.matmul", node="MmBackward0")
 class matmul:
     """The matrix product; 1-d tensors are vectors, leading dimensions of more than 2 are batches and broadcast.
 
@@ -396,7 +396,7 @@ def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return _stacks(input, mat2)
 
 
-@op("bmm(Tensor input, Tensor mat2) -> Tensor", quiet="all")
+@op("bmm(Tensor input, Tensor mat2) -> Tensor", quiet="numbers")
 class bmm:
     """The products of two batches of matrices (b, n, m) and (b, m, p).
 
@@ -435,7 +435,7 @@ def _mv(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
     return input.dot(vec)
 
 
-@op("mv(Tensor input, Tensor vec) -> Tensor", quiet="all")
+@op("mv(Tensor input, Tensor vec) -> Tensor", quiet="numbers")
 class mv:
     """The product of a matrix (n, m) and a vector (m,).
 
@@ -465,7 +465,7 @@ def _dot(input: np.ndarray, tensor: np.ndarray) -> np.generic:
     return input.dot(tensor)
 
 
-@op("dot(Tensor input, Tensor tensor) -> Tensor", quiet="all")
+@op("dot(Tensor input, Tensor tensor) -> Tensor", quiet="numbers")
 class dot:
     """The sum of the products of two vectors' elements.
 
