@@ -23,7 +23,8 @@ REFUSED = frozenset("""
     linalg_qr linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve
     linalg_vander log_ndtr logdet lp_pool3d lstsq_solution lu lu_solve matrix_power multi_margin_loss multilabel_margin_loss
     nanquantile ndtri nll_loss nuclear_norm orgqr ormqr pdist pinverse polar qr quantile reflected_gradient segment_reduce slogdet
-    lu_solution solve_matrices solve_matrices_ex solve_triangle stft svd triangular_solve unique unique_consecutive view_as_complex view_as_complex_copy zeta
+    lu_solution solve_matrices solve_matrices_ex solve_triangle
+    stft svd triangular_solve unique unique_consecutive view_as_complex view_as_complex_copy zeta
 """.split())
 """Operations without a kernel for half precision or of a derivative, as in torch, or whose samples hold numbers that stay double."""
 IN_STEPS = {"cosine_similarity": 600, "euclidean_distance": 40, "scatter_reduce": 20, "grid_sampler": 120}
