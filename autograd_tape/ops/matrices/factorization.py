@@ -428,6 +428,7 @@ class solve_triangle:
     sharding = "*b N N, *b N k -> *b N k"
     lacks = {"half int bool rare": "triangular_solve_cpu"}
     saved_as = {"A": "self", "A_shape": None, "B_shape": None}
+    saved_also = {"left": "True"}
     numpy = _solve_triangle
     meta_layout = "columns"
     compose = on_host(_solve_triangle)

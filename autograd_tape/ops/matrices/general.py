@@ -342,6 +342,7 @@ class lu_solution:
     def sharding(call): return call.letters("*b N N, *b N, *b N k -> *b N k")
     lacks = {"half float8 chalf": "linalg.lu_solve_cpu if any"}
     saved_as = {"LU": "LU", "LU_shape": None, "B_shape": None}
+    saved_also = {"left": "True"}
     meta_layout = "columns"
     compose = on_host(_lu_solution)
     def shape(LU, pivots, B, adjoint): return (*broadcast_shape(LU[:-2], B[:-2]), *B[-2:])
