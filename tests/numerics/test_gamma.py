@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.executors.kernels._on_demand import use_numba
 from autograd_tape.ops.elementwise import gamma
 
 
@@ -25,7 +26,9 @@ def test_halves_of_the_incomplete_gamma_function_of_one_are_exponentials() -> No
 
 
 @pytest.mark.parametrize("largest", [10, 100, 10000])
-def test_series_end_soon_after_they_settle(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
+def test_series_end_soon_after_they_settle(monkeypatch: pytest.MonkeyPatch, largest: int, request: pytest.FixtureRequest) -> None:
+    previous = use_numba("numpy")
+    request.addfinalizer(lambda: use_numba(previous))
     rounds: list[int] = []
 
     def counted(*bounds: int) -> Iterator[int]:

@@ -175,21 +175,26 @@ class Kernel(_Compiled):
     #: What makes of a body the kernel that threads share, see `compiled.team`, which every compiled module is imported after.
     sharing: ClassVar[tuple[Fn, Fn]]
 
-    def __init__(self, function: Callable[..., Any], spec: str, fastmath: frozenset[str]) -> None:
+    def __init__(
+        self, function: Fn, spec: str, fastmath: frozenset[str], digest: str = "", complete: Callable[[], object] | None = None
+    ) -> None:
+        """`digest` stands for what the loop refers to that is in no file of `compiled/`; `complete` puts it there before it is compiled."""
         super().__init__(self, "checked")
         code = function.__code__
+        self.digest, self.complete = digest, complete
         self.function = function
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
         self.fastmath = fastmath
         self._body = _Compiled(self, "body")
         self.shared = _Compiled(self, "shared")
-        Kernel.registry[self.name] = self
 
     def _compile_body(self, char: str) -> Fn:
         """The loop for the code around it, of which it becomes part and is kept with: nothing is made by which Python would call it."""
         from numba import njit, types
 
+        if self.complete is not None:
+            self.complete()
         result = types.boolean if self.spec.has_indices else types.void
         options: Any = {"fastmath": set(self.fastmath) or False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(self.function)
@@ -227,19 +232,21 @@ class Kernel(_Compiled):
         dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
         letter = {"E": "bf16", "e": "f16"}.get(char, char)  # there are systems whose files are one whatever the case
         name = f"{self.name}.{variant}.{letter if self.spec.generic else 'f'}"
-        dispatcher._cache = Store(name, text, lambda: function.__globals__.update(names()))
+        dispatcher._cache = Store(name, text + self.digest, lambda: function.__globals__.update(names()))
         dispatcher.compile(types.void(*arguments))
         dispatcher.disable_compile()
         return dispatcher
 
 
 def compile_all(dtypes: str = "fd") -> int:
-    """Compile every kernel for the dtype characters in ``dtypes`` (to fill the cache of an image); return how many."""
+    """Compile every kernel for the dtype characters in ``dtypes`` (to fill the cache of an image), and every formula of the records that
+    are loaded; return how many."""
     count = 0
     for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
         if path.stem != "__init__":
             importlib.import_module(f"{__package__}.compiled.{path.stem}")
-    for kernel in Kernel.registry.values():
+    formulas = importlib.import_module(f"{__package__}.formulas").Formula.made
+    for kernel in [*Kernel.registry.values(), *[formula.kernel() for formula in formulas]]:
         for char in dtypes if kernel.spec.generic else dtypes[:1]:
             (kernel.shared if kernel.spec.is_shared else kernel)[char]
             count += 1

@@ -26,11 +26,11 @@ from .sharing import share_elements
 __all__ = [
     "erf",
     "erf_backward",
-    "erfc",
     "exp",
     "gelu",
     "gelu_backward",
-    "in_blocks",
+    "erf_of_lanes",
+    "erfc_of_lanes",
     "one_pass",
     "one_pass_vjp",
     "relu",
@@ -51,7 +51,6 @@ _SQRT1_2 = 0.7071067811865476
 _SQRT1_2PI = 0.3989422804014327
 _SQRT2_PI = 0.7978845608028654
 _CUBIC = 0.044715
-_BLOCK = 8192  # elements of a function of many passes that stay in a core's cache
 FEW = 256  # elements up to which a Python loop over libm's erf is quicker than NumPy's passes
 
 
@@ -172,21 +171,6 @@ def _composed2(grad: np.ndarray, x: np.ndarray, formula: Callable[[Any, Any], An
         return np.asarray(formula(grad.astype(c.dtype, copy=False), c), x.dtype)
 
 
-def in_blocks(x: np.ndarray, formula: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """``formula`` of one-dimensional float64 arrays over ``x``, a block at a time, in silence; the result has the dtype of ``x``.
-
-    >>> in_blocks(np.float32([[1.0, 2.0]]), np.square)
-    array([[1., 4.]], dtype=float32)
-    """
-    c = _dense(x)
-    y = np.empty_like(c)
-    source, target = c.ravel("K"), y.ravel("K")
-    with np.errstate(all="ignore"):
-        for start in range(0, source.size, _BLOCK):
-            target[start : start + _BLOCK] = formula(source[start : start + _BLOCK].astype(np.float64))
-    return y
-
-
 def exp(x: np.ndarray) -> np.ndarray:
     """e to the power ``x``.
 
@@ -297,15 +281,6 @@ def erf_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _composed2(grad, x, lambda g, x: g * x.dtype.type(1.1283791670955126) * np.exp(-(x * x)))
 
 
-def erfc(x: np.ndarray) -> np.ndarray:
-    """``1 - erf(x)`` without cancellation for large ``x``.
-
-    >>> erfc(np.array([0.0, 10.0]))
-    array([1.00000000e+00, 2.08848758e-45])
-    """
-    return _composed(x, lambda c: _erfc(c.astype(np.float64)))
-
-
 def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """``x * Phi(x)``, Phi the normal distribution function; with ``approximate="tanh"`` its tanh approximation.
 
@@ -413,6 +388,8 @@ _FAR_Q = (
     *(5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3),
 )
 _SQRT1_PI = 0.5641895835477563
+#: erfc(x) exp(x**2) up to 4, numerator and denominator, and beyond: 1 / sqrt(pi) less z times the other two at z = 1 / x**2, over x.
+COMPLEMENT = _MID_P, _MID_Q, _FAR_P, _FAR_Q
 
 
 def _ratio(p: tuple[object, ...], q: tuple[object, ...], x: np.ndarray) -> np.ndarray:
@@ -494,15 +471,25 @@ def _erf(x: np.ndarray) -> np.ndarray:
     dtype = x.dtype
     if x.size <= FEW and x.flags.c_contiguous and x.dtype.kind == "f":
         return _erf_each(x)
+    return erf_of_lanes(x).astype(dtype, copy=False)
+
+
+def erf_of_lanes(x: np.ndarray) -> np.ndarray:
+    """erf in double precision, by Cody's three ranges."""
     x, a, near, far = _split(x)
     result = x.copy(order="K")  # NaN passes through
     y = x[near]
     result[near] = y * _ratio(_NEAR_P, _NEAR_Q, y * y)
     result[far] = np.copysign(1 - _erfc_tail(a[far]), x[far])
-    return result.astype(dtype, copy=False)
+    return result
 
 
-def _erfc(x: np.ndarray) -> np.ndarray:
+def erfc_of_lanes(x: np.ndarray) -> np.ndarray:
+    """1 - erf without cancellation for large ``x``, in double precision.
+
+    >>> erfc_of_lanes(np.array([0.0, 10.0]))
+    array([1.00000000e+00, 2.08848758e-45])
+    """
     x, a, near, far = _split(x)
     result = x.copy(order="K")
     y = x[near]

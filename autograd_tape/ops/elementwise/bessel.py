@@ -1,19 +1,20 @@
 """Bessel functions of the orders 0 and 1, and the Airy function.
 
 Each is computed in double precision, by ranges: a polynomial near zero, from which zeros are divided out, and the asymptotic form with
-polynomials for its series elsewhere (`_expansions`). torch has gradients for i0, i1 and their scaled forms alone.
+polynomials for its series elsewhere (`_expansions`). The functions here are formulas of one number
+(`executors/kernels/formulas.py`). torch has gradients for i0, i1 and their scaled forms alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from ...executors.kernels import elementwise as fused
+from ...executors.kernels.formulas import Scalar, copysign, cos, exp, log, polynomial, sin, sqrt, unary
 from ...record import Sample, op
 from .._host import on_host
 from .._precision import no_half
@@ -22,147 +23,168 @@ from . import _expansions as table
 
 _EULER = 0.57721566490153286
 _SMALL = 1e-4
-_ORDERS = (0, 1)
 
 
-def _polynomial(coefficients: tuple[float, ...], s: np.ndarray) -> np.ndarray:
-    result = np.full_like(s, coefficients[0])
-    for c in coefficients[1:]:
-        result *= s
-        result += c
-    return result
-
-
-def _ranges(limit: float, below: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], np.ndarray],
-            ) -> Callable[[np.ndarray], np.ndarray]:
-    """`below` up to the limit, `beyond` from there; NaN stays."""
-
-    def function(x: np.ndarray) -> np.ndarray:
-        near, far = x <= limit, x > limit
-        if near.all() or far.all():
-            return below(x) if near.any() else beyond(x)
-        result = x.copy()
-        result[near] = below(x[near])
-        result[far] = beyond(x[far])
-        return result
-
-    return function
-
-
-def _kernel(function: Callable[[np.ndarray], np.ndarray], symmetry: str = "") -> Callable[[np.ndarray], np.ndarray]:
+def _kernel(function: Scalar, symmetry: str = "") -> Callable[[np.ndarray], np.ndarray]:
     """The kernel that computes `function`, which is "even" or "odd", and only asked for what is not negative then."""
 
-    def of_sizes(x: np.ndarray) -> np.ndarray:
-        result = function(np.abs(x))
-        return result if symmetry == "even" else np.copysign(result, x * result)
+    def even(x: float) -> float:
+        return function(abs(x))
 
-    return lambda input: fused.in_blocks(input, of_sizes if symmetry else function)
+    def odd(x: float) -> float:
+        return function(abs(x)) * copysign(1.0, x)
+
+    return unary({"": function, "even": even, "odd": odd}[symmetry])
 
 
 # -- of the first and second kind -----------------------------------------------------------------------------------------
 
 
-def _j_near(order: int, x: np.ndarray) -> np.ndarray:
-    square = x * x
-    result = _polynomial(table.J[order], square / 32 - 1)
-    for high, low in table.ZEROS[order]:
-        result *= (x - high - low) * (x + high)
-    return result * x if order else np.where(x < _SMALL, 1 - square / 4, result)
+def _of_first_kind_near(order: int) -> Scalar:
+    """Up to 8."""
+    coefficients = table.J[order]
+    (high, low), (high2, low2) = table.ZEROS[order]
+
+    def zeroth(x: float) -> float:
+        square = x * x
+        if x < _SMALL:
+            return 1.0 - square / 4.0
+        return polynomial(coefficients, square / 32.0 - 1.0) * ((x - high - low) * (x + high)) * ((x - high2 - low2) * (x + high2))
+
+    def first(x: float) -> float:
+        return polynomial(coefficients, x * x / 32.0 - 1.0) * ((x - high - low) * (x + high)) * ((x - high2 - low2) * (x + high2)) * x
+
+    return first if order else zeroth
 
 
-def _y_near(order: int, x: np.ndarray) -> np.ndarray:
-    rest = _polynomial(table.Y[order], x * x / 32 - 1)
-    logarithm = np.log(x) * _j_near(order, x)
-    if order == 0:
-        return rest + 2 / math.pi * logarithm
-    return np.where(x == 0, -math.inf, rest * x + 2 / math.pi * (logarithm - 1 / x))
-
-
-def _hankel(order: int, second: bool, x: np.ndarray) -> np.ndarray:
+def _hankel(order: int, second: bool) -> Scalar:
     """sqrt(2 / (pi x)) times P cos(chi) - Q sin(chi), or P sin(chi) + Q cos(chi), with chi = x - (2 order + 1) pi / 4."""
-    w = 128 / (x * x) - 1
-    p, q = _polynomial(table.P[order], w), _polynomial(table.Q[order], w) / x
-    sine, cosine = np.sin(x), np.cos(x)
-    cosine, sine = (cosine + sine, sine - cosine) if order == 0 else (sine - cosine, -sine - cosine)  # of chi, times sqrt(2)
-    wave = p * sine + q * cosine if second else p * cosine - q * sine
-    return wave / np.sqrt(math.pi * x)
+    above, below = table.P[order], table.Q[order]
+
+    def wave(x: float) -> float:
+        w = 128.0 / (x * x) - 1.0
+        p, q = polynomial(above, w), polynomial(below, w) / x
+        s, c = sin(x), cos(x)
+        if order == 0:  # of chi, times sqrt(2)
+            cosine, sine = c + s, s - c
+        else:
+            cosine, sine = s - c, -s - c
+        if second:
+            return (p * sine + q * cosine) / sqrt(math.pi * x)
+        return (p * cosine - q * sine) / sqrt(math.pi * x)
+
+    return wave
 
 
-_J = [_ranges(8, partial(_j_near, n), partial(_hankel, n, False)) for n in _ORDERS]
-_Y = [_ranges(8, partial(_y_near, n), partial(_hankel, n, True)) for n in _ORDERS]
+def _of_first_kind(order: int) -> Scalar:
+    near, far = _of_first_kind_near(order), _hankel(order, False)
+
+    def function(x: float) -> float:
+        return near(x) if x <= 8.0 else far(x)
+
+    return function
+
+
+def _of_second_kind(order: int) -> Scalar:
+    j, far, rest = _of_first_kind_near(order), _hankel(order, True), table.Y[order]
+
+    def function(x: float) -> float:
+        if x <= 0.0:
+            return -math.inf if x == 0.0 else math.nan
+        if x > 8.0:
+            return far(x)
+        logarithm = log(x) * j(x)
+        if order == 0:
+            return polynomial(rest, x * x / 32.0 - 1.0) + 2.0 / math.pi * logarithm
+        return polynomial(rest, x * x / 32.0 - 1.0) * x + 2.0 / math.pi * (logarithm - 1.0 / x)
+
+    return function
+
 
 # -- modified -------------------------------------------------------------------------------------------------------------
 
 _TERMS = range(26, -1, -1)  # of power series in (x / 2)**2 up to 16
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1.0, 28))])
-_I_SERIES = [tuple([1.0 / (math.factorial(k) * math.factorial(k + n)) for k in _TERMS]) for n in _ORDERS]
-_K_SERIES = [tuple([(_HARMONIC[k] + _HARMONIC[k + n]) / (math.factorial(k) * math.factorial(k + n)) for k in _TERMS]) for n in _ORDERS]
+_HARMONIC = [0.0, *accumulate([1 / k for k in range(1, 28)])]
+_I_SERIES = [tuple([1.0 / (math.factorial(k) * math.factorial(k + n)) for k in _TERMS]) for n in (0, 1)]
+_K_SERIES = [tuple([(_HARMONIC[k] + _HARMONIC[k + n]) / (math.factorial(k) * math.factorial(k + n)) for k in _TERMS]) for n in (0, 1)]
 
 
-def _i_near(order: int, x: np.ndarray) -> np.ndarray:
-    half = 0.5 * x
-    result = _polynomial(_I_SERIES[order], half * half)
-    return result * half if order else result
+def _modified_near(order: int) -> Scalar:
+    series = _I_SERIES[order]
+
+    def function(x: float) -> float:
+        half = 0.5 * x
+        if order == 0:
+            return polynomial(series, half * half)
+        return polynomial(series, half * half) * half
+
+    return function
 
 
-def _i_scaled_far(order: int, x: np.ndarray) -> np.ndarray:
-    return _polynomial(table.I[order], 16 / x - 1) / np.sqrt(x)
+def _of_i(order: int, scaled: bool) -> Scalar:
+    near, far = _modified_near(order), table.I[order]
+
+    def function(x: float) -> float:
+        if x > 8.0:
+            value = polynomial(far, 16.0 / x - 1.0) / sqrt(x)
+            return value if scaled else exp(x) * value
+        return exp(-x) * near(x) if scaled else near(x)
+
+    return function
 
 
-def _k_near(order: int, x: np.ndarray) -> np.ndarray:
-    """(log(x / 2) + euler) I and a series, of both signs of order 1, where 1 / x is added (Abramowitz and Stegun 9.6.11)."""
-    half = 0.5 * x
-    series = 0.5 * _polynomial(_K_SERIES[order][-14:], half * half)
-    logarithm = (np.log(half) + _EULER) * _i_near(order, x)
-    if order == 0:
-        return np.where(x == 0, math.inf, series - logarithm)
-    return np.where(x == 0, math.inf, logarithm - half * series + 1 / x)
+def _of_k(order: int, scaled: bool) -> Scalar:
+    """Near 0 (log(x / 2) + euler) I and a series, of both signs of order 1, where 1 / x is added (Abramowitz and Stegun 9.6.11)."""
+    i, series, far = _modified_near(order), _K_SERIES[order][-14:], table.K[order]
 
+    def function(x: float) -> float:
+        if x <= 0.0:
+            return math.inf if x == 0.0 else math.nan
+        if x > 1.0:
+            value = polynomial(far, 2.0 / x - 1.0) / sqrt(x)
+            return value if scaled else exp(-x) * value
+        half = 0.5 * x
+        rest, logarithm = 0.5 * polynomial(series, half * half), (log(half) + _EULER) * i(x)
+        value = rest - logarithm if order == 0 else logarithm - half * rest + 1.0 / x
+        return exp(x) * value if scaled else value
 
-def _k_scaled_far(order: int, x: np.ndarray) -> np.ndarray:
-    return _polynomial(table.K[order], 2 / x - 1) / np.sqrt(x)
+    return function
 
-
-def _scaled(function: Callable[[int, np.ndarray], np.ndarray], exponent: int, order: int, x: np.ndarray) -> np.ndarray:
-    return np.exp(exponent * x) * function(order, x)
-
-
-_I = [_ranges(8, partial(_i_near, n), partial(_scaled, _i_scaled_far, 1, n)) for n in _ORDERS]
-_I_SCALED = [_ranges(8, partial(_scaled, _i_near, -1, n), partial(_i_scaled_far, n)) for n in _ORDERS]
-_K = [_ranges(1, partial(_k_near, n), partial(_scaled, _k_scaled_far, -1, n)) for n in _ORDERS]
-_K_SCALED = [_ranges(1, partial(_scaled, _k_near, 1, n), partial(_k_scaled_far, n)) for n in _ORDERS]
 
 # -- Airy's and the spherical one -------------------------------------------------------------------------------------------
 
 
-def _zeta(x: np.ndarray) -> np.ndarray:
-    return 2 / 3 * x * np.sqrt(x)
+def _zeta(x: float) -> float:
+    return 2.0 / 3.0 * x * sqrt(x)
 
 
-def _airy_decaying(x: np.ndarray) -> np.ndarray:
-    zeta = _zeta(x)
-    wave = _polynomial(table.AI_DECAYING, 2 * _zeta(np.array(2.0)) / zeta - 1) / np.sqrt(np.sqrt(x))
-    return np.where(np.isinf(x), math.nan, np.exp(-zeta) * wave)  # as torch has it
+_AT_2, _AT_4 = _zeta(2.0), _zeta(4.0)
+_ZERO, _ZERO_LOW = table.AI_ZERO
+_DECAYING, _RIGHT, _LEFT, _SINE, _COSINE = table.AI_DECAYING, table.AI_RIGHT, table.AI_LEFT, table.AI_SINE, table.AI_COSINE
 
 
-def _airy_waves(x: np.ndarray) -> np.ndarray:
+def _airy(x: float) -> float:
+    if x > 2.0:
+        if x == math.inf:
+            return math.nan  # as torch has it
+        zeta = _zeta(x)
+        return exp(-zeta) * (polynomial(_DECAYING, 2.0 * _AT_2 / zeta - 1.0) / sqrt(sqrt(x)))
+    if x > 0.0:
+        return polynomial(_RIGHT, x - 1.0)
+    if x > -4.0:
+        return (x - _ZERO - _ZERO_LOW) * polynomial(_LEFT, x * 0.5 + 1.0)
     zeta = _zeta(-x)
-    w = 2 * (_zeta(np.array(4.0)) / zeta) ** 2 - 1
-    sine, cosine = np.sin(zeta), np.cos(zeta)  # of zeta + pi / 4, times sqrt(2), are their sum and difference
-    wave = (sine + cosine) * _polynomial(table.AI_SINE, w) - (cosine - sine) * _polynomial(table.AI_COSINE, w) / zeta
-    return wave * math.sqrt(0.5 / math.pi) / np.sqrt(np.sqrt(-x))
+    ratio = _AT_4 / zeta
+    w = 2.0 * (ratio * ratio) - 1.0
+    sine, cosine = sin(zeta), cos(zeta)  # of zeta + pi / 4, times sqrt(2), are their sum and difference
+    wave = (sine + cosine) * polynomial(_SINE, w) - (cosine - sine) * polynomial(_COSINE, w) / zeta
+    return wave * math.sqrt(0.5 / math.pi) / sqrt(sqrt(-x))
 
 
-def _airy_left(x: np.ndarray) -> np.ndarray:
-    high, low = table.AI_ZERO
-    return (x - high - low) * _polynomial(table.AI_LEFT, x * 0.5 + 1)
-
-
-_AIRY = _ranges(0, _ranges(-4, _airy_waves, _airy_left), _ranges(2, lambda x: _polynomial(table.AI_RIGHT, x - 1), _airy_decaying))
-
-
-def _sinc(x: np.ndarray) -> np.ndarray:
-    return np.where(np.isinf(x), 0, np.where(x == 0, 1, np.sin(x) / x))
+def _sinc(x: float) -> float:
+    if x == 0.0:
+        return 1.0
+    return 0.0 if abs(x) == math.inf else sin(x) / x
 
 
 # -- the operations -----------------------------------------------------------------------------------------------------
@@ -187,7 +209,7 @@ class i0:
 
     lacks = {"float8": "i0_vml_cpu"}
     scipy = "i0"
-    numpy = _kernel(_I[0], "even")
+    numpy = _kernel(_of_i(0, False), "even")
     mindspore = "ops.BesselI0"
     def vjp(F, grad, input): return grad * F.i1(input)
     samples = domain(-2, 2)
@@ -204,7 +226,7 @@ class i1:
 
     lacks = {"float8": "i1_cpu"}
     scipy = "i1"
-    numpy = _kernel(_I[1], "odd")
+    numpy = _kernel(_of_i(1, False), "odd")
     mindspore = "ops.BesselI1"
     def vjp(F, grad, input, result):  # which is finite at 0, and so are its derivatives
         no_half("i1_backward", input)
@@ -223,7 +245,7 @@ class i0e:
 
     lacks = {"float8": "i0e_cpu"}
     scipy = "i0e"
-    numpy = _kernel(_I_SCALED[0], "even")
+    numpy = _kernel(_of_i(0, True), "even")
     mindspore = "ops.BesselI0e"
     def vjp(F, grad, input, result): return grad * (F.i1e(input) - F.sgn(input) * result)
     samples = domain(-2, 2, kinks=(0,))
@@ -240,7 +262,7 @@ class i1e:
 
     lacks = {"float8": "i1e_cpu"}
     scipy = "i1e"
-    numpy = _kernel(_I_SCALED[1], "odd")
+    numpy = _kernel(_of_i(1, True), "odd")
     mindspore = "ops.BesselI1e"
     def vjp(F, grad, input, result):
         no_half("i1e_backward", input)
@@ -259,7 +281,7 @@ class bessel_j0:
 
     lacks = {"half float8": "bessel_j0_cpu"}
     scipy = "j0"
-    numpy = _kernel(_J[0], "even")
+    numpy = _kernel(_of_first_kind(0), "even")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -275,7 +297,7 @@ class bessel_j1:
 
     lacks = {"half float8": "bessel_j1_cpu"}
     scipy = "j1"
-    numpy = _kernel(_J[1], "odd")
+    numpy = _kernel(_of_first_kind(1), "odd")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -291,7 +313,7 @@ class bessel_y0:
 
     lacks = {"half float8": "bessel_y0_cpu"}
     scipy = "y0"
-    numpy = _kernel(_Y[0])
+    numpy = _kernel(_of_second_kind(0))
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -307,7 +329,7 @@ class bessel_y1:
 
     lacks = {"half float8": "bessel_y1_cpu"}
     scipy = "y1"
-    numpy = _kernel(_Y[1])
+    numpy = _kernel(_of_second_kind(1))
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -322,7 +344,7 @@ class modified_bessel_i0:
     """
 
     lacks = {"half float8": "modified_bessel_i0_cpu"}
-    numpy = _kernel(_I[0], "even")
+    numpy = _kernel(_of_i(0, False), "even")
     compose = on_host(numpy)
     samples = _domain(-10, 10)
 
@@ -337,7 +359,7 @@ class modified_bessel_i1:
     """
 
     lacks = {"half float8": "modified_bessel_i1_cpu"}
-    numpy = _kernel(_I[1], "odd")
+    numpy = _kernel(_of_i(1, False), "odd")
     compose = on_host(numpy)
     samples = _domain(-10, 10)
 
@@ -353,7 +375,7 @@ class modified_bessel_k0:
 
     lacks = {"half float8": "modified_bessel_k0_cpu"}
     scipy = "k0"
-    numpy = _kernel(_K[0])
+    numpy = _kernel(_of_k(0, False))
     compose = on_host(numpy)
     samples = _domain(0.5, 4)
 
@@ -369,7 +391,7 @@ class modified_bessel_k1:
 
     lacks = {"half float8": "modified_bessel_k1_cpu"}
     scipy = "k1"
-    numpy = _kernel(_K[1])
+    numpy = _kernel(_of_k(1, False))
     compose = on_host(numpy)
     samples = _domain(0.5, 4)
 
@@ -385,7 +407,7 @@ class scaled_modified_bessel_k0:
 
     lacks = {"half float8": "scaled_modified_bessel_k0_cpu"}
     scipy = "k0e"
-    numpy = _kernel(_K_SCALED[0])
+    numpy = _kernel(_of_k(0, True))
     compose = on_host(numpy)
     samples = _domain(0.5, 4)
 
@@ -401,7 +423,7 @@ class scaled_modified_bessel_k1:
 
     lacks = {"half float8": "scaled_modified_bessel_k1_cpu"}
     scipy = "k1e"
-    numpy = _kernel(_K_SCALED[1])
+    numpy = _kernel(_of_k(1, True))
     compose = on_host(numpy)
     samples = _domain(0.5, 4)
 
@@ -431,6 +453,6 @@ class airy_ai:
     """
 
     lacks = {"half float8": "airy_ai_cpu"}
-    numpy = _kernel(_AIRY)
+    numpy = _kernel(_airy)
     compose = on_host(numpy)
     samples = _domain(-6, 4)

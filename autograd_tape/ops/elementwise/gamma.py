@@ -1,4 +1,5 @@
-"""The gamma family: lgamma, its derivatives, and the regularized incomplete gamma functions."""
+"""The gamma family: lgamma, its derivatives, and the regularized incomplete gamma functions, as formulas of one number or two
+(`executors/kernels/formulas.py`)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
-from ...executors.kernels import elementwise as fused
+from ...executors.kernels.formulas import (
+    Scalar, binary, copysign, erfc, exp, expm1, floor, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
 from ...functions.overloads import EITHER_NUMBER
 from ...functions.refusals import no_kernel
 from ...modes import current_engine
@@ -24,30 +26,6 @@ from ...tensor import TensorRef
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _PSI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_SHIFT = 10
-
-
-def _lgamma(input: np.ndarray) -> np.ndarray:
-    """log |gamma|: Stirling's series from 10 up, the recurrence below, reflection for negative numbers."""
-    x = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        flip = x < 0.5
-        y = np.where(flip, 1 - x, x)
-        product, z = np.ones_like(y), y
-        for _ in range(_SHIFT):
-            small = z < _SHIFT
-            product = np.where(small, product * z, product)
-            z = np.where(small, z + 1, z)
-        series = np.polyval(_STIRLING[::-1], 1 / (z * z)) / z
-        result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + series - np.log(product)
-        # Near the zeros at 1 and 2 the terms cancel; the series of lgamma(1 + t) does not.
-        for centre in (1, 2):
-            t = y - centre
-            result = np.where(np.abs(t) < 0.2, _lgamma_near(t, centre), result)
-        sine = np.abs(np.sin(np.pi * (x - np.rint(x))))
-        result = np.where(flip, math.log(math.pi) - np.log(sine) - result, result)
-        result = np.where(np.isinf(x) | (flip & (x == np.rint(x))), np.inf, result)  # the poles, and all large negative numbers
-    return result.astype(input.dtype)
 
 
 def _zeta_minus_one(n: int) -> float:
@@ -63,74 +41,144 @@ _ZETA = tuple(_zeta_minus_one(n) for n in range(2, 40))
 _EULER = 0.57721566490153286
 
 
-def _lgamma_near(t: np.ndarray, centre: int) -> np.ndarray:
-    """lgamma(centre + t) for small t: -log1p(t) + t (1 - euler) + sum (-1)^k (zeta(k) - 1) t^k / k, less -log1p(t) at 2."""
-    series = np.zeros_like(t)
-    for k in range(len(_ZETA) + 1, 1, -1):
-        series = series * t + (-1) ** k * _ZETA[k - 2] / k
-    tail = t * (1 - _EULER) + series * t * t
-    return tail - np.log1p(t) if centre == 1 else tail
+def _series_of_lgamma(centre: int) -> tuple[float, ...]:
+    """Of lgamma(centre + t) + (2 - centre) log1p(t), from the highest power down: t (1 - euler) + sum (-1)^k (zeta(k) - 1) t^k / k."""
+    return (*[(-1) ** k * _ZETA[k - 2] / k for k in range(len(_ZETA) + 1, 1, -1)], 1 - _EULER, 0.0)
 
 
-def _digamma(input: np.ndarray) -> np.ndarray:
-    """The recurrence up to 10, the asymptotic series from there; reflection for negative numbers."""
-    x = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        flip = x < 0.5
-        y = np.where(flip, 1 - x, x)
-        offset, z = np.zeros_like(y), y
-        for _ in range(_SHIFT):
-            small = z < _SHIFT
-            offset = np.where(small, offset - 1 / z, offset)
-            z = np.where(small, z + 1, z)
-        square = 1 / (z * z)
-        result = np.log(z) - 0.5 / z - np.polyval(_PSI[::-1], square) * square + offset
-        result = np.where(flip, result - np.pi / np.tan(np.pi * (x - np.rint(x))), result)
-        result = np.where(x == 0, -np.copysign(np.inf, x), np.where((x < 0) & (x == np.rint(x)), np.nan, result))
-    return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
+_NEAR = _series_of_lgamma(2)
+_STIRLING_DOWN, _PSI_DOWN = tuple(reversed(_STIRLING)), tuple(reversed(_PSI))
+_LOG_PI, _HALF_LOG_2PI = math.log(math.pi), 0.5 * math.log(2 * math.pi)
 
 
-def _hurwitz(s: Any, q: np.ndarray) -> np.ndarray:
+def _lgamma_from_half(y: float) -> float:
+    """Stirling's series from 10 up, the recurrence below. Near the zeros at 1 and 2 the terms cancel, those of a series there do not."""
+    if abs(y - 1.0) < 0.2:
+        return polynomial(_NEAR, y - 1.0) - log1p(y - 1.0)
+    if abs(y - 2.0) < 0.2:
+        return polynomial(_NEAR, y - 2.0)
+    if y < 10.0:
+        product, z = y, y + 1.0
+        while z < 10.0:
+            product, z = product * z, z + 1.0
+        return (z - 0.5) * log(z) - z + _HALF_LOG_2PI + polynomial(_STIRLING_DOWN, 1.0 / (z * z)) / z - log(product)
+    if y == math.inf:
+        return math.inf
+    return (y - 0.5) * log(y) - y + _HALF_LOG_2PI + polynomial(_STIRLING_DOWN, 1.0 / (y * y)) / y
+
+
+def _lgamma_of(x: float) -> float:
+    """log |gamma|, with reflection below 1/2; infinite at the poles, and so for all large negative numbers."""
+    if x >= 0.5 or x != x:
+        return _lgamma_from_half(x)
+    if x == -math.inf or x == floor(x):
+        return math.inf
+    return _LOG_PI - log(abs(sin(math.pi * (x - rint(x))))) - _lgamma_from_half(1.0 - x)
+
+
+def _digamma_from_half(y: float) -> float:
+    """The recurrence up to 10, the asymptotic series from there."""
+    offset, z = 0.0, y
+    while z < 10.0:
+        offset, z = offset - 1.0 / z, z + 1.0
+    square = 1.0 / (z * z)
+    return log(z) - 0.5 / z - polynomial(_PSI_DOWN, square) * square + offset
+
+
+def _digamma_of(x: float) -> float:
+    if x == math.inf:
+        return math.inf
+    if x >= 0.5 or x != x:
+        return _digamma_from_half(x)
+    if x == 0.0:
+        return copysign(math.inf, -x)
+    if x == -math.inf or x == floor(x):
+        return math.nan
+    return _digamma_from_half(1.0 - x) - math.pi / tan(math.pi * (x - rint(x)))
+
+
+_lgamma, _digamma = unary(_lgamma_of), unary(_digamma_of)
+
+
+def _hurwitz(s: float, q: float) -> float:
     """Hurwitz zeta(s, q) for q > 0 and s > 1 by Euler and Maclaurin's formula."""
-    total, z = np.zeros_like(q), q
-    for _ in range(_SHIFT):
-        total, z = total + z ** -s, z + 1
-    total = total + z ** (1 - s) / (s - 1) + 0.5 * z ** -s
-    factor, power = 1.0, z ** (-s - 1)
-    for k, b in enumerate(_BERNOULLI, 1):
-        factor = s / 2 if k == 1 else factor * (s + 2 * k - 3) * (s + 2 * k - 2) / (2 * k * (2 * k - 1))
-        total, power = total + b * factor * power, power / (z * z)
+    total, z = power(q, -s), q + 1.0
+    for _ in range(9):
+        total, z = total + power(z, -s), z + 1.0
+    last = power(z, -s)
+    total = total + last * z / (s - 1.0) + 0.5 * last
+    factor, term, square = s / 2.0, last / z, z * z
+    total = total + _BERNOULLI[0] * factor * term
+    for k in range(2, 8):
+        factor = factor * (s + (2.0 * k - 3.0)) * (s + (2.0 * k - 2.0)) / (2.0 * k * (2.0 * k - 1.0))
+        term = term / square
+        total = total + _BERNOULLI[k - 1] * factor * term
     return total
 
 
-def _zeta(input: Any, other: Any) -> np.ndarray:
+def _zeta_of(s: float, q: float) -> float:
     """Hurwitz' zeta function. The sum over all integers depends on the fraction f of `other` alone, so that below zero, where it is
     real for integers s, zeta(s, q) = zeta(s, f) + (-1)**s (zeta(s, 1 - f) - zeta(s, 1 - q))."""
-    dtype = np.result_type(input, other)
-    s, q = np.broadcast_arrays(np.asarray(input, np.float64), np.asarray(other, np.float64))
-    with np.errstate(all="ignore"):
-        low = np.floor(q)
-        f = np.where(q > 0, q, q - low)
-        result = _hurwitz(s, f)
-        below = (q < 0) & (f > 0) & (s == np.floor(s)) & (s > 1)
-        if below.any():
-            s_, f_, q_ = s[below], f[below], q[below]
-            mirrored = _hurwitz(s_, 1 - f_) - _hurwitz(s_, 1 - q_)
-            result = result.copy() if isinstance(result, np.ndarray) else np.array(result)
-            result[below] += np.where(s_ % 2 == 0, mirrored, -mirrored)
-        result = np.where(np.isposinf(s), f ** -s, result)
-        result = np.where((q < 0) & (s != np.floor(s)) | np.isinf(q), np.nan, result)  # as torch has it, though its limit is 0
-        result = np.where((q <= 0) & (q == low), np.inf, result)
-        return np.where(s == 1, np.inf, np.where(s < 1, np.nan, result)).astype(dtype)
+    if s == 1.0:
+        return math.inf
+    if s < 1.0:
+        return math.nan
+    low = floor(q)
+    if q <= 0.0 and q == low:
+        return math.inf
+    if q < 0.0 and s != floor(s) or abs(q) == math.inf:
+        return math.nan  # as torch has it, though its limit is 0
+    if q > 0.0 or q != q or s != s:
+        return power(q, -s) if s == math.inf else _hurwitz(s, q)
+    f = q - low
+    if s == math.inf:
+        return power(f, -s)
+    mirrored = _hurwitz(s, 1.0 - f) - _hurwitz(s, 1.0 - q)
+    return _hurwitz(s, f) + (mirrored if s % 2.0 == 0.0 else -mirrored)
+
+
+_zeta = binary(_zeta_of, 8)
+
+
+def _trigamma_from_half(y: float) -> float:
+    """The recurrence up to 10, the asymptotic series from there (Abramowitz and Stegun 6.4.12)."""
+    total, z = 0.0, y
+    while z < 10.0:
+        total, z = total + 1.0 / (z * z), z + 1.0
+    square = 1.0 / (z * z)
+    return total + (1.0 + 0.5 / z + polynomial(_TRIGAMMA, square) * square) / z
+
+
+_TRIGAMMA = (*reversed(_BERNOULLI),)
+
+
+def _trigamma_of(x: float) -> float:
+    if x >= 0.5 or x != x:
+        return 0.0 if x == math.inf else _trigamma_from_half(x)
+    sine = sin(math.pi * (x - rint(x)))
+    return math.pi * math.pi / (sine * sine) - _trigamma_from_half(1.0 - x)
+
+
+def _polygamma_of(x: float, n: float) -> float:
+    """The n-th derivative of digamma for n > 1: (-1)**(n + 1) n! zeta(n + 1, x), from 1/2 up."""
+    factorial, k = 1.0, 1.0
+    while k <= n:
+        factorial, k = factorial * k, k + 1.0
+    if n % 2.0 == 0.0:
+        factorial = -factorial
+    return factorial * _hurwitz(n + 1.0, x)
+
+
+_trigamma, _polygamma_right = unary(_trigamma_of), binary(_polygamma_of, 8)
 
 
 def _cotangent_derivative(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of pi cot(pi x), as a polynomial in the cotangent: d/dx c = -pi (1 + c^2)."""
     c = 1 / np.tan(np.pi * (x - np.rint(x)))
-    polynomial = np.polynomial.Polynomial([0, 1])
+    derivative = np.polynomial.Polynomial([0, 1])
     for _ in range(n):
-        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1, 0, -1])
-    return np.pi ** (n + 1) * polynomial(c)
+        derivative = derivative.deriv() * np.polynomial.Polynomial([-1, 0, -1])
+    return np.pi ** (n + 1) * derivative(c)
 
 
 def _polygamma_half(n: int, input: np.ndarray) -> np.ndarray:
@@ -143,19 +191,25 @@ def _polygamma_half(n: int, input: np.ndarray) -> np.ndarray:
 
 
 def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
-    if n == 0:
+    if n <= 0:
+        if n < 0:  # which `check` has a text for
+            raise ValueError(n)
         return _digamma(input)
-    x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
-        flip = x < 0.5
-        y = np.where(flip, 1 - x, x)
-        result = (-1.0) ** (n + 1) * math.factorial(n) * _hurwitz(n + 1, y)
+        pole = (input <= 0) & (input == np.rint(input))
+        if n == 1:
+            result = _trigamma(input)
+            if pole.any():  # torch reflects with the sine of a multiple of a rounded pi, which is not quite 0
+                height = np.square(np.pi / np.sin((input.dtype.type(np.pi) * input).astype(np.float64)))
+                result = np.where(pole, height, result).astype(input.dtype)
+            return result
+        flip = input < 0.5
+        if not flip.any():
+            return _polygamma_right(input, input.dtype.type(n))
+        x = input.astype(np.float64)
+        result = _polygamma_right(np.where(flip, 1 - x, x), np.float64(n))
         result = np.where(flip, (-1) ** n * result - _cotangent_derivative(n, x), result)
-        pole = (x <= 0) & (x == np.rint(x))
-        # Of n = 1 torch reflects with the sine of a multiple of a rounded pi, which is not quite 0.
-        height = np.square(np.pi / np.sin((input.dtype.type(np.pi) * input).astype(np.float64))) if n == 1 else (-1) ** (n + 1) * np.inf
-        result = np.where(pole, height, result)
-    return result.astype(input.dtype)
+        return np.where(pole, (-1) ** (n + 1) * np.inf, result).astype(input.dtype)
 
 
 @op("lgamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.gammaln",
@@ -305,94 +359,105 @@ class mvlgamma:
 _EPSILON, _TINY = 2.0 ** -53, 1e-300
 
 
-def _prefactor(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _prefactor(a: float, x: float) -> float:
     """x**a * exp(-x) / gamma(a + 1). For large `a` as a power of x / a, whose logarithm is taken of what they differ by, with
     Stirling's series: the terms of the plain form would cancel."""
-    u = (x - a) / a
-    stirling = 1 / (12 * a) - 1 / (360 * a ** 3)
-    large = np.exp(a * (np.log1p(u) - u) - stirling) / np.sqrt(2 * math.pi * a)
-    return np.where(a > 200, large, np.exp(a * np.log(x) - x - _lgamma(a + 1)))
+    if a > 200.0:
+        u = (x - a) / a
+        stirling = 1.0 / (12.0 * a) - 1.0 / (360.0 * (a * a * a))
+        return exp(a * (log1p(u) - u) - stirling) / sqrt(2.0 * math.pi * a)
+    return exp(a * log(x) - x - _lgamma_of(a + 1.0))
 
 
-def _series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _series(a: float, x: float) -> float:
     """P(a, x) = x**a * exp(-x) / gamma(a + 1) * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)."""
-    total, term, n = np.ones_like(a), np.ones_like(a), a
+    total, term, n = 1.0, 1.0, a
     for _ in range(100000):
-        n = n + 1
+        n = n + 1.0
         term = term * (x / n)
         total = total + term
-        if not (np.abs(term) > np.abs(total) * _EPSILON).any():
+        if settled(abs(term) <= abs(total) * _EPSILON):
             break
     return _prefactor(a, x) * total
 
 
-def _fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _not_zero(x: float) -> float:
+    return _TINY if abs(x) < _TINY else x
+
+
+def _fraction(a: float, x: float) -> float:
     """Q(a, x) by its continued fraction, evaluated from the front (Lentz's method)."""
-    b = x + 1 - a
-    c, d = np.full_like(a, 1 / _TINY), 1 / b
+    b = x + 1.0 - a
+    c, d = 1.0 / _TINY, 1.0 / b
     value = d
     for i in range(1, 100000):
-        b = b + 2
+        b = b + 2.0
         factor = i * (a - i)
-        d = factor * d + b
-        d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
-        c = b + factor / c
-        c = np.where(np.abs(c) < _TINY, _TINY, c)
+        d = 1.0 / _not_zero(factor * d + b)
+        c = _not_zero(b + factor / c)
         value = value * (c * d)
-        if not (np.abs(c * d - 1) > 4 * _EPSILON).any():  # rounding may keep it a unit in the last place from 1 for good
+        if settled(abs(c * d - 1.0) <= 4.0 * _EPSILON):  # rounding may keep it a unit in the last place from 1 for good
             break
     return _prefactor(a, x) * a * value
 
 
 _UNIFORM = 1e8
 """From where the first term of the uniform expansion is exact, and series would take thousands of terms."""
+_MU_SERIES = (*[(-1.0) ** n / n for n in range(11, 1, -1)], 0.0, 0.0)
 
 
-def _uniform(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _uniform(a: float, x: float) -> float:
     """For large `a`, P(a, x) up to a, and Q(a, x) beyond: erfc(|eta| sqrt(a / 2)) / 2 -+ exp(-a eta**2 / 2) / sqrt(2 pi a) *
     (1 / mu - 1 / eta), where mu = (x - a) / a and eta**2 / 2 = mu - log(1 + mu) (Temme 1979, "The asymptotic expansion of the incomplete
     gamma functions")."""
     mu = (x - a) / a
-    near = np.abs(mu) < 0.01
-    series = np.polynomial.polynomial.polyval(np.where(near, mu, 0.0), [0, 0, *[(-1.0) ** n / n for n in range(2, 12)]])
-    half = np.where(near, series, mu - np.log1p(mu))  # whose terms cancel near 0
-    eta = np.copysign(np.sqrt(2 * half), mu)
-    first = np.where(np.abs(eta) < 0.01, -1 / 3 + eta / 12 - eta ** 2 * 2 / 135 + eta ** 3 / 864, 1 / mu - 1 / eta)
-    rest = np.exp(-a * half) / np.sqrt(2 * math.pi * a) * first
-    result: np.ndarray = 0.5 * fused.erfc(np.abs(eta) * np.sqrt(a / 2)) + np.where(x > a, rest, -rest)
-    return result
+    half = polynomial(_MU_SERIES, mu) if abs(mu) < 0.01 else mu - log1p(mu)  # whose terms cancel near 0
+    eta = copysign(sqrt(2.0 * half), mu)
+    if abs(eta) < 0.01:
+        first = -1.0 / 3.0 + eta / 12.0 - eta * eta * 2.0 / 135.0 + eta * eta * eta / 864.0
+    else:
+        first = 1.0 / mu - 1.0 / eta
+    rest = exp(-a * half) / sqrt(2.0 * math.pi * a) * first
+    return 0.5 * erfc(abs(eta) * sqrt(a / 2.0)) + (rest if x > a else -rest)
 
 
-def _complement_near_zero(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _complement_near_zero(a: float, x: float) -> float:
     """Q(a, x) for small x: 1 - x**a / gamma(a + 1) * (1 + a * sum (-x)**n / (n! (a + n))), with the terms near 1 left out."""
-    power = a * np.log(x) - _lgamma(a + 1)
-    total, term = np.zeros_like(a), np.ones_like(a)
+    exponent = a * log(x) - _lgamma_of(a + 1.0)
+    total, term = 0.0, 1.0
     for n in range(1, 60):
         term = term * (-x / n)
         total = total + term / (a + n)
-    return -np.expm1(power) - np.exp(power) * a * total
+        if settled(abs(term) < 1e-20):
+            break
+    return -expm1(exponent) - exp(exponent) * a * total
 
 
-def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
+def _incomplete(upper: bool) -> Scalar:
     """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it."""
-    dtype = np.result_type(a, x)
-    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
-    result = np.full(a.shape, np.nan)
-    with np.errstate(all="ignore"):
-        result[(a == 0) & (x > 0) | (a >= 0) & np.isposinf(x) & np.isfinite(a)] = 0.0 if upper else 1.0
-        result[(a > 0) & (x == 0) | np.isposinf(a) & (x >= 0) & np.isfinite(x)] = 1.0 if upper else 0.0
-        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-        below = (x <= 1.1) | (x < a)
-        near = inside & below & upper & (x <= 1.1) & (x > 0.5 * a)
-        large = inside & (a > _UNIFORM)
-        inside &= ~large
-        for where, method, gives_upper in ((inside & below & ~near, _series, False), (inside & ~below, _fraction, True),
-                                           (near, _complement_near_zero, True), (large & (x <= a), _uniform, False),
-                                           (large & (x > a), _uniform, True)):
-            if where.any():
-                value = method(a[where], x[where])
-                result[where] = value if gives_upper is upper else 1 - value
-    return result.astype(dtype)[()]
+    at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
+
+    def function(a: float, x: float) -> float:
+        if not (a >= 0.0 and x >= 0.0):
+            return math.nan
+        if a == math.inf:
+            return at_zero if x < math.inf else math.nan
+        if x == math.inf:
+            return at_infinity
+        if x == 0.0:
+            return at_zero if a > 0.0 else math.nan
+        if a == 0.0:
+            return at_infinity
+        if a > _UNIFORM:
+            value = _uniform(a, x)
+            return value if (x > a) == upper else 1.0 - value
+        if x <= 1.1 or x < a:
+            if upper and x <= 1.1 and x > 0.5 * a:
+                return _complement_near_zero(a, x)
+            return 1.0 - _series(a, x) if upper else _series(a, x)
+        return _fraction(a, x) if upper else 1.0 - _fraction(a, x)
+
+    return function
 
 
 def _check(name: str) -> Fn:
@@ -426,7 +491,7 @@ class igamma:
 
     lacks = {"float8": "igamma_cpu"}
     scipy = "gammainc"
-    def numpy(input, other): return _incomplete(input, other, False)
+    numpy = binary(_incomplete(False), 8)
     compose = on_host(numpy)
     check = _check("igamma")
     samples = _samples
@@ -447,7 +512,7 @@ class igammac:
 
     lacks = {"float8": "igammac_cpu"}
     scipy = "gammaincc"
-    def numpy(input, other): return _incomplete(input, other, True)
+    numpy = binary(_incomplete(True), 8)
     compose = on_host(numpy)
     check = _check("igammac")
     samples = _samples

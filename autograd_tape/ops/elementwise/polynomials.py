@@ -2,7 +2,8 @@
 
 The degree is a number like the argument: its fraction is cut off, and polynomials of negative degree, or of a degree that no integer is,
 are zero. All come of their recurrence in the dtype of the arguments (Abramowitz and Stegun 22.7), which leaves a dtype's range for NaN, as
-in torch; Chebyshev's, of some degree, of cosines within [-1, 1] (22.3.15).
+in torch; Chebyshev's, of some degree, of cosines within [-1, 1] (22.3.15). Their formulas are of one argument and one degree
+(`executors/kernels/formulas.py`), in which a number is made by `like`, lest float32 be widened.
 """
 
 from __future__ import annotations
@@ -13,71 +14,123 @@ from typing import Any
 
 import numpy as np
 
-from ...annotations import Arguments
+from ...executors.kernels.formulas import Scalar, acos, binary, cos, like, sin, trunc, wide
 from ...functions.overloads import EITHER_NUMBER
 from ...record import Sample, op
 from .._host import on_host
 
-Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], Any]
-_OF_COSINES = 7
+_OF_COSINES = 7.0
 _OVERLOADS = tuple([s.replace("input", "x").replace("self", "x").replace("other", "n") for s in EITHER_NUMBER])
 
 
-def _degrees(n: np.ndarray) -> np.ndarray:
-    """Degrees as integers, -1 where there is none."""
-    return np.where((n > -1) & (n < 2.0 ** 63), n, -1).astype(np.int64)
+def _kernel(first: Scalar, step: Scalar, cosines: Scalar | None = None, shifted: bool = False) -> Callable[..., np.ndarray]:
+    """The kernel of the polynomials of a recurrence: 1, `first(x)`, and `step(k, x, q, p)` of degree k + 1 from those before it; with
+    `cosines(y, degree)` those of some degree within [-1, 1]. `shifted` ones are the others at 2 x - 1."""
+
+    def recurrence(x: float, n: float) -> float:
+        p, q, k = like(x, 1.0), first(x), like(x, 1.0)
+        while k < n and q == q:
+            p, q, k = q, step(k, x, q, p), k + like(x, 1.0)
+        return q
+
+    def of_degree(x: float, n: float) -> float:
+        n = trunc(n)
+        if not (n >= like(n, 0.0) and n < like(n, 2.0 ** 63)):
+            return like(x, 0.0)
+        if n == like(n, 0.0):
+            return like(x, 1.0)
+        return recurrence(x, n)
+
+    if cosines is None:
+        return binary(of_degree, 2, own=True)
+
+    def chebyshev(x: float, n: float) -> float:
+        n = trunc(n)
+        y = x + x - like(x, 1.0) if shifted else x
+        if n >= like(n, _OF_COSINES) and n < like(n, 2.0 ** 63) and abs(y) <= like(y, 1.0):
+            return cosines(wide(y), wide(n))
+        return wide(of_degree(y, n))
+
+    return binary(chebyshev, 2, own=True)
 
 
-def _recurrence(x: np.ndarray, degrees: np.ndarray, first: Callable[[np.ndarray], Any], step: Step) -> np.ndarray:
-    """The polynomial of each degree at each number: 1, `first(x)`, and `step(k, x, q, p)` of degree k + 1 from those before it."""
-    result = np.where(degrees == 0, x.dtype.type(1), np.where(degrees > 0, first(x), x.dtype.type(0)))
-    live = np.flatnonzero(degrees > 1)
-    x, degrees, q = x[live], degrees[live], result[live]
-    p, k = np.ones_like(q), 1
-    while live.size:
-        p, q, k = q, step(k, x, q, p), k + 1
-        ends = (degrees == k) | np.isnan(q)
-        if ends.any():
-            result[live[ends]] = q[ends]
-            x, degrees, p, q, live = (a[~ends] for a in (x, degrees, p, q, live))
-    return result
+def _twice_less(k: float, x: float, q: float, p: float) -> float:
+    return (x + x) * q - p
 
 
-def _kernel(first: Callable[[np.ndarray], Any], step: Step, cosines: Callable[[np.ndarray, np.ndarray], Any] | None = None,
-            ends: Callable[[np.ndarray], tuple[Any, Any]] | None = None, shifted: bool = False) -> Callable[[Any, Any], np.ndarray]:
-    """The kernel of the polynomials of a recurrence; with `cosines(angle, degree)` those of some degree at cos(angle), and with `ends` at
-    1 and -1 for even degrees; `shifted` ones are the others at 2 x - 1."""
-
-    def kernel(x: Any, n: Any) -> np.ndarray:
-        dtype = np.result_type(x, n)
-        arguments, numbers = np.broadcast_arrays(np.asarray(x, dtype), np.asarray(n, dtype))
-        flat, degrees = arguments.reshape(-1), _degrees(numbers.reshape(-1))
-        with np.errstate(all="ignore"):
-            flat = flat * 2 - 1 if shifted else flat
-            inside = (np.abs(flat) <= 1) & (degrees >= _OF_COSINES)
-            if cosines is None or ends is None or not inside.any():
-                return _recurrence(flat, degrees, first, step).reshape(arguments.shape)
-            result = np.empty_like(flat)
-            result[~inside] = _recurrence(flat[~inside], degrees[~inside], first, step)
-            y, n_ = flat[inside].astype(np.float64), degrees[inside]
-            right, left = ends(n_)
-            result[inside] = np.where(y == 1, right, np.where(y == -1, np.where(n_ % 2, -left, left), cosines(np.arccos(y), n_)))
-            return result.reshape(arguments.shape)
-
-    return kernel
+def _t(y: float, n: float) -> float:
+    if abs(y) == 1.0:
+        return 1.0 if y == 1.0 or n % 2.0 == 0.0 else -1.0
+    return cos(n * acos(y))
 
 
-_KINDS: dict[str, Arguments] = {
-    "t": (lambda x: x, lambda t, n: np.cos(n * t), lambda n: (np.ones_like(n), np.ones_like(n))),
-    "u": (lambda x: 2 * x, lambda t, n: np.sin((n + 1) * t) / np.sin(t), lambda n: (n + 1, n + 1)),
-    "v": (lambda x: 2 * x - 1, lambda t, n: np.cos((n + 0.5) * t) / np.cos(t / 2), lambda n: (np.ones_like(n), 2 * n + 1)),
-    "w": (lambda x: 2 * x + 1, lambda t, n: np.sin((n + 0.5) * t) / np.sin(t / 2), lambda n: (2 * n + 1, np.ones_like(n))),
-}
+def _u(y: float, n: float) -> float:
+    if abs(y) == 1.0:
+        return n + 1.0 if y == 1.0 or n % 2.0 == 0.0 else -(n + 1.0)
+    t = acos(y)
+    return sin((n + 1.0) * t) / sin(t)
 
 
-def _chebyshevs(kind: str, shifted: bool = False) -> Callable[[Any, Any], np.ndarray]:
-    first, cosines, ends = _KINDS[kind]
-    return _kernel(first, lambda k, x, q, p: 2 * x * q - p, cosines, ends, shifted)
+def _v(y: float, n: float) -> float:
+    if y == 1.0:
+        return 1.0
+    if y == -1.0:
+        return 2.0 * n + 1.0 if n % 2.0 == 0.0 else -(2.0 * n + 1.0)
+    t = acos(y)
+    return cos((n + 0.5) * t) / cos(t / 2.0)
+
+
+def _w(y: float, n: float) -> float:
+    if y == 1.0:
+        return 2.0 * n + 1.0
+    if y == -1.0:
+        return 1.0 if n % 2.0 == 0.0 else -1.0
+    t = acos(y)
+    return sin((n + 0.5) * t) / sin(t / 2.0)
+
+
+def _twice(x: float) -> float:
+    return x + x
+
+
+def _twice_and_less(x: float) -> float:
+    return x + x - like(x, 1.0)
+
+
+def _twice_and_more(x: float) -> float:
+    return x + x + like(x, 1.0)
+
+
+def _itself(x: float) -> float:
+    return x
+
+
+def _one_less(x: float) -> float:
+    return like(x, 1.0) - x
+
+
+_KINDS: dict[str, tuple[Scalar, Scalar]] = {"t": (_itself, _t), "u": (_twice, _u), "v": (_twice_and_less, _v), "w": (_twice_and_more, _w)}
+
+
+def _chebyshevs(kind: str, shifted: bool = False) -> Callable[..., np.ndarray]:
+    first, cosines = _KINDS[kind]
+    return _kernel(first, _twice_less, cosines, shifted)
+
+
+def _hermite(k: float, x: float, q: float, p: float) -> float:
+    return (x + x) * q - (k + k) * p
+
+
+def _hermite_of_probability(k: float, x: float, q: float, p: float) -> float:
+    return x * q - k * p
+
+
+def _laguerre(k: float, x: float, q: float, p: float) -> float:
+    return ((k + k + like(k, 1.0) - x) * q - k * p) / (k + like(k, 1.0))
+
+
+def _legendre(k: float, x: float, q: float, p: float) -> float:
+    return ((k + k + like(k, 1.0)) * x * q - k * p) / (k + like(k, 1.0))
 
 
 def _samples(rng: Any) -> Iterator[Sample]:
@@ -225,7 +278,7 @@ class hermite_polynomial_h:
 
     overloads = _OVERLOADS
     lacks = {"half float8": "hermite_polynomial_h_cpu"}
-    numpy = _kernel(lambda x: 2 * x, lambda k, x, q, p: 2 * x * q - 2 * k * p)
+    numpy = _kernel(_twice, _hermite)
     compose = on_host(numpy)
     samples = _samples
 
@@ -241,7 +294,7 @@ class hermite_polynomial_he:
 
     overloads = _OVERLOADS
     lacks = {"half float8": "hermite_polynomial_he_cpu"}
-    numpy = _kernel(lambda x: x, lambda k, x, q, p: x * q - k * p)
+    numpy = _kernel(_itself, _hermite_of_probability)
     compose = on_host(numpy)
     samples = _samples
 
@@ -257,7 +310,7 @@ class laguerre_polynomial_l:
 
     overloads = _OVERLOADS
     lacks = {"half float8": "laguerre_polynomial_l_cpu"}
-    numpy = _kernel(lambda x: 1 - x, lambda k, x, q, p: ((2 * k + 1 - x) * q - k * p) / (k + 1))
+    numpy = _kernel(_one_less, _laguerre)
     compose = on_host(numpy)
     samples = _samples
 
@@ -273,6 +326,6 @@ class legendre_polynomial_p:
 
     overloads = _OVERLOADS
     lacks = {"half float8": "legendre_polynomial_p_cpu"}
-    numpy = _kernel(lambda x: x, lambda k, x, q, p: ((2 * k + 1) * x * q - k * p) / (k + 1))
+    numpy = _kernel(_itself, _legendre)
     compose = on_host(numpy)
     samples = _samples

@@ -11,6 +11,7 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
+from ...executors.kernels.formulas import copysign as copysign_, erf as erf_, erfc as erfc_, exp, log, log1p, polynomial, sqrt, unary
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -23,10 +24,11 @@ from .._precision import in_single
 from .._samples import category, domain, pairs
 from ...annotations import Fn, Functions, Values
 
-_2_SQRTPI, _SQRT1_2 = 2 / math.sqrt(math.pi), math.sqrt(0.5)
+_2_SQRTPI, _SQRT1_2, _SQRT2 = 2 / math.sqrt(math.pi), math.sqrt(0.5), math.sqrt(2)
+_SQRT1_PI, _SQRT_HALF_PI = 1 / math.sqrt(math.pi), math.sqrt(math.pi / 2)
 
 
-# -- error functions ----------------------------------------------------------------------------------------------------
+# -- error functions, all but erf formulas of one number (`executors/kernels/formulas.py`) --------------------------------
 
 
 @op("erf(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erf",
@@ -49,6 +51,9 @@ class erf:
     samples = domain(-2, 2)
 
 
+_erfc = unary(erfc_)
+
+
 @op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
     dtypes="float int half", complex="erfc_vml_cpu")
 class erfc:
@@ -60,29 +65,42 @@ class erfc:
 
     lacks = {"float8": "erfc_vml_cpu"}
     scipy = "erfc"
-    numpy = fused.erfc
+    numpy = _erfc
     mindspore = "ops.Erfc"
     def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * -_2_SQRTPI)
     samples = domain(-2, 2)
 
 
-def _erfinv(input: np.ndarray) -> np.ndarray:
-    """Giles' approximation ("Approximating the erfinv function", 2010) polished by two Newton steps on erfc."""
-    x = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        w = -np.log((1 - x) * (1 + x))
-        near, far = w - 2.5, np.sqrt(np.where(w < 5, 5, w)) - 3
-        p = np.where(w < 5, np.polyval((2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-                                        -0.00417768164, 0.246640727, 1.50140941), near),
-                     np.polyval((-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-                                 0.00943887047, 1.00167406, 2.83297682), far))
-        y = p * x
-        for _ in range(2):
-            # In the tail erf(y) - x would cancel, so the residual is taken of the complements.
-            residual = np.where(np.abs(x) < 0.5, fused.erf(y) - x, np.sign(x) * ((1 - np.abs(x)) - fused.erfc(np.abs(y))))
-            y = y - residual / (_2_SQRTPI * np.exp(-y * y))
-    y = np.where(np.abs(x) == 1, np.copysign(np.inf, x), np.where(np.abs(x) < 1, y, np.nan))
-    return y.astype(input.dtype)
+_GILES_NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+               0.246640727, 1.50140941)
+_GILES_FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406,
+              2.83297682)
+
+
+def _giles(w: float) -> float:
+    """The inverse of erf at x over x, of w = -log(1 - x**2), to seven places (Giles, "Approximating the erfinv function", 2010)."""
+    return polynomial(_GILES_NEAR, w - 2.5) if w < 5.0 else polynomial(_GILES_FAR, sqrt(w) - 3.0)
+
+
+def _polished(y: float, residual: float) -> float:
+    """A step of Halley's method, which triples the places of `y` where erf misses a value by `residual`."""
+    step = residual / (_2_SQRTPI * exp(-y * y))
+    return y - step / (1.0 + y * step)
+
+
+def _erfinv_of(x: float) -> float:
+    a = abs(x)
+    if a >= 1.0 or a != a:
+        return copysign_(math.inf, x) if a == 1.0 else math.nan
+    y = _giles(-log((1.0 - a) * (1.0 + a))) * a
+    if a < 0.5:
+        return copysign_(_polished(y, erf_(y) - a), x)
+    # In the tail erf(y) - x would cancel, so the residual is taken of the complements; it converges slower at the end.
+    y = _polished(y, (1.0 - a) - erfc_(y))
+    return copysign_(_polished(y, (1.0 - a) - erfc_(y)) if a > 0.9999999 else y, x)
+
+
+_erfinv = unary(_erfinv_of, 2)
 
 
 @op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
@@ -116,7 +134,7 @@ class ndtr:
 
     lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
-    def numpy(input): return fused.erfc(input * input.dtype.type(-_SQRT1_2)) * input.dtype.type(0.5)
+    def numpy(input): return _erfc(input * input.dtype.type(-_SQRT1_2)) * input.dtype.type(0.5)
     def half(input):  # rounded where torch, whose operations these are, rounds it
         scaled = (input.astype(np.float32) * _SQRT1_2).astype(input.dtype)
         return (fused.erf(scaled.astype(np.float32)).astype(input.dtype) + input.dtype.type(1)) * input.dtype.type(0.5)
@@ -130,17 +148,21 @@ class ndtr:
     samples = domain(-2, 2)
 
 
-def _erfcx(input: np.ndarray) -> np.ndarray:
-    """exp(x^2) erfc(x): the product up to 4, the continued fraction beyond (Abramowitz and Stegun 7.1.14)."""
-    x = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        near = np.minimum(x, 4)
-        result, large = np.exp(near * near) * fused.erfc(near), np.maximum(x, 4)
-        tail = large
-        for k in range(40, 0, -1):
-            tail = large + 0.5 * k / tail
-        result = np.where(x > 4, 1 / (math.sqrt(math.pi) * tail), result)
-    return result.astype(input.dtype)
+# Cody's rational approximations of erfcx up to 4 and beyond ("Rational Chebyshev approximations for the error function", 1969).
+_MID_P, _MID_Q, _FAR_P, _FAR_Q = fused.COMPLEMENT
+
+
+def _erfcx_of(x: float) -> float:
+    """exp(x^2) erfc(x): the product near 0 and below, rational functions of x, and of 1 / x^2, from there."""
+    if x > 4.0:
+        z = 1.0 / (x * x)
+        return (_SQRT1_PI - z * (polynomial(_FAR_P, z) / polynomial(_FAR_Q, z))) / x
+    if x > 0.46875:
+        return polynomial(_MID_P, x) / polynomial(_MID_Q, x)
+    return exp(x * x) * erfc_(x)
+
+
+_erfcx = unary(_erfcx_of)
 
 
 @op("erfcx(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
@@ -160,11 +182,13 @@ class erfcx:
     samples = domain(-2, 2)
 
 
-def _log_ndtr(input: np.ndarray) -> np.ndarray:
-    x = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        low = np.log(_erfcx(x * -math.sqrt(0.5)) / 2) - x * x / 2
-        return np.where(x < -1, low, np.log1p(fused.erfc(x * math.sqrt(0.5)) * -0.5)).astype(input.dtype)
+def _log_ndtr_of(x: float) -> float:
+    if x < -1.0:
+        return log(_erfcx_of(x * -_SQRT1_2) / 2.0) - x * x / 2.0
+    return log1p(erfc_(x * _SQRT1_2) * -0.5)
+
+
+_log_ndtr = unary(_log_ndtr_of)
 
 
 @op("log_ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
@@ -184,17 +208,25 @@ class log_ndtr:
     samples = domain(-2, 2)
 
 
-def _ndtri(input: np.ndarray) -> np.ndarray:
-    """Newton's method on the logarithm, which is concave, from a bound on the lower half (Chernoff's); the upper half mirrors it."""
-    p = np.asarray(input, np.float64)
-    with np.errstate(all="ignore"):
-        wanted = np.log(np.minimum(p, 1 - p))
-        x = -np.sqrt(-2 * wanted)
+def _ndtri_of(p: float) -> float:
+    """Of the lower half, which the upper one mirrors, by the inverse of erfc, polished as that of erf; far out by Newton's method on the
+    logarithm, which is concave, from a bound (Chernoff's)."""
+    if not (p > 0.0 and p < 1.0):
+        return -math.inf if p == 0.0 else math.inf if p == 1.0 else math.nan
+    low = p if p < 0.5 else 1.0 - p
+    if low > 1e-6:
+        a = 1.0 - 2.0 * low
+        y = _giles(-log(4.0 * low * (1.0 - low))) * a
+        x = -_SQRT2 * _polished(y, erf_(y) - a if a < 0.5 else 2.0 * low - erfc_(y))
+    else:
+        wanted = log(low)
+        x = -sqrt(-2.0 * wanted)
         for _ in range(8):
-            x = x - (_log_ndtr(x) - wanted) * _erfcx(x * -math.sqrt(0.5)) * math.sqrt(math.pi / 2)
-        x = np.where(p == 0.5, 0.0, np.where(p > 0.5, -x, x))
-        x = np.where((p == 0) | (p == 1), np.where(p == 0, -np.inf, np.inf), x)
-    return x.astype(input.dtype)
+            x = x - (_log_ndtr_of(x) - wanted) * _erfcx_of(x * -_SQRT1_2) * _SQRT_HALF_PI
+    return -x if p > 0.5 else x
+
+
+_ndtri = unary(_ndtri_of, 2)
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",

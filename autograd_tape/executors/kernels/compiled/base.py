@@ -29,7 +29,13 @@ f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, 
 
 def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Fn], Kernel]:
     """Decorator: a loop with the arguments ``spec`` (see ``Spec``)."""
-    return lambda function: Kernel(function, spec, fastmath)
+
+    def register(function: Fn) -> Kernel:
+        made = Kernel(function, spec, fastmath)
+        Kernel.registry[made.name] = made
+        return made
+
+    return register
 
 
 def _by_type(single: Fn, double: Fn) -> Fn:

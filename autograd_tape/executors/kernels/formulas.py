@@ -1,0 +1,266 @@
+"""Element-wise functions that are written once, for one number, and run over arrays of any size and layout.
+
+``unary(f)``, ``binary(f)`` and ``ternary(f)`` make a kernel of a function of numbers. The function is plain Python: branches, loops,
+the helpers below (``exp``, ``log`` ...) and other such functions, tuples of coefficients. It is run in three ways:
+
+- number by number as it stands, where there are few of them: calling NumPy thirty times costs more than computing six numbers;
+- compiled, where there are many, or where it has been called often: the loop is shared by the pool (``compiled/formulas.py``);
+- without Numba, over blocks of *lanes*, arrays that stand for a number. Where lanes come to a branch that not all of them take, the
+  function begins again for those that do and for those that do not.
+
+The first two give the same bits (same libm, nothing fused or reordered), so either may serve: which one does, depends on what has run
+before. Numbers are computed in double precision, or with ``own=True`` in the array's.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...annotations import Fn
+from ._on_demand import _NEVER, LazyModule, compute_array, state
+from .sharing import share
+
+if TYPE_CHECKING:
+    from ._kernel import Kernel
+
+__all__ = ["binary", "ternary", "unary"]
+
+Scalar = Callable[..., float]
+"""A function of numbers: Python's, or what stands for them."""
+_compiled = LazyModule("formulas")
+
+#: Numbers up to which a loop in Python is quicker than passes over lanes.
+FEW = 48
+#: Numbers of cost 1, and as many for each call, after which a function is compiled that has been called for few of them each time.
+OFTEN, CALL = 1 << 14, 12
+#: The same where Numba would have to be imported for it.
+SELDOM = 1 << 17
+_BLOCK = 8192
+
+
+class _Divided(Exception):
+    """Lanes at a branch that not all of them take; the argument says which do."""
+
+
+class Lanes(np.ndarray):
+    """Numbers that go through a function side by side."""
+
+    def __bool__(self) -> bool:
+        mask = np.asarray(self)
+        if mask.all():
+            return True
+        if mask.any():
+            raise _Divided(mask)
+        return False
+
+
+def _helper(of_number: Scalar, of_lanes: Scalar, compiled: Scalar | None = None) -> Scalar:
+    """A function of formulas: of a Python number, of lanes and NumPy's numbers, and what stands for it in compiled code."""
+
+    def function(x: float) -> float:
+        return of_number(x) if type(x) is float else of_lanes(x)
+
+    function.compiled = compiled or of_number  # type: ignore[attr-defined]
+    return function
+
+
+def _helper2(of_number: Scalar, of_lanes: Scalar, compiled: Scalar | None = None) -> Scalar:
+    def function(x: float, y: float) -> float:
+        return of_number(x, y) if type(x) is float and type(y) is float else of_lanes(x, y)
+
+    function.compiled = compiled or of_number  # type: ignore[attr-defined]
+    return function
+
+
+# Where Python's functions raise an error, lanes of one give what C gives.
+exp, log, sqrt = _helper(math.exp, np.exp), _helper(math.log, np.log), _helper(math.sqrt, np.sqrt)
+sin, cos, tan, acos = _helper(math.sin, np.sin), _helper(math.cos, np.cos), _helper(math.tan, np.tan), _helper(math.acos, np.arccos)
+expm1, log1p = _helper(math.expm1, np.expm1), _helper(math.log1p, np.log1p)
+floor, trunc = _helper(lambda x: float(math.floor(x)), np.floor, np.floor), _helper(lambda x: float(math.trunc(x)), np.trunc, np.trunc)
+rint = _helper(lambda x: float(round(x)), np.rint, np.rint)
+copysign, power = _helper2(math.copysign, np.copysign), _helper2(math.pow, np.power)
+
+
+def _of_lanes(function: Fn, x: float) -> float:
+    found: float = function(np.atleast_1d(np.asarray(x, np.float64))).reshape(np.shape(x)).view(Lanes)
+    return found
+
+
+def _passes(name: str) -> Scalar:
+    """A function of lanes by NumPy's passes, of `elementwise`."""
+
+    def function(x: float) -> float:
+        from . import elementwise
+
+        return _of_lanes(getattr(elementwise, name), x)
+
+    return function
+
+
+erf, erfc = _helper(math.erf, _passes("erf_of_lanes")), _helper(math.erfc, _passes("erfc_of_lanes"))
+#: A number of the arrays' dtype in double precision.
+wide = _helper(lambda x: x, lambda x: x.astype(np.float64) if x.ndim else float(x), np.float64)
+#: Whether a sum has settled; lanes wait for one another.
+settled = _helper(bool, lambda mask: bool(np.all(mask)), bool)
+
+
+def like(x: float, number: float) -> float:
+    """A number in the dtype of `x`."""
+    return number if type(x) is float else x.dtype.type(number)  # type: ignore[attr-defined, no-any-return]  # of NumPy's
+
+
+like.compiled = like  # type: ignore[attr-defined]  # which has its own way
+
+
+def polynomial(coefficients: tuple[float, ...], x: float) -> float:
+    """By Horner's rule, from the highest power down."""
+    result = 0.0
+    for c in coefficients:
+        result = result * x + c
+    return result
+
+
+class Formula:
+    """A function of numbers, and how often it has been asked for.
+
+    Args:
+        function: of as many numbers as there are ``operands``.
+        cost: its time against that of a few multiplications and a logarithm.
+        own: whether it computes in the arrays' dtype, and not in double precision.
+    """
+
+    made: ClassVar[list[Formula]] = []
+
+    def __init__(self, function: Scalar, operands: int, cost: int, own: bool) -> None:
+        self.function, self.operands, self.cost, self.own = function, operands, cost, own
+        self.spent = 0
+        self.machine: Kernel | None = None
+        Formula.made.append(self)
+
+    def is_compiled(self, char: str, n: int) -> bool:
+        """Whether machine code computes these `n` numbers: always the many, and the few after some calls."""
+        machine = self.machine
+        if machine is not None and char in machine.shared:
+            return state.mode != "numpy"
+        if n * self.cost < state.fused:
+            if state.mode != "auto" or state.fused == _NEVER:
+                return False
+            self.spent += (n + CALL) * self.cost
+            if self.spent < (OFTEN if "numba" in sys.modules else SELDOM):
+                return False
+        return True
+
+    def kernel(self) -> Kernel:
+        if self.machine is None:
+            self.machine = _compiled.kernel_of(self)
+        return self.machine
+
+    def over(self, char: str, columns: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+        """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype."""
+        n = out.size
+        if self.is_compiled(char, n):
+            share(self.kernel(), char, n, max(1, 8192 // self.cost), *columns, out)
+            return
+        with np.errstate(all="ignore"):
+            if n <= FEW or state.fused != _NEVER:
+                self.one_by_one(columns, out)
+                return
+            for start in range(0, n, _BLOCK):
+                part = [c[start : start + _BLOCK] for c in columns]
+                self.side_by_side([c if self.own else c.astype(np.float64) for c in part], out[start : start + _BLOCK])
+
+    def one_by_one(self, columns: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+        function = self.function
+        rows: list[Any] = [c if self.own and c.dtype.char == "f" else c.tolist() for c in columns]
+        try:
+            out[:] = list(map(function, *rows))
+        except (ArithmeticError, ValueError):  # of some of them Python makes errors where C goes on
+            for i, numbers in enumerate(zip(*rows, strict=True)):
+                try:
+                    out[i] = function(*numbers)
+                except (ArithmeticError, ValueError):
+                    lanes = [np.array([v], out.dtype if self.own else np.float64).view(Lanes) for v in numbers]
+                    out[i] = np.ravel(function(*lanes))[0]
+
+    def side_by_side(self, columns: list[np.ndarray], out: np.ndarray) -> None:
+        left: list[np.ndarray | slice] = [slice(None)]
+        while left:
+            where = left.pop()
+            part = [c[where] for c in columns]
+            if part[0].size <= FEW // 8 and not isinstance(where, slice):
+                found = np.empty(part[0].size, out.dtype)
+                self.one_by_one(tuple(part), found)
+                out[where] = found
+                continue
+            try:
+                out[where] = self.function(*[c.view(Lanes) for c in part])
+            except _Divided as branch:
+                mask = np.broadcast_to(branch.args[0], part[0].shape)
+                places = np.arange(out.size) if isinstance(where, slice) else where
+                left += [places[mask], places[~mask]]
+
+
+def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.ndarray], np.ndarray]:
+    """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm.
+
+    >>> unary(lambda x: x * x)(np.float32([[1.0, 2.0]]))
+    array([[1., 4.]], dtype=float32)
+    """
+    formula = Formula(function, 1, cost, own)
+
+    def kernel(input: np.ndarray) -> np.ndarray:
+        x = compute_array(input)
+        if not (x.flags.forc and x.flags.aligned):
+            x = x.copy(order="C" if 0 in x.strides else "K")
+            x = x if x.flags.forc else x.copy(order="C")
+        out = np.empty_like(x)
+        formula.over(x.dtype.char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1))
+        return out if out.dtype == input.dtype else out.astype(input.dtype)
+
+    return kernel
+
+
+def _several(formula: Formula) -> Callable[..., np.ndarray]:
+    def kernel(*operands: np.ndarray) -> np.ndarray:
+        dtype = np.result_type(*operands)
+        arrays = [compute_array(np.asarray(a, dtype)) for a in operands]
+        first = arrays[0]
+        if not all([a.shape == first.shape and a.strides == first.strides and a.flags.forc and a.flags.aligned for a in arrays]):
+            shape = np.broadcast_shapes(*[a.shape for a in arrays])
+            arrays = [np.require(np.broadcast_to(a, shape), None, ["C", "A"]) for a in arrays]
+        out = np.empty_like(arrays[0])
+        formula.over(out.dtype.char, tuple([a.ravel("K") for a in arrays]), out.ravel("K") if out.ndim else out.reshape(1))
+        return out if out.dtype == dtype else out.astype(dtype)
+
+    return kernel
+
+
+def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
+    """The kernel of a function of two numbers, over arrays that are broadcast."""
+    return _several(Formula(function, 2, cost, own))
+
+
+def ternary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
+    """The kernel of a function of three numbers."""
+    return _several(Formula(function, 3, cost, own))
+
+
+def fingerprint(value: Any, seen: Iterable[object] = ()) -> str:
+    """What a function computes, in text: its code and all that it refers to. Machine code is kept under a digest of it."""
+    if hasattr(value, "compiled"):
+        return f"helper {value.compiled.__name__}"
+    if not hasattr(value, "__code__"):
+        return repr(value)
+    if value in seen:
+        return value.__name__
+    seen = (*seen, value)
+    code, cells = value.__code__, [c.cell_contents for c in value.__closure__ or ()]
+    used = [(name, value.__globals__[name]) for name in code.co_names if name in value.__globals__]
+    constants = [c for c in code.co_consts[1:] if not hasattr(c, "co_code")]
+    parts = [f"{name}={fingerprint(v, seen)}" for name, v in (*used, *zip(code.co_freevars, cells, strict=True))]
+    return f"{code.co_code.hex()} {constants!r} {value.__defaults__!r} {parts}"

@@ -1,0 +1,105 @@
+"""Functions of one number, run as Python, side by side and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import _on_demand, formulas
+from autograd_tape.executors.kernels.formulas import Formula, binary, exp, like, log, settled, unary
+from autograd_tape.ops.elementwise import gamma, polynomials, special
+
+assert torch and gamma and polynomials and special  # whose formulas have been made then
+X = np.concatenate([
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, -1e-310, 1e300, -1e300, 1, -1, 0.5, 2, 26, -30, 200, 710, -710],
+    np.linspace(-9.9, 30.3, 150), np.linspace(0, 1, 32), np.geomspace(1e-9, 1e9, 40)])
+SECOND = np.array([0.0, 1, 2, 2.5, 7, 9, 40, -1, np.nan])
+
+
+def operands(formula: Formula, dtype: type) -> list[np.ndarray]:
+    """Numbers of all sizes, each with each of a second and third operand's."""
+    with np.errstate(over="ignore"):
+        columns = np.meshgrid(X.astype(dtype), *[SECOND.astype(dtype)] * (formula.operands - 1), indexing="ij")
+    return [c.ravel() for c in columns][:: -1 if "_zeta" in formula.function.__name__ else 1]
+
+
+def by_number(formula: Formula, columns: list[np.ndarray]) -> np.ndarray:
+    out = np.empty_like(columns[0])
+    with np.errstate(all="ignore"):
+        formula.one_by_one(tuple(columns), out)
+    return out
+
+
+@pytest.fixture
+def mode() -> Iterator[None]:
+    previous = _on_demand.use_numba("numpy")
+    yield
+    _on_demand.use_numba(previous)
+
+
+def name(formula: Formula) -> str:
+    return f"{formula.function.__module__.rpartition('.')[2]}.{formula.function.__qualname__}"
+
+
+@pytest.mark.parametrize("formula", Formula.made, ids=name)
+def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
+    columns, dtype = operands(formula, np.float64), np.float64
+    out = np.empty(columns[0].size, dtype)
+    formula.over("d", tuple(columns), out)
+    np.testing.assert_allclose(out, by_number(formula, columns), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
+@pytest.mark.parametrize(("function", "dtype"), [
+    ("_lgamma_of", np.float64), ("_ndtri_of", np.float32), ("_incomplete.<locals>.function", np.float64),
+    ("_kernel.<locals>.chebyshev", np.float32)])
+def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode: None) -> None:
+    formula = next(f for f in Formula.made if f.function.__qualname__ == function)
+    columns = operands(formula, dtype)
+    expected, out = by_number(formula, columns), np.empty_like(columns[0])
+    _on_demand.use_numba("numba")
+    formula.over(out.dtype.char, tuple(columns), out)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out), np.signbit(expected) | np.isnan(expected) & np.signbit(out))
+
+
+def _root(x: float) -> float:
+    y = x
+    for _ in range(60):
+        y = 0.5 * (y + x / y)
+        if settled(abs(y * y - x) <= 1e-12 * x):
+            break
+    return y
+
+
+def test_a_function_is_compiled_when_it_has_been_called_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = unary(_root)
+    formula = Formula.made.pop()
+    asked: list[int] = []
+    monkeypatch.setattr(formula, "kernel", lambda: asked.append(1) or (_ for _ in ()).throw(LookupError()))
+    monkeypatch.setattr(formulas, "OFTEN", 100)
+    monkeypatch.setattr(formulas, "SELDOM", 100)
+    monkeypatch.setattr(formulas.state, "mode", "auto")
+    monkeypatch.setattr(formulas.state, "fused", 8192)
+    x = np.array([4.0, 9.0])
+    for _ in range(7):
+        np.testing.assert_allclose(kernel(x), [2.0, 3.0])
+    with pytest.raises(LookupError):
+        kernel(x)
+    assert asked == [1]
+
+
+def test_layouts_dtypes_and_broadcasting(mode: None) -> None:
+    made = len(Formula.made)
+    hypotenuse, same = binary(lambda x, y: exp(0.5 * log(x * x + y * y))), binary(lambda x, y: x + like(x, 0.0) + y, own=True)
+    del Formula.made[made:]
+    x = np.arange(1.0, 13).reshape(3, 4)
+    for a in (x, x.T, x[::-1, ::2], np.broadcast_to(x[0], (3, 4)), x[:0], x.astype(np.float32), x.astype(">f8"), np.array(3.0)):
+        expected = np.hypot(a, a[..., :1] if a.ndim else 2)
+        np.testing.assert_allclose(hypotenuse(a, a[..., :1] if a.ndim else 2.0), expected, rtol=1e-6)
+    assert hypotenuse(x.T, x.T).strides == x.T.strides
+    assert same(x.astype(np.float32), np.float32(1)).dtype == np.float32
+    assert same(x.astype(np.float32), x).dtype == np.float64
