@@ -107,6 +107,8 @@ class Frontend:
                 if rec.inplace:
                     own = rec.field("function_")
                     found = compile_function(rec, self, inplace=True) if own is None else self.bind_function(rec, own)
+                    if name[:-1] != rec.name:
+                        found = face_of(found, *self.home(rec, name))
             if found is None:
                 rec = get_record(name)
                 found = self.functions.get(rec.name) or (

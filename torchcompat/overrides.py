@@ -118,7 +118,8 @@ class _Functions(Interceptor):
             given, named = door.spelled(args)
         for value in args if not modes else (*given, *named.values()) if named else given:  # no default overrides anything
             if (kind := value.__class__) not in WITHOUT and not ((kind is tuple or kind is list) and WITHOUT.issuperset(map(type, value))):
-                special = _overriding(args)
+                special = _overriding(args if not door.spreads else tuple([  # what takes any number of tensors also takes a list
+                    x for a in args for x in (a if a.__class__ is tuple else (a,))]))
                 break
         if not modes and not special:
             return NotImplemented

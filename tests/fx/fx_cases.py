@@ -47,8 +47,10 @@ TRACED = [
     "x[1, ..., None]",
     "torch.nn.Linear(2, 2)(x)", "x.view(torch.nn.Linear(1, 1))", "F.softmax(x, dim=1)", "F.linear(x, x, bias=None)", "F.layer_norm(x, "
     "(2,))",
-    "F.cross_entropy(x, x, reduction='sum')", "torch.stack((x, x), 1)", "torch.sum(x, dim=(1, 2), keepdim=True)", "torch.flatten(x, "
-    "start_dim=1)",
+    "F.cross_entropy(x, x, reduction='sum')", "torch.stack((x, x), 1)",
+    "torch.einsum('ij,jk->ik', x, x)", "torch.einsum('ij,jk->ik', [x, x])", "torch.meshgrid([x, x], indexing='ij')",
+    "torch.atleast_2d((x, x))", "torch.block_diag(x, x)", "torch.cartesian_prod(x, x)",
+    "torch.sum(x, dim=(1, 2), keepdim=True)", "torch.flatten(x, start_dim=1)",
     "F.interpolate(x, scale_factor=2)", "F.max_pool2d(x, 2)", "F.embedding(x, x)", "torch.split(x, 2)", "F.dropout(x, p=0.1, "
     "training=False)",
     "torch.tensor([1., 2.]) + x", "torch.add(x, 1, alpha=2)", "{x: 1}", "x.a.b.c + 1", "slice(x, 2)", "(x, [x, {'a': x}])", "x == 1",

@@ -21,7 +21,7 @@ import attrs
 import ml_dtypes
 import numpy as np
 from tests.ops.op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
-from tests.sources import tree
+from tests.sources import kept
 
 import autograd_tape
 import autograd_tape as at
@@ -86,8 +86,9 @@ def constants() -> dict[tuple[str, str], int]:
 
 def read_in_functions(path: Path) -> set[str]:
     """The names that stand in functions of a file."""
-    return {node.id for function in ast.walk(tree(path.read_text())) if isinstance(function, (ast.FunctionDef, ast.Lambda))
-            for node in ast.walk(function) if isinstance(node, ast.Name)}
+    with kept():
+        return {node.id for function in ast.walk(ast.parse(path.read_text())) if isinstance(function, (ast.FunctionDef, ast.Lambda))
+                for node in ast.walk(function) if isinstance(node, ast.Name)}
 
 
 def literals() -> list[str]:
@@ -95,7 +96,7 @@ def literals() -> list[str]:
     found = []
     for path in sources():
         text = path.read_text()
-        for node in ast.walk(tree(text)) if ".size" in text else ():
+        for node in ast.walk(ast.parse(text)) if ".size" in text else ():
             if isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 sides = [node.left, *node.comparators]
                 sized = any(isinstance(n, ast.Attribute) and n.attr == "size" for side in sides for n in ast.walk(side))

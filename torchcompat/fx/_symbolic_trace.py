@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator
 
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, Fn, Keywords
+from autograd_tape.calls import listening
 import torchcompat as torch
 from torchcompat._C import ScriptObject as ScriptObject
 from torchcompat._calls.absent import absences as _absences
 from torchcompat.nn import Module
+from torchcompat.overrides import FUNCTIONS
 from torchcompat.utils import _pytree as pytree
 
 from ._compatibility import compatibility as compatibility
@@ -434,6 +436,7 @@ class Tracer(TracerBase):
             patcher.patch_method(Module, "__call__", module_call, deduplicate=False)
             _traced += 1
             stack.callback(_untraced)
+            stack.enter_context(listening(FUNCTIONS))  # so that what takes stand-ins does not begin, and leave nodes, before it fails
             _patch_wrapped_functions(patcher)
             for names in (fn_globals, *[module.__dict__ for module in self._autowrap_search]):
                 _autowrap_check(patcher, names, self._autowrap_function_ids)
