@@ -12,7 +12,7 @@ import numpy as np
 from ._on_demand import LazyModule, contiguous, uses_numba
 from .sharing import share_rows
 
-__all__ = ["lu", "orders", "solve_triangles"]
+__all__ = ["factor_symmetric", "lu", "orders", "solve_symmetric", "solve_triangles"]
 
 _compiled = LazyModule("matrices")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
@@ -179,4 +179,30 @@ def _substituted(t: list[list[Any]], x: list[list[Any]], upper: bool, unit: bool
             factor = factors[j]
             row = [y - factor * z for y, z in zip(row, x[j])]
         x[i] = row if unit else [y / factors[i] for y in row]
+    return x
+
+
+def factor_symmetric(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Overwrites symmetric matrices (b, n, n), C-contiguous, of which the upper triangle counts, with Bunch and Kaufman's factors, D L^T in
+    rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and nothing done, where there is no
+    kernel for them or too little work."""
+    count, n, _ = matrices.shape
+    if matrices.dtype.char not in "fd" or not uses_numba(8 * n * matrices.size):
+        return None
+    pivots, zeros = np.zeros((count, n), np.int64), np.zeros(count, np.int64)
+    share_rows(_compiled.factor_symmetric, matrices.dtype.char, count, n * n, n, matrices, pivots, zeros)
+    return pivots, zeros
+
+
+def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray) -> np.ndarray | None:
+    """X with A X = B for B (b, n, k), from what `factor_symmetric` makes of A; None where there is no kernel for them, too little work, or
+    where pivots are none of its."""
+    count, n, k = matrices.shape
+    if matrices.dtype.char not in "fd" or factors.dtype != matrices.dtype or not uses_numba(8 * n * matrices.size):
+        return None
+    x, exchanges = matrices.copy("C"), np.ascontiguousarray(pivots, np.int64)
+    try:
+        share_rows(_compiled.solve_symmetric, x.dtype.char, count, n * k, n, contiguous(factors), exchanges, x)
+    except IndexError:
+        return None
     return x

@@ -529,8 +529,9 @@ class linalg_cholesky:
         inner = F.matmul(_mH(F, L), g) * constant(F, L, np.tri(n, n, 0, dtype))
         # Of a complex diagonal the imaginary part is kept, as in torch.
         symmetric = inner + _mH(F, inner * constant(F, L, np.tri(n, n, -1, dtype)))
-        inverse = F.inverse(L)
-        return _product(F, _mH(F, inverse), symmetric, inverse) * 0.5
+        turned = _mH(F, L)
+        half = F.solve_triangle(turned, symmetric, True, False)
+        return _mH(F, F.solve_triangle(turned, _mH(F, half), True, False)) * 0.5
 
     def jvp(F, outputs, arguments, tangents):
         L = _mH(F, outputs[0]) if arguments["upper"] else outputs[0]

@@ -104,33 +104,33 @@ def _lu_gradient(F: Functions, L_grad: Values, U_grad: Values, P: Values, L: Val
     m, n = L.shape[-2], U.shape[-1]
     k = min(m, n)
 
-    def solve(factor: Values, x: Values) -> Values:
-        return F.solve_matrices(_mH(F, factor), x)
+    def solve(x: Values) -> Values:  # the inverse of the adjoint of L times x
+        return F.solve_triangle(_mH(F, L if m <= n else F.slice(L, -2, 0, k)), x, True, True)
 
-    def solve_right(x: Any, factor: Any) -> Values:  # times the inverse of the adjoint from the right
-        return _mH(F, F.solve_matrices(factor, _mH(F, x)))
+    def solve_right(x: Any) -> Values:  # x times the inverse of the adjoint of U
+        return _mH(F, F.solve_triangle(U if m >= n else F.slice(U, -1, 0, k), _mH(F, x), True, False))
 
     LL = None if L_grad is None else F.matmul(_mH(F, L), F.tril(L_grad, -1) if m > n else L_grad)
     UU = None if U_grad is None else F.matmul(F.triu(U_grad) if m < n else U_grad, _mH(F, U))
     if m == n:
         inner = None if LL is None else F.tril(LL, -1)
         inner = inner if UU is None else F.triu(UU) if inner is None else inner + F.triu(UU)
-        return F.matmul(P, solve(L, solve_right(inner, U)))
+        return F.matmul(P, solve(solve_right(inner)))
     if m < n:
         inner = LL if UU is None else -UU if LL is None else LL - UU
-        total = solve_right(F.tril(inner, -1), F.slice(U, -1, 0, k))
+        total = solve_right(F.tril(inner, -1))
         if U_grad is None:
             total = F.constant_pad_nd(total, (0, n - m))
         else:
             total = F.cat([total + F.triu(F.slice(U_grad, -1, 0, k)), F.slice(U_grad, -1, k, n)], -1)
-        return F.matmul(P, solve(L, total))
+        return F.matmul(P, solve(total))
     inner = UU if LL is None else -LL if UU is None else UU - LL
-    total = solve(F.slice(L, -2, 0, k), F.triu(inner))
+    total = solve(F.triu(inner))
     if L_grad is None:
         total = F.constant_pad_nd(total, (0, 0, 0, m - n))
     else:
         total = F.cat([total + F.tril(F.slice(L_grad, -2, 0, k), -1), F.slice(L_grad, -2, k, m)], -2)
-    return F.matmul(P, solve_right(total, U))
+    return F.matmul(P, solve_right(total))
 
 
 INT32 = np.dtype(np.int32)

@@ -12,6 +12,7 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...dims import broadcast_shape
+from ...executors.kernels import matrices as kernels
 from ...functions.out import EXPECTED
 from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
@@ -97,10 +98,15 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     if A.shape[-1] != A.shape[-2]:
         raise ValueError("square matrices expected")
     LD = np.tril(A).reshape(math.prod(batch), *A.shape[-2:])
-    pivots, info = np.zeros(LD.shape[:2], np.int32), np.zeros(len(LD), np.int32)
-    with np.errstate(all="ignore"):
-        for i, a in enumerate(LD):
-            info[i] = _ldl(a, hermitian and A.dtype.kind == "c", pivots[i])
+    columns = np.ascontiguousarray(LD.swapaxes(-2, -1))
+    found = kernels.factor_symmetric(columns)
+    if found is not None:
+        LD, pivots, info = columns.swapaxes(-2, -1), *[x.astype(np.int32) for x in found]
+    else:
+        pivots, info = np.zeros(LD.shape[:2], np.int32), np.zeros(len(LD), np.int32)
+        with np.errstate(all="ignore"):
+            for i, a in enumerate(LD):
+                info[i] = _ldl(a, hermitian and A.dtype.kind == "c", pivots[i])
     if check_errors and info.any():
         raise AutogradError(f"torch.linalg.ldl_factor: Unknown error code: {info[info.nonzero()[0][0]]}.",
                             found="a singular matrix", remedy="use ldl_factor_ex, which tells of it in `info`")
@@ -187,6 +193,9 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
     batch = broadcast_shape(LD.shape[:-2], B.shape[:-2])
     items = [np.broadcast_to(x, (*batch, *x.shape[-d:])).reshape(math.prod(batch), *x.shape[-d:])
              for x, d in ((LD, 2), (pivots, 1), (B, 2))]
+    solved = kernels.solve_symmetric(items[0].swapaxes(-2, -1), items[1], items[2])
+    if solved is not None:
+        return _columns(solved.reshape(*batch, *B.shape[-2:]))
     result = np.empty(items[2].shape, B.dtype)
     with np.errstate(all="ignore"):
         for i, (factor, exchanges, b) in enumerate(zip(*items)):
