@@ -233,7 +233,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def output_nr(self) -> int:
         """Which output of its node this tensor is."""
         node = self._node
-        return 0 if node is None or node is LEAF else seen(node)[1] if node._tag == 2 else 0
+        return 0 if node is None or node is LEAF else seen(node)[1] if node._tag == 2 else getattr(node, "nr", 0)
 
     @property  # type: ignore[override]  # whose setter takes these alone
     def grad(self) -> Tensor | None:
