@@ -242,6 +242,14 @@ def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
     return (named["size"],)
 
 
+def _single(array: np.ndarray, requires_grad: bool) -> Tensor:
+    """A tensor of a new array of float32."""
+    t = _new(Tensor)
+    t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
+    t._node, t._v, t._base = LEAF if requires_grad else None, None, None
+    return t
+
+
 @frontend.refusing
 @frontend.passing
 def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
@@ -250,6 +258,14 @@ def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype:
     """Uniform numbers in [0, 1)."""
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
+    if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
+            and not named and default_dtype() is float32:
+        try:
+            array = _default_stream.small_uniforms(size if size[0].__class__ is int else tuple(size[0]))
+        except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
+            array = None
+        if array is not None:
+            return _single(array, requires_grad)
     size = _named_size("rand", size, named)
     dtype, size = _wanted(dtype, "rand", out) or default_dtype(), _size("rand", size)
     if _fills(out, size, dtype):
@@ -273,10 +289,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype
         except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
             array = None
         if array is not None:
-            t = _new(Tensor)
-            t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
-            t._node, t._v, t._base = LEAF if requires_grad else None, None, None
-            return t
+            return _single(array, requires_grad)
     dtype, size = _wanted(dtype, "randn", out) or default_dtype(), _size("randn", size)
     if _fills(out, size, dtype):
         return out.normal_(generator=generator)
@@ -578,6 +591,16 @@ def _turned(p: object, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
+        data, k = self._data, self._k
+        if self._node is None and self._base is None and CPU_KINDS.get(k.np) is k and data.flags.c_contiguous and not kwargs \
+                and above.drawn is None and above.has_tangents is None and all([a.__class__ is float or a.__class__ is int for a in args]):
+            data[...] = draw(_default_stream if generator is None else _stream(generator), _Target(data.shape, k.np, True), *args)
+            version = self._v
+            if version is None:
+                frontend.bump(self)
+            else:
+                version.number += 1
+            return self
         if self.is_nested:
             return above.nested_methods().drawn(self, name, args, {"generator": generator, **kwargs})
         frontend.check_random_inplace(self)

@@ -14,6 +14,7 @@ from .polynomials import F32, F64
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...] | int
+_ALL_HOLD = 1 << 24  # up to here every dtype of four bytes or more holds all integers
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
@@ -118,6 +119,8 @@ def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
 
 def integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The half-open range of integers that `dtype` can hold without rounding out of it, checked as torch checks it."""
+    if high.__class__ is int and dtype.itemsize >= 4 and -_ALL_HOLD <= low < high <= _ALL_HOLD and dtype.kind in "if":
+        return low, high
     digits = digits_of(dtype)
     if high is None:
         last = 1 << digits if digits else int(limits_of(dtype)[1])
@@ -194,6 +197,11 @@ def check_weights(weights: Array, count: int, replacement: bool) -> None:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
+    plain = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
+    if weights.size and np.minimum.reduce(plain, None) >= 0 and np.maximum.reduce(plain, None) < np.inf:
+        if not (replacement and count > 1) and not plain.any(-1).all():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        return
     if replacement and count > 1:
         wrong = ~((weights >= 0) & (weights.astype(F64) < np.inf))
         if wrong.any():

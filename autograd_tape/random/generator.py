@@ -50,6 +50,7 @@ from .polynomials import F32, F64, TWO_PI, fma32, log32, sincos32
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
+_AHEAD = 1 << 13  # most uniforms that are drawn before it is known how many are wanted
 SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
 
 _SINGLE = np.dtype(F32)
@@ -216,6 +217,14 @@ class Generator:
                 out = self._normal_blocks32(count, dtype, F32(mean), F32(std))
         return out.reshape(shape)
 
+    def small_uniforms(self, shape: tuple[int, ...]) -> Array | None:
+        """`uniform(shape)` of float32, for sizes that are plain and few."""
+        count = math.prod(shape)
+        if not 1 <= count <= 4096 or min(shape) < 1 or len(shape) > 8 or count.__class__ is not int:
+            return None
+        with self._lock:
+            return self._uniform32(count).reshape(shape)
+
     def small_normals(self, shape: tuple[int, ...]) -> Array | None:
         """`normal(shape)` of float32, where that is quick: for small multiples of 16 numbers."""
         count = math.prod(shape)
@@ -339,7 +348,10 @@ class Generator:
         check_continuous(dtype, "Exponential", "exponential_cpu", scalar_name(dtype))
         with self._lock:
             u = self._uniform64(math.prod(shape))
-        return _narrow(-1.0 / rate * _libm("log1p", -u), dtype).reshape(shape)
+        np.negative(u, u)
+        u = _libm("log1p", u)
+        u *= -1.0 / rate
+        return _narrow(u, dtype).reshape(shape)
 
     def cauchy(self, shape: Shape, dtype: npt.DTypeLike = F32, median: float = 0.0, sigma: float = 1.0) -> Array:
         """Cauchy numbers: ``Tensor.cauchy_``."""
@@ -371,8 +383,9 @@ class Generator:
         """
         if isinstance(p, np.ndarray):
             shape = p.shape if shape is None else shape_of(shape)
-            chance: float | Array = np.broadcast_to(p, shape).reshape(-1)
-            if p.size and not ((p >= 0) & (p <= 1)).all():
+            chance: float | Array = (p if p.shape == shape else np.broadcast_to(p, shape)).reshape(-1)
+            plain = p.astype(F32) if p.dtype.itemsize == 2 else p
+            if p.size and not (np.minimum.reduce(plain, None) >= 0 and np.maximum.reduce(plain, None) <= 1):
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
                                    "(Could this error message be improved?  If so, please report an enhancement request "
                                    "to PyTorch.)")  # fmt: skip
@@ -482,22 +495,39 @@ class Generator:
         if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
             order = by_memory(weights)
-            noise = self.exponential(tuple([weights.shape[d] for d in order]), weights.dtype).transpose(np.argsort(order))
-            with np.errstate(divide="ignore"):
-                keys = (odds / noise.astype(odds.dtype)).astype(weights.dtype).astype(odds.dtype)
+            noise = self.exponential(tuple([weights.shape[d] for d in order]), weights.dtype)
+            if order != tuple(range(len(order))):
+                noise = noise.transpose(np.argsort(order))
+            noise = noise.astype(odds.dtype, copy=False)
+            if noise.all():
+                keys = odds / noise
+            else:
+                with np.errstate(divide="ignore"):
+                    keys = odds / noise
+            if odds is not weights:
+                keys = keys.astype(weights.dtype).astype(F32)
             if count == 1:
                 return keys.argmax(-1)[..., None]
+            if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)):
+                from ..executors.kernels import order as orders  # whose package is loaded by now in most programs
+
+                if orders.fits(keys.size):
+                    return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
             return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
         rows = np.atleast_2d(weights.astype(F32) if weights.dtype.itemsize == 2 else weights)
-        out = np.empty((len(rows), count), np.int64)
+        below = np.add.accumulate(rows, -1)
+        if not (below[:, -1:] > 0).all():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        below /= below[:, -1:]
+        below[:, -1] = 1
         with self._lock:
-            for row, indices in zip(rows, out, strict=True):
-                below = np.cumsum(row, dtype=row.dtype)
-                if not below[-1] > 0:
-                    raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-                below /= below[-1]
-                below[-1] = 1
-                indices[:] = np.searchsorted(below.astype(F64), self._uniform64(count), side="left")
+            u = self._uniform64(len(rows) * count).reshape(-1, count)
+        if below.size * count <= 1 << 14:
+            out = np.add.reduce(below[:, None] < u[..., None], -1)
+        else:
+            out = np.empty(u.shape, np.int64)
+            for row, drawn, indices in zip(below.astype(F64), u, out, strict=True):
+                indices[:] = row.searchsorted(drawn)
         return out if weights.ndim == 2 else out[0]
 
 
@@ -558,16 +588,19 @@ class Generator:
         parameters = *typed, *[p if fast else p.tolist() for p in plain]
         with self._lock:
             waiting = np.array([math.nan if self._cached is None else self._cached])
-            mark, used, size, drawn = self._engine.mark(), 0, 8, out[:0]
+            size, drawn, left = 8, out[:0], 0
+            mark = self._engine.mark()
             try:
                 while place[0] < count:
-                    size = max(2 * size, 3 * (count - int(place[0])))
-                    drawn = np.concatenate((drawn[place[1]:], self._uniform64(size)))
+                    size = min(max(2 * size, 3 * (count - int(place[0]))), _AHEAD)
+                    left = len(drawn) - int(place[1])
+                    mark = self._engine.mark()
+                    more = self._uniform64(size)
+                    drawn = np.concatenate((drawn[place[1]:], more)) if left else more
                     place[1] = 0
                     loop(*parameters, drawn if fast else drawn.tolist(), out, place, *([waiting] if pairs else []))
-                    used += int(place[1])
-            finally:
-                self._engine.rewind(mark, 2 * used)
+            finally:  # of the last ones, which are the only ones that were not all used
+                self._engine.rewind(mark, 2 * max(int(place[1]) - left, 0) if count else 0)
             if pairs:
                 self._cached = None if math.isnan(waiting[0]) else float(waiting[0])
         return out
