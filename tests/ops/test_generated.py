@@ -49,10 +49,11 @@ EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_genera
 """Where source is executed: by `execute`, whose callers are watched, for shared kernels, a program's own function as it was with calls
 for its assertions, the program that is run, and modules of a package that is imported."""
 REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite"),
-           ("executors/kernels/compiled/random.py", "_here"), ("functions/faces.py", "face_of")}
+           ("executors/kernels/compiled/random.py", "_here"), ("executors/kernels/compiled/order.py", "_here"),
+           ("functions/faces.py", "face_of")}
 """Where a function is made of code that is there: an operation's under another of its names; a program's own, which takes `*args` as one
-parameter while it is traced, or in whose source assertions became calls; and those of rejection, which look for compiled helpers where the
-kernels are."""
+parameter while it is traced, or in whose source assertions became calls; and those of rejection and selection, which look for compiled helpers
+where the kernels are."""
 
 
 def callers(*names: str) -> set[tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import sharing
+from . import order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
 
 __all__ = [
@@ -25,7 +25,9 @@ __all__ = [
     "amin",
     "cumsum",
     "fits_distance",
+    "fits_running",
     "mean",
+    "running_extreme",
     "square_distance",
     "square_distance_backward",
     "sum",
@@ -259,3 +261,22 @@ def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
     items = table.shape[0] * -(-table.shape[2] // 128)
     sharing.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
     return y.reshape(x.shape)
+
+
+def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Running maxima, or minima, of real numbers along ``axis`` (not negative), and where they are: the last of equal ones.
+
+    The compiled code is that for float32, float64 and int64, which hold what other dtypes do; needs ``fits_running``.
+    """
+    c = contiguous(x.astype(np.int64 if x.dtype.kind in "iub" else np.float32 if x.itemsize < 8 else np.float64, copy=False))
+    table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
+    values, index = np.empty(table.shape, c.dtype), np.empty(table.shape, np.int64)
+    items = table.shape[0] * -(-table.shape[2] // 128)
+    sharing.share_rows(
+        _compiled.running_extreme, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 2, table, values, index, smallest)
+    return values.reshape(x.shape).astype(x.dtype, copy=False), index.reshape(x.shape)
+
+
+def fits_running(x: np.ndarray) -> bool:
+    """Whether ``running_extreme`` serves: from the size on where it is worth its loading, or at hand."""
+    return order.fits(x.size) and x.dtype.char != "L" and x.dtype.char != "g"

@@ -253,6 +253,11 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     array([3, 3])
     """
     n = sequence.shape[-1]
+    if sequence.ndim > 1 and n > 1 and values.shape[-1] >= 16 and (sequence[..., 1:] >= sequence[..., :-1]).all():
+        found = np.empty(values.shape, np.int64)
+        for row, sought, places in zip(sequence.reshape(-1, n), values.reshape(-1, values.shape[-1]), found.reshape(-1, values.shape[-1])):
+            places[:] = row.searchsorted(sought, "right" if right else "left")
+        return found
     if sequence.ndim == 1 and (sequence[1:] >= sequence[:-1]).all() and not (n == 1 and sequence[0] != sequence[0]):
         return np.searchsorted(sequence, values, "right" if right else "left")
     low, high = np.zeros(values.shape, np.int64), np.full(values.shape, n)

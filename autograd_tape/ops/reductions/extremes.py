@@ -33,9 +33,17 @@ SHORT = 4096  # elements up to which finding the position of an extreme is quick
 
 def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Dims) -> np.ndarray:
     equal = input == result
-    if dim is None and input.dtype.kind == "f":
+    if dim is None and input.dtype.kind not in "iub":
         equal |= (input != input) & (result != result)
-    return (equal / np.add.reduce(equal, normalize_dims(dim, input.ndim), None, None, True)).astype(input.dtype)
+    axes = normalize_dims(dim, input.ndim)
+    whole = axes is None or len(axes) == input.ndim
+    counts = np.array(np.count_nonzero(equal)) if whole else np.add.reduce(equal, axes, None, None, True)
+    weights = np.asarray(equal).astype(input.dtype)
+    if counts.size and np.minimum.reduce(counts, None) == np.maximum.reduce(counts, None) == 1:
+        return weights
+    with np.errstate(all="ignore"):  # there are none where NaN is the extreme
+        share = 1 / counts
+        return np.asarray(weights * (share.astype(np.float32) if input.itemsize == 2 else share).astype(input.dtype))
 
 
 @op("tie_weights(Tensor input, Tensor result, int[]? dim) -> Tensor", method=False, namespace="_internal", out=False)
@@ -44,7 +52,7 @@ class tie_weights:
     NaN where there is no `dim`; along one, a NaN as the extreme makes them all NaN, as in torch."""
 
     sharding = "composed"
-    numpy = _tie_weights
+    numpy = half = _tie_weights
     def shape(input, result, dim): return input
     def samples(rng): yield Sample((np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1), no_gradient="weights are constants")
     def compose(F, input, result, dim):
@@ -170,6 +178,23 @@ def _check_extreme(input: TensorRef, dim: int | tuple[int, ...] | None, keepdim:
         raise AutogradError("reducing over zero-size dimension for reduction operation without identity")
 
 
+_HALVES = 256  # elements from which half precision is compared as integers
+
+
+_SIGN, _REST = np.int16(15), np.int16(0x7FFF)
+
+
+def _half_extreme(largest: bool, input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+    """The extremes of half precision by the order of its bits, which NumPy compares as fast as it reads them."""
+    bits = input.view(np.int16)
+    key = bits ^ ((bits >> _SIGN) & _REST)
+    low, high = [np.asarray(ufunc.reduce(key, dim, None, None, keepdim)) for ufunc in (np.minimum, np.maximum)]
+    infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.int16)
+    found = high if largest else low
+    found = np.where((high > infinite) | (low < ~infinite), nan, found ^ ((found >> _SIGN) & _REST))
+    return finish(found.view(input.dtype), input)
+
+
 def _extreme(ufunc: np.ufunc, name: str) -> Fn:
     reduce = ufunc.reduce
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
@@ -184,6 +209,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             dim = normalize_dims(dim, input.ndim)
         if not input.size:
             need_elements(name, input.shape, dim)
+        if input.dtype.char in "eE" and input.size >= _HALVES:
+            return _half_extreme(ufunc is np.maximum, input, dim, keepdim)
         if input.size >= LARGE and input.dtype.kind == "f":
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
         result = reduce(input, dim, None, None, keepdim)

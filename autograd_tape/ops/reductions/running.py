@@ -137,12 +137,16 @@ def _running_extreme(ufunc: np.ufunc) -> Fn:
             wrap_dim(dim, 0)
             return input.copy(), np.zeros((), np.int64)
         d = wrap_dim(dim, input.ndim)
+        if shared.fits_running(input):
+            return shared.running_extreme(input, d, ufunc is np.minimum)
         values = accumulate(input, d)
         n = input.shape[d]
         at = np.arange(n).reshape((n,) + (1,) * (input.ndim - 1 - d))
         # The index is that of the last element that was as good as any before it, or NaN.
         first = better(input, values) | (input != input) if input.dtype.kind not in "iub" else better(input, values)
         indices = np.maximum.accumulate(np.where(first, at, 0), d)
+        if input.dtype.kind not in "iub" and input.size and not input.all():  # zeros have signs
+            values = np.take_along_axis(input, indices, d)
         return finish(values, input), finish(indices, input)
 
     return kernel

@@ -374,6 +374,8 @@ class _is_all_true:
 
     check = _check_bools
     sharding = "composed"
+    def numpy(input): return np.logical_and.reduce(input, None)
+    def shape(input): return ()
     def compose(F, input): return F.all(input)
     def samples(rng): yield (np.array([True, True]),)
 
@@ -388,6 +390,8 @@ class _is_any_true:
 
     check = _check_bools
     sharding = "composed"
+    def numpy(input): return np.logical_or.reduce(input, None)
+    def shape(input): return ()
     def compose(F, input): return F.any(input)
     def samples(rng): yield (np.array([True, False]),)
 

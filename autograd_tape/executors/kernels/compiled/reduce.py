@@ -80,3 +80,34 @@ def cumsum(x, y, start, stop):
             for i in range(ts.size):
                 ts[i] += np.float64(xs[i])
                 ys[i] = T(ts[i])
+
+
+@kernel("r3[o,n,m] w3[o,n,m] Q3[o,n,m] i :o*((m+127)//128)")
+def running_extreme(x, values, index, smallest, start, stop):
+    """Running maxima (or minima) over the middle axis, and the last place that was as good as any before it, or NaN."""
+    inner = x.shape[2]
+    tiles = (inner + TILE - 1) // TILE
+    for item in range(start, stop):
+        outer, a = item // tiles, (item % tiles) * TILE
+        b = min(a + TILE, inner)
+        if inner == 1:
+            for r in range(x.shape[1]):
+                v = x[outer, r, 0]
+                if r == 0:
+                    best, at = v, r
+                elif v != v or (v <= best if smallest else v >= best):
+                    best, at = v, r
+                values[outer, r, 0], index[outer, r, 0] = best, at
+            continue
+        for r in range(x.shape[1]):
+            xs, vs, ks = x[outer, r, a:b], values[outer, r, a:b], index[outer, r, a:b]
+            if r == 0:
+                for i in range(xs.size):
+                    vs[i], ks[i] = xs[i], 0
+                continue
+            before, places = values[outer, r - 1, a:b], index[outer, r - 1, a:b]
+            for i in range(xs.size):
+                v, w = xs[i], before[i]
+                better = v != v or (v <= w if smallest else v >= w)
+                vs[i] = v if better else w
+                ks[i] = r if better else places[i]
