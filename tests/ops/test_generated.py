@@ -52,8 +52,8 @@ REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewri
            ("executors/kernels/compiled/random.py", "_here"), ("executors/kernels/compiled/order.py", "_here"),
            ("functions/faces.py", "face_of")}
 """Where a function is made of code that is there: an operation's under another of its names; a program's own, which takes `*args` as one
-parameter while it is traced, or in whose source assertions became calls; and those of rejection and selection, which look for compiled helpers
-where the kernels are."""
+parameter while it is traced, or in whose source assertions became calls; and those of rejection and selection, which look for
+compiled helpers where the kernels are."""
 
 
 def callers(*names: str) -> set[tuple[str, str]]:
