@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.create import emptied
+from ..data.create import emptied, finish
 from ...annotations import Functions
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
 from ...errors import AutogradError
@@ -70,6 +70,11 @@ def _fitted(F: Functions, x: TensorRef, dims: Sequence[int], sizes: Sequence[int
     return x
 
 
+def _conjugates(F: Functions, x: TensorRef) -> TensorRef:
+    """Conjugates to be read at once: no view of what has no history, which would be copied on a longer way."""
+    return F.conj(x) if x._node is not None or on_meta(x) else F.conj_physical(x)
+
+
 def no_elements(x: TensorRef) -> AutogradError:
     """torch's error for transforms of nothing."""
     return AutogradError("MKL FFT error: Intel oneMKL DFTI ERROR: Inconsistent configuration parameters",
@@ -112,7 +117,7 @@ def _signal(forward: bool) -> Callable[..., TensorRef]:
         _check_count(count)
         x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n // 2 + 1,))
         kind = _normalization(norm, forward)
-        return F._fft_c2r(F.conj(x) if forward else x, dims, kind, count)
+        return F._fft_c2r(_conjugates(F, x) if forward else x, dims, kind, count)
 
     return function
 
@@ -289,7 +294,7 @@ def _hfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -
     kind = _normalization(norm, True)
     if len(dims) > 1:
         x = F._fft_c2c(x, dims[:-1], kind, True)
-    return F._fft_c2r(F.conj(x), dims[-1:], kind, count)
+    return F._fft_c2r(_conjugates(F, x), dims[-1:], kind, count)
 
 
 def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -508,11 +513,19 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
         count = int(n / 2) + 1 if half else n
         if count < 0:
             raise AutogradError(f"Trying to create tensor with negative dimension {count}: [{count}]", expected="0 or more", found=str(n))
+        step = 1.0 / (n * d) if n * d else np.inf if n else np.nan
+        if out is None and not wanted.group and wanted.category == FLOATING:
+            numbers = np.arange(count, dtype=wanted.np)
+            if not half:
+                numbers[(n + 1) // 2:] -= numbers.dtype.type(n)
+            with np.errstate(all="ignore"):
+                numbers *= numbers.dtype.type(step)
+            return finish(F, numbers, device, requires_grad, None, layout)
         result = F.arange(count, dtype=wanted, layout=layout, device=device)
         if not half:
             behind = F.slice(result, 0, (n + 1) // 2, n)
             F.sub_(behind, n)
-        result = F.mul_(result, 1.0 / (n * d) if n * d else np.inf if n else np.nan)
+        result = F.mul_(result, step)
         if out is not None:
             emptied(out, count)
             return F.write_out(None, out, [result])

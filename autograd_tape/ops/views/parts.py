@@ -236,6 +236,16 @@ class unfold:
 
 def _unfold_backward(grad: np.ndarray, shape: Sequence[int], dim: int, size: int, step: int) -> np.ndarray:
     result = np.zeros(shape, grad.dtype)
+    if not result.ndim:
+        return result + grad[..., 0]
+    dim %= result.ndim
+    before, count = (slice(None),) * dim, grad.shape[dim]
+    if count < 2 * size or grad.size > 600 * count:  # window by window, which are runs of memory
+        pieces = np.moveaxis(grad, (dim, -1), (0, dim + 1))
+        for i in reversed(range(count)):  # in the order of the sums below
+            part = result[(*before, slice(i * step, i * step + size))]
+            part += pieces[i]
+        return result
     windows = _unfold(result, dim, size, step)
     for i in range(size):  # positions of one offset into the window never coincide
         windows[..., i] += grad[..., i]
