@@ -10,27 +10,30 @@ import numpy as np
 
 from ..annotations import Fn, Functions
 from .kernels._on_demand import is_half
-from .numpy import SINGLE
+from .kernels.halves import narrow, ufunc, widened
 
 
 class Halves(np.ndarray):
     """A buffer of half precision whose products, quotients, sums and differences with numbers are those of float32, rounded once."""
 
 
-def _beside_numbers(name: str) -> Fn:
+def _beside_numbers(name: str, function: np.ufunc, swapped: bool) -> Fn:
     plain = getattr(np.ndarray, name)
 
     def operator(self: Halves, other: Any) -> Any:
         if (other.__class__ is float or other.__class__ is int and abs(other) > 2048) and is_half(self.dtype):
-            return plain(self.astype(SINGLE), other).astype(self.dtype)
+            return halves(narrow(plain(widened(self.view(np.ndarray)), other), self.dtype))
+        if isinstance(other, np.ndarray) and other.dtype == self.dtype and is_half(self.dtype):
+            a, b = self.view(np.ndarray), other.view(np.ndarray)
+            return halves(ufunc(function, b, a) if swapped else ufunc(function, a, b))
         return plain(self, other)
 
     return operator
 
 
-for _name in ("add", "sub", "mul", "truediv"):
+for _name, _function in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.divide)):
     for _operator in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Halves, _operator, _beside_numbers(_operator))
+        setattr(Halves, _operator, _beside_numbers(_operator, _function, _operator[2] == "r"))
 
 
 def halves(value: Any) -> Any:
@@ -57,6 +60,8 @@ class HalfOps:
         if name.startswith("__"):
             raise AttributeError(name)
         function = getattr(self._plain, name)
+        if isinstance(function, np.ufunc):
+            function = functools.partial(ufunc, function)
 
         def on_bare(*args: Any, **kwargs: Any) -> Any:
             return halves(function(*[bare(a) for a in args], **{k: bare(v) for k, v in kwargs.items()}))

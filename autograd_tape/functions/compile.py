@@ -11,6 +11,7 @@ every error, goes on to `general` (see `general.py`), which knows everything and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
+from ..executors.kernels import halves
 from ..executors.numpy import in_single, narrow, widened, widens
 from ..ops._samples import IN_ALL
 from ..record import RECORDS, Param, Record, get_record
@@ -169,7 +171,7 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
     passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
     arguments = ["_o" if p.name == scalar else _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
-    if not ufunc:
+    if not ufunc or half:
         return call
     # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
     at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
@@ -216,14 +218,14 @@ _KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
 """What formulas may call without more ado: it leaves the dtype of gradients."""
 
 
-def _layout(rec: Record, scalar: str | None) -> list[str]:
+def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
     """Statements that lay the result out in memory as torch does, where NumPy may not."""
     if rec.field("layout") == "rows":
         return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
     arrays = [_raw(p) for p in layout_operands(rec, scalar)]
     if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
         return []
-    if f"(_a := {arrays[0]})" in _call(rec, scalar):
+    if f"(_a := {arrays[0]})" in _call(rec, scalar, half):
         arrays[0] = "_a"
     # Of two, the first decides where it has an order at all; where neither says everything, as of rows and columns that broadcast, NumPy
     # goes by torch's rule.
@@ -254,7 +256,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
         if i == 0 and not number:
-            out += _layout(rec, scalar)
+            out += _layout(rec, scalar, half)
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
         if f"_v{i}" not in saved:
@@ -562,6 +564,8 @@ def source(name: str) -> str:
 
 def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
+    if _is_ufunc(rec) and not widens(rec):
+        return partial(halves.ufunc, kernel)
     return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
 
 

@@ -12,7 +12,7 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.numpy import widened
-from ...functions.constants import typed
+from ...functions.constants import ZERO, typed
 from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ...functions.refusals import on_meta
@@ -282,12 +282,18 @@ class abs:
 
 def _sign(input: np.ndarray) -> np.ndarray:
     """The sign; zero for NaN, unlike np.sign."""
-    if input.dtype.kind == "b":
-        return input.copy()
-    return (input > 0).astype(input.dtype) - (input < 0)
+    dtype = input.dtype
+    if dtype.kind in "bi":
+        return input.copy("K") if dtype.kind == "b" else np.sign(input)
+    if dtype.kind == "c":
+        raise TypeError("complex numbers have no sign")
+    if is_half(dtype):
+        input = widened(input)
+    zero = ZERO.get(input.dtype.char, 0)
+    return (np.greater(input, zero).view(np.int8) - np.less(input, zero).view(np.int8)).astype(dtype)
 
 
-@op("sign(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int bool half")
+@op("sign(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="float int bool half")
 class sign:
     """-1, 0 or 1 by the sign.
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...annotations import Fn, Number
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
-from ...functions.constants import SMALL
+from ...functions.constants import NUMBERS, SMALL
 from ...functions.out import FOUND, ONLY_BOOL
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -257,11 +257,25 @@ class equal:
 
 
 def _equals(value: float) -> Fn:
-    return lambda input: np.equal(input, value) if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
+    def kernel(input: np.ndarray) -> np.ndarray:
+        kind = input.dtype.kind
+        if kind == "f":
+            return np.equal(input, NUMBERS[input.dtype.char, value])
+        return np.equal(input, value) if kind == "V" else _never(input, kind)
+
+    return kernel
+
+
+def _never(input: np.ndarray, kind: str) -> np.ndarray:
+    """False for each number of a kind that has no infinities; complex ones are for `check`."""
+    if kind == "c":
+        raise TypeError("complex numbers have no sign")
+    return np.zeros_like(input, bool)
 
 
 def _signbit(input: np.ndarray) -> np.ndarray:
-    return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
+    kind = input.dtype.kind
+    return np.signbit(input) if kind in "fV" else np.less(input, 0) if kind != "c" else _never(input, kind)
 
 
 def _real_only(error: AutogradError, kernel: bool = False) -> Fn:
@@ -320,7 +334,7 @@ class isfinite:
     mindspore = "ops.IsFinite"
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
-@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
 class isposinf:
     """Whether elements are plus infinity.
 
@@ -339,7 +353,7 @@ class isposinf:
     def errors(rng):
         yield (np.ones(2, complex),), RuntimeError, "isposinf does not support complex inputs."
 
-@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
 class isneginf:
     """Whether elements are minus infinity.
 
@@ -355,7 +369,7 @@ class isneginf:
     check = _real_only(AutogradError("isneginf does not support complex inputs."))
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
-@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
 class signbit:
     """Whether the sign bit is set, as it is in -0.
 
@@ -391,7 +405,7 @@ class isreal:
 # -- logical and bitwise operations -------------------------------------------------------------------------------------
 
 
-@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
     dtypes="float int bool half")
 class logical_and:
     """Whether both elements are true (not zero).
@@ -410,7 +424,7 @@ class logical_and:
     def errors(rng):
         yield (np.ones(2), 1), TypeError, "logical_and(): argument 'other' (position 2) must be Tensor, not int"
 
-@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
     dtypes="float int bool half")
 class logical_or:
     """Whether one of two elements is true (not zero).
@@ -426,7 +440,7 @@ class logical_or:
     no_vmap_ = "arithmetic"
     samples = integer_pairs(-1, 2)
 
-@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
     dtypes="float int bool half")
 class logical_xor:
     """Whether exactly one of two elements is true (not zero).

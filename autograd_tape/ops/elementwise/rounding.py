@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels import halves
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
@@ -27,13 +28,19 @@ _clip = _core.umath.clip  # the ufunc behind np.clip
 
 def _rounding(ufunc: Fn) -> Fn:
     """A kernel that rounds floating-point numbers and leaves integers as they are."""
-    return lambda input: ufunc(input) if input.dtype.kind in "fV" else input.copy()
+    def kernel(input: np.ndarray) -> np.ndarray:
+        char = input.dtype.char
+        if char == "f" or char == "d":
+            return ufunc(input)
+        return input.copy("K") if input.dtype.kind in "iu" else halves.ufunc(ufunc, input)
+
+    return kernel
 
 
 _ROUNDED = domain(-5, 5, kinks=range(-6, 7))
 
 
-@op("ceil(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+@op("ceil(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="float int half",
     complex="NotImplementedError: ceil is not supported for complex inputs")
 class ceil:
     """The next integer up.
@@ -52,7 +59,7 @@ class ceil:
     def compose(F, input):  # for the integers, which MindSpore's kernel refuses
         return F.clone(input) if input.dtype.kind in "iu" else -F.floor(-input)
 
-    check = takes("int float", "ceil_vml_cpu")
+    check, refuses_bool = takes("int float", "ceil_vml_cpu"), True
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
 
@@ -60,7 +67,7 @@ class ceil:
         yield (np.array([True]),), NotImplementedError, "\"ceil_vml_cpu\" not implemented for 'Bool'"
 
 
-@op("floor(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+@op("floor(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="float int half",
     complex="NotImplementedError: floor is not supported for complex inputs")
 class floor:
     """The next integer down.
@@ -79,13 +86,13 @@ class floor:
     def compose(F, input):  # for the integers, which MindSpore's kernel refuses
         return F.clone(input) if input.dtype.kind in "iu" else F.where(F.gt(F.trunc(input), input), F.trunc(input) - 1, F.trunc(input))
 
-    check = takes("int float", "floor_vml_cpu")
+    check, refuses_bool = takes("int float", "floor_vml_cpu"), True
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
 
 
-@op("trunc(Tensor input) -> Tensor", family="unary", result="same", inplace=True, alias="fix", dtypes="float int half",
-    complex="NotImplementedError: trunc is not supported for complex inputs")
+@op("trunc(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, alias="fix",
+    dtypes="float int half", complex="NotImplementedError: trunc is not supported for complex inputs")
 class trunc:
     """The next integer towards zero.
 
@@ -103,7 +110,7 @@ class trunc:
     def compose(F, input):  # for the integers, which MindSpore's kernel refuses
         return F.clone(input) if input.dtype.kind in "iu" else F.where(F.ge(input, 0), F.floor(input), F.ceil(input))
 
-    check = takes("int float", "trunc_vml_cpu")
+    check, refuses_bool = takes("int float", "trunc_vml_cpu"), True
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
 
