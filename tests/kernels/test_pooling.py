@@ -114,6 +114,44 @@ def test_adaptive(size, kernels, dtype, rng, close):
     )
 
 
+@pytest.mark.parametrize("innermost", [False, True])
+def test_windows(innermost, kernels, dtype, rng, close):
+    """Three dimensions, NaNs of which the last wins, integers, windows that see nothing, and channels that lie innermost."""
+    shape, size = (2, 3, 4, 5, 6), (4, 5, 6)
+    x = rng.integers(-4, 4, shape).astype(dtype)
+    x[0, 0, 0, 0, :2] = math.nan
+    if innermost:
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+    kinds = [pooling.cells(size, (3, 2, 4)), pooling.windows(size, (3, 3, 3), (2, 3, 2), (2, 2, 2), (1, 1, 0), (2, 1, 1))]
+    for w in kinds:
+        (y, index), mean = pooling.max_windows(x, w), pooling.mean_windows(np.nan_to_num(x), w)
+        g = rng.standard_normal(y.shape).astype(dtype)
+        dx = np.zeros(shape)
+        for at in np.ndindex(*w.out):
+            axes = [list(range(b[i], e[i], s)) for b, e, s, i in zip(w.begins, w.ends, w.steps, at, strict=True)]
+            taps = list(itertools.product(*axes))
+            for lead in np.ndindex(*shape[:2]):
+                best, where = -math.inf, taps[0]
+                for tap in taps:
+                    if x[lead + tap] > best or math.isnan(x[lead + tap]):
+                        best, where = x[lead + tap], tap
+                np.testing.assert_equal(y[lead + at], best)
+                assert index[lead + at] == np.ravel_multi_index(where, size)
+                if max(w.steps) == 1:
+                    close(mean[lead + at], np.mean([np.nan_to_num(x[lead + tap]) for tap in taps]), 4)
+                for tap in taps:
+                    dx[lead + tap] += g[lead + at] / len(taps)
+        if max(w.steps) == 1:
+            close(pooling.mean_windows_backward(g, w), dx, 4)
+    whole = np.nan_to_num(x).astype(np.int64) + (1 << 52)
+    assert (pooling.max_windows(whole, kinds[0])[0] == pooling.max_windows(np.nan_to_num(x), kinds[0])[0] + (1 << 52)).all()
+    far = np.array([[1, (1 << 60) + 1, 1 << 60]])
+    assert pooling.max_windows(far, pooling.cells((3,), (1,)))[0].tolist() == [[(1 << 60) + 1]]
+    nothing = pooling.windows((1,), (2,), (2,), (1,), (2,), (3,))
+    assert nothing.empty
+    assert pooling.max_windows(np.ones((1, 1), dtype), nothing)[0].tolist() == [[-math.inf, -math.inf]]
+
+
 def test_one_axis_strides_empty_and_integers(kernels, dtype, rng, close):
     x = rng.standard_normal((2, 3, 10)).astype(dtype)
     y, index = pooling.max_pool1d(x, 3, 2, 1)

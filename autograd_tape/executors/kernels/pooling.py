@@ -7,7 +7,9 @@ one NumPy pass per window position.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +24,29 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool2d_backward",
+    "cells",
+    "counts",
     "max_pool1d",
     "max_pool2d",
     "max_pool2d_backward",
+    "max_windows",
+    "mean_windows",
+    "mean_windows_backward",
     "pool_output_size",
+    "windows",
 ]
 
 _compiled = LazyModule("pooling")
 _BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
 Pair = tuple[int, ...]  # of two
+Sizes = tuple[int, ...]
+Arrays = tuple[np.ndarray, ...]
+#: Bounds of the one window over a dimension of size 1 that is not there.
+_NONE, _ONE = np.zeros(1, np.int64), np.ones(1, np.int64)
+#: Elements of windows that NumPy gathers at once; and of one window, that it adds up one after another, as torch does.
+_PART, _IN_TURN = 1 << 16, 64
+#: Elements of windows up to which NumPy gathers them; of more, it goes through an array for each element that windows have.
+_FEW = 1 << 15
 
 
 def pool_output_size(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -94,14 +110,19 @@ def max_pool2d(
     (array([[[3.]]]), array([[[1]]]))
     """
     out = _output(x, kernel, stride, padding, dilation, ceil_mode)
+    sees = prod(x.shape[:-2]) * prod(out) * prod(kernel)
+    if sees < min(state.fused, _FEW) or sees >= state.fused and _channels_innermost(x, 2):
+        return max_windows(x, windows(x.shape[-2:], out, kernel, stride, padding, dilation))
     c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
     planes = _planes(c)
     y = np.empty((planes.shape[0], *out), c.dtype)
     index = np.empty(y.shape, np.int64)
-    if y.size * prod(kernel) >= state.fused and c.dtype.char in "fd":
+    if sees >= state.fused and (c.dtype.char in "fd" or c.itemsize < 8 or _fits_double(c)):
+        if c.dtype.char not in "fd":
+            planes, y = planes.astype(np.float64), np.empty(y.shape)
         geometry = (*kernel, *stride, *padding, *dilation)
         work = prod(out) * prod(kernel)
-        share_rows(_compiled.max_pool, c.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
+        share_rows(_compiled.max_pool, planes.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
     else:
         height, width = planes.shape[1:]
         y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
@@ -142,18 +163,17 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     return dx.reshape(shape).astype(grad.dtype, copy=False)
 
 
-def _counts(
-    shape: Pair, out: Pair, kernel: Pair, stride: Pair, padding: Pair, include: bool, divisor: int
-) -> np.ndarray:
-    """What each window's sum is divided by."""
+@lru_cache(256)
+def counts(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, include: bool, divisor: int | None) -> np.ndarray:
+    """What each window's sum is divided by, an array of shape ``out`` that is not to be changed."""
     if divisor:
         return np.full(out, divisor)
-    lengths = []
-    for n, m, k, s, p in zip(shape, out, kernel, stride, padding, strict=True):
+    total = np.ones((), np.int64)
+    for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
         begin = np.arange(m) * s - p
         end = np.minimum(begin + k, n + p)
-        lengths.append(end - begin if include else np.minimum(end, n) - np.maximum(begin, 0))
-    return lengths[0][:, None] * lengths[1]
+        total = total[..., None] * (end - begin if include else np.minimum(end, n) - np.maximum(begin, 0))
+    return total
 
 
 def avg_pool2d(
@@ -174,10 +194,16 @@ def avg_pool2d(
         raise RuntimeError("divisor must be not zero")
     out = _output(x, kernel, stride, padding, (1, 1), ceil_mode)
     divisor = divisor_override or 0
-    c = contiguous(compute_array(x))
+    sees = prod(x.shape[:-2]) * prod(out) * prod(kernel)
+    given = compute_array(x)
+    if sees < min(state.fused, _FEW) or sees >= state.fused and _channels_innermost(given, 2):
+        geometry = x.shape[-2:], out, kernel, stride, padding
+        y = mean_windows(given, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
+        return y.astype(x.dtype, copy=False)
+    c = contiguous(given)
     planes = _planes(c)
     y = np.empty((planes.shape[0], *out), c.dtype)
-    if y.size * prod(kernel) >= state.fused:
+    if sees >= state.fused:
         args = (*kernel, *stride, *padding, count_include_pad, divisor)
         work = prod(out) * prod(kernel)
         share_rows(_compiled.avg_pool, c.dtype.char, len(planes), work, 1, planes, y, *args)
@@ -187,7 +213,7 @@ def avg_pool2d(
         for offset in np.ndindex(*kernel):
             where, source = _taps(shape, out, (offset[0], offset[1]), stride, padding)
             y[:, *where] += planes[:, *source]
-        y /= _counts(shape, out, kernel, stride, padding, count_include_pad, divisor).astype(c.dtype)
+        y /= counts(shape, out, kernel, stride, padding, count_include_pad, divisor).astype(c.dtype)
     return y.reshape(*x.shape[:-2], *out).astype(x.dtype, copy=False)
 
 
@@ -204,14 +230,19 @@ def avg_pool2d_backward(
     divisor = divisor_override or 0
     g = _planes(contiguous(compute_array(grad)))
     out = g.shape[1], g.shape[2]
+    sees = g.size * prod(kernel)
+    if sees < min(state.fused, _FEW):
+        geometry = shape[-2:], out, kernel, stride, padding
+        dx = mean_windows_backward(g, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
+        return dx.reshape(shape).astype(grad.dtype, copy=False)
     dx = np.empty((g.shape[0], *shape[-2:]), g.dtype)
-    if g.size * prod(kernel) >= state.fused:
+    if sees >= state.fused:
         args = (*kernel, *stride, *padding, count_include_pad, divisor)
         work = prod(out) * prod(kernel)
         share_rows(_compiled.avg_pool_backward, g.dtype.char, len(g), work, 1, g, dx, *args)
     else:
         size = dx.shape[1], dx.shape[2]
-        share = g / _counts(size, out, kernel, stride, padding, count_include_pad, divisor).astype(g.dtype)
+        share = g / counts(size, out, kernel, stride, padding, count_include_pad, divisor).astype(g.dtype)
         dx[...] = 0
         for offset in np.ndindex(*kernel):
             where, source = _taps(size, out, (offset[0], offset[1]), stride, padding)
@@ -234,11 +265,211 @@ def avg_pool1d(
     return avg_pool2d(x[..., None, :], (1, kernel), (1, stride), (0, padding), ceil_mode, count_include_pad)[..., 0, :]
 
 
-# Adaptive pooling: window i of m over n pixels is [floor(i n / m), ceil((i + 1) n / m)).
+# Windows of any number of dimensions, by what each of them sees: those of pooling in three dimensions, adaptive ones (window i of m over
+# n pixels is [floor(i n / m), ceil((i + 1) n / m))), and few of any kind.
 
 
-def _cells(n: int, m: int) -> list[slice]:
-    return [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+class Windows:
+    """What the windows over each dimension see: element ``begin``, every ``step``-th, below ``end``; arrays of the windows' number.
+
+    ``table`` are flat positions (windows, taps): where a window has fewer taps than others, its last element comes again, and ``whole``
+    is False there (None: nowhere).
+    """
+
+    __slots__ = ("begins", "empty", "ends", "out", "size", "split", "steps", "table", "taps", "tiles", "whole")
+
+    def __init__(self, size: Sizes, begins: Arrays, ends: Arrays, steps: Sizes) -> None:
+        self.size, self.begins, self.ends, self.steps = size, begins, ends, steps
+        self.out = tuple([len(b) for b in begins])
+        numbers = [-(-(e - b) // s) for b, e, s in zip(begins, ends, steps, strict=True)]
+        self.taps = tuple([int(max(t.max(initial=0), 1)) for t in numbers])
+        self.empty = any([bool((t < 1).any()) for t in numbers])
+        #: Sizes of the input with each dimension in two, where the windows are tiles of it.
+        self.split = tuple([v for pair in zip(self.out, self.taps, strict=True) for v in pair])
+        self.tiles = max(steps) == 1 and not self.empty and all(
+            [m * k == n and bool((t == k).all()) for m, k, n, t in zip(self.out, self.taps, size, numbers, strict=True)])
+
+    def __getattr__(self, name: str) -> Any:
+        """``table`` and ``whole``, made when they are first asked for."""
+        if name not in ("table", "whole"):
+            raise AttributeError(name)
+        n, flat, whole = len(self.size), np.zeros((), np.int64), np.ones((), bool)
+        for d, (size, begin, end, step, taps) in enumerate(zip(self.size, self.begins, self.ends, self.steps, self.taps, strict=True)):
+            number = -(-(end - begin) // step)
+            tap = np.minimum(np.arange(taps), np.maximum(number - 1, 0)[:, None])
+            shape = [1] * (2 * n)
+            shape[d], shape[n + d] = tap.shape
+            flat = flat * size + np.minimum(begin[:, None] + tap * step, size - 1).reshape(shape)
+            whole = whole & (np.arange(taps) < number[:, None]).reshape(shape)
+        self.table = np.ascontiguousarray(flat).reshape(prod(self.out), prod(self.taps))
+        self.whole = None if whole.all() else np.ascontiguousarray(whole).reshape(self.table.shape)
+        return getattr(self, name)
+
+    def starts(self) -> np.ndarray:
+        """The flat position of each window's first element."""
+        flat = np.zeros((), np.int64)
+        for size, begin in zip(self.size, self.begins, strict=True):
+            flat = flat[..., None] * size + begin
+        return flat
+
+    def lengths(self) -> np.ndarray:
+        """How many elements each window has."""
+        total = np.ones((), np.int64)
+        for begin, end, step in zip(self.begins, self.ends, self.steps, strict=True):
+            total = total[..., None] * -(-(end - begin) // step)
+        return total
+
+    def compiled(self) -> tuple[list[np.ndarray | int], tuple[int, ...], tuple[int, ...]]:
+        """What compiled loops over three dimensions take: bounds and steps, the sizes of the input and of the result."""
+        more = 3 - len(self.size)
+        bounds: list[np.ndarray | int] = []
+        for begin, end in zip((_NONE,) * more + self.begins, (_ONE,) * more + self.ends, strict=True):
+            bounds += [begin, end]
+        return [*bounds, *(1,) * more, *self.steps], (1,) * more + self.size, (1,) * more + self.out
+
+
+@lru_cache(512)
+def cells(size: Sizes, out: Sizes) -> Windows:
+    """The windows of adaptive pooling."""
+    begins, ends = [], []
+    for n, m in zip(size, out, strict=True):
+        i = np.arange(m)
+        begins.append(i * n // max(m, 1))
+        ends.append(-(-(i + 1) * n // max(m, 1)))
+    return Windows(size, tuple(begins), tuple(ends), (1,) * len(size))
+
+
+@lru_cache(512)
+def windows(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Windows:
+    """The windows of pooling, without their padding."""
+    begins, ends = [], []
+    for n, m, k, s, p, d in zip(size, out, kernel, stride, padding, dilation, strict=True):
+        begin = np.arange(m) * s - p
+        ends.append(np.minimum(begin + (k - 1) * d + 1, n))
+        begins.append(begin + np.maximum(0, -(begin // d)) * d)
+    return Windows(size, tuple(begins), tuple(ends), dilation)
+
+
+def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows of the last dimensions, and their flat indices within these; of NaNs, the last.
+
+    >>> max_windows(np.arange(4.0), cells((4,), (2,)))
+    (array([1., 3.]), array([1, 3]))
+    """
+    n = len(w.size)
+    lead = x.shape[: x.ndim - n]
+    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
+    given = x if x.dtype.kind in "iu" else compute_array(x)
+    if p * count * taps >= state.fused and (given.dtype.char in "fd" or not w.empty and _fits_double(given)):
+        bounds, size, out = w.compiled()
+        f, channels = _planes_or_images(given if given.dtype.char in "fd" else given.astype(np.float64), n)
+        p //= channels
+        y, index = np.empty((p, *out, channels), f.dtype), np.empty((p, *out, channels), np.int64)
+        work = count * taps * channels
+        share_rows(_compiled.max_windows, f.dtype.char, p, work, 2, f.reshape(p, *size, channels), y, index, *bounds)
+        if channels > 1:
+            y, index = [np.moveaxis(a.reshape(p, *w.out, channels), -1, 1) for a in (y, index)]
+            return y.astype(x.dtype, copy=False), index
+    else:
+        c = contiguous(given)
+        table, planes = w.table, c.reshape(p, prod(w.size))
+        y, index = np.empty((p, count), c.dtype), np.empty((p, count), np.int64)
+        step = max(1, _PART // max(table.size, 1))
+        rows = np.arange(0, table.size, taps)
+        for i in range(0, p, step):
+            values = planes[i : i + step].take(table, 1)
+            at = values.argmax(-1)  # the first of equals and the first NaN
+            at += rows
+            best = values.reshape(len(values), table.size)[np.arange(len(values))[:, None], at]
+            if c.dtype.kind == "f" and (lost := best != best).any():
+                at = np.where(lost, rows + taps - 1 - (values != values)[..., ::-1].argmax(-1), at)
+            y[i : i + step], index[i : i + step] = best, table.take(at)
+        if w.empty:
+            none = (w.lengths() < 1).reshape(-1)
+            y[:, none] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
+            index[:, none] = w.starts().reshape(-1)[none]
+    return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out)
+
+
+def _fits_double(x: np.ndarray) -> bool:
+    """Whether float64 has all of the integers ``x``, and what stands for nothing among them is not one of them."""
+    return x.itemsize < 8 or int(np.maximum.reduce(np.abs(x), None, initial=0)) < 1 << 53 and int(x.min(initial=0)) > -(1 << 53)
+
+
+def _planes_or_images(x: np.ndarray, n: int) -> tuple[np.ndarray, int]:
+    """``x`` in the order of its memory where that is (N, ..., C), and C; or else contiguous, and 1."""
+    return (np.moveaxis(x, 1, -1), x.shape[1]) if _channels_innermost(x, n) else (contiguous(x), 1)
+
+
+def _channels_innermost(x: np.ndarray, n: int) -> bool:
+    return not x.flags.c_contiguous and x.ndim == n + 2 and np.moveaxis(x, 1, -1).flags.c_contiguous and x.flags.aligned
+
+
+def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) -> np.ndarray:
+    """Sums of windows of the last dimensions, divided by ``divisors``, or else by the windows' sizes.
+
+    >>> mean_windows(np.arange(4.0), cells((4,), (2,)))
+    array([0.5, 2.5])
+    """
+    n = len(w.size)
+    lead = x.shape[: x.ndim - n]
+    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
+    c = x.astype(np.float64) if x.dtype.kind in "iu" else compute_array(x)
+    divisors = (w.lengths() if divisors is None else divisors).astype(c.dtype)
+    if p * count * taps >= state.fused:
+        bounds, size, out = w.compiled()
+        f, channels = _planes_or_images(c, n)
+        p //= channels
+        y, work = np.empty((p, *out, channels), c.dtype), count * taps * channels
+        images = f.reshape(p, *size, channels)
+        share_rows(_compiled.mean_windows, c.dtype.char, p, work, 1, images, y, divisors.reshape(out), *bounds)
+        y = np.moveaxis(y.reshape(p, *w.out, channels), -1, 1) if channels > 1 else y.reshape(*lead, *w.out)
+        return y.astype(x.dtype, copy=False)
+    c = contiguous(c)
+    if w.tiles:
+        y = np.add.reduce(c.reshape(p, *w.split), tuple(range(2, 2 * n + 1, 2))).reshape(p, count)
+    else:
+        beyond = prod(w.size)
+        table = w.table if w.whole is None else np.where(w.whole, w.table, beyond)
+        planes = c.reshape(p, beyond)
+        if w.whole is not None:
+            planes = np.concatenate([planes, np.zeros((p, 1), c.dtype)], 1)
+        step = max(1, _PART // max(table.size, 1))
+        axis = 1 if taps <= _IN_TURN else 2
+        places = table.T if axis == 1 else table
+        y = np.concatenate([np.add.reduce(planes[i : i + step].take(places, 1), axis) for i in range(0, max(p, 1), step)])
+    with np.errstate(all="ignore"):  # for lines in NumPy
+        y /= divisors.reshape(-1)
+    return y.reshape(*lead, *w.out).astype(x.dtype, copy=False)
+
+
+def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | None = None) -> np.ndarray:
+    """The transpose of ``mean_windows``: every window's share spread over its elements."""
+    n = len(w.size)
+    lead = grad.shape[: grad.ndim - n]
+    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
+    g = contiguous(compute_array(grad))
+    divisors = (w.lengths() if divisors is None else divisors).astype(g.dtype)
+    if p * count * taps >= state.fused:
+        bounds, size, out = w.compiled()
+        dx = np.empty((p, *size), g.dtype)
+        share_rows(
+            _compiled.mean_windows_backward, g.dtype.char, p, count * taps, 1, g.reshape(p, *out), dx, divisors.reshape(out), *bounds
+        )
+    else:
+        with np.errstate(all="ignore"):
+            share = (g / divisors).reshape(p, count, 1)
+        if w.tiles:
+            parts = [v for m in w.out for v in (m, 1)]
+            dx = np.broadcast_to(share.reshape(p, *parts), (p, *w.split)).copy()
+        else:
+            places = np.arange(p)[:, None, None] * prod(w.size) + w.table
+            share = np.broadcast_to(share, places.shape)
+            if w.whole is not None:
+                chosen = np.broadcast_to(w.whole, places.shape)
+                places, share = places[chosen], share[chosen]
+            dx = np.bincount(places.reshape(-1), share.reshape(-1), p * prod(w.size)).astype(g.dtype)
+    return dx.reshape(*lead, *w.size).astype(grad.dtype, copy=False)
 
 
 def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:
@@ -253,27 +484,12 @@ def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:
     if height % size[0] == 0 and width % size[1] == 0 and 0 not in size:
         kernel = height // size[0], width // size[1]
         return avg_pool2d(x, kernel, kernel) if min(kernel) else x.copy()
-    c = compute_array(x)
-    y = np.empty((*x.shape[:-2], *size), c.dtype)
-    columns = _cells(width, size[1])
-    with np.errstate(all="ignore"):  # for lines in NumPy
-        for i, rows in enumerate(_cells(height, size[0])):
-            for j, cols in enumerate(columns):
-                c[..., rows, cols].mean((-2, -1), out=y[..., i, j])
-    return y.astype(x.dtype, copy=False)
+    return mean_windows(x, cells((height, width), size))
 
 
 def adaptive_avg_pool2d_backward(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The gradient for an input of ``shape``."""
-    g = compute_array(grad)
-    height, width = shape[-2:]
-    dx = np.zeros(shape, g.dtype)
-    columns = _cells(width, g.shape[-1])
-    for i, rows in enumerate(_cells(height, g.shape[-2])):
-        for j, cols in enumerate(columns):
-            count = (rows.stop - rows.start) * (cols.stop - cols.start)
-            dx[..., rows, cols] += g[..., i : i + 1, j : j + 1] / g.dtype.type(count)
-    return dx.astype(grad.dtype, copy=False)
+    return mean_windows_backward(grad, cells(shape[-2:], grad.shape[-2:]))
 
 
 def adaptive_max_pool2d(x: np.ndarray, size: Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -282,17 +498,4 @@ def adaptive_max_pool2d(x: np.ndarray, size: Pair) -> tuple[np.ndarray, np.ndarr
     >>> adaptive_max_pool2d(np.arange(4.0).reshape(1, 1, 4), (1, 2))
     (array([[[1., 3.]]]), array([[[1, 3]]]))
     """
-    height, width = x.shape[-2:]
-    y = np.empty((*x.shape[:-2], *size), x.dtype)
-    index = np.empty(y.shape, np.int64)
-    columns = _cells(width, size[1])
-    for i, rows in enumerate(_cells(height, size[0])):
-        for j, cols in enumerate(columns):
-            window = x[..., rows, cols]
-            across = cols.stop - cols.start
-            flat = window.reshape(*x.shape[:-2], window.shape[-2] * across)
-            # argmax takes the first of equals and the first NaN
-            at = flat.argmax(-1)
-            y[..., i, j] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
-            index[..., i, j] = (rows.start + at // across) * width + cols.start + at % across
-    return y, index
+    return max_windows(x, cells(x.shape[-2:], size))

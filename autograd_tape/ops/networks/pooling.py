@@ -7,7 +7,6 @@ adding at these indices.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 from math import prod
 from typing import Any
 from collections.abc import Sequence
@@ -40,37 +39,8 @@ Ints = Sequence[int]
 # -- maxima -----------------------------------------------------------------------------------------------------------
 
 
-def _taps(n: int, out: int, offset: int, stride: int, padding: int) -> tuple[slice, slice]:
-    """The outputs whose window has its position `offset` inside an axis of length `n`, and the inputs they see there."""
-    shift = offset - padding
-    low = min(out, max(0, -(shift // stride)))
-    high = max(low, min(out, -((shift - n) // stride)))
-    first = low * stride + shift
-    return slice(low, high), slice(first, first + (high - low - 1) * stride + 1, stride) if high > low else slice(0, 0)
-
-
 def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[int, ...]:
     return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
-
-
-def _max_tiles(input: Any, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndarray]:
-    """Maxima of windows that neither overlap nor leave gaps: one pass over an array with the windows in its last dimension."""
-    n, lead, size = len(kernel), input.shape[:input.ndim - len(kernel)], input.shape[input.ndim - len(kernel):]
-    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
-    split = [v for pair in zip(out, kernel) for v in pair]
-    axes = (*range(len(lead)), *range(len(lead), len(lead) + 2 * n, 2), *range(len(lead) + 1, len(lead) + 2 * n, 2))
-    windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
-    at = windows.argmax(-1)  # the first of equals and the first NaN
-    corners, inside = _tile_positions(tuple(size), tuple(kernel), tuple(out))
-    return np.ascontiguousarray(np.maximum.reduce(windows, -1)), corners + inside.take(at)
-
-
-@lru_cache(256)
-def _tile_positions(size: tuple[int, ...], kernel: tuple[int, ...], out: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The flat positions of the tiles' first elements, and of a tile's elements from its first."""
-    positions = np.arange(prod(size)).reshape(size)
-    inside = positions[tuple([slice(0, k) for k in kernel])].reshape(-1)
-    return positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])], inside
 
 
 def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
@@ -86,31 +56,13 @@ def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
     n = len(kernel)
-    tiles = tuple(kernel) == tuple(stride) and not any(padding) and not ceil_mode and max(dilation) == 1
-    if tiles and 0 < input.size < state.fused:
-        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
-        if min(out):
-            y, index = _max_tiles(input, kernel, out)
-            return in_format(n, y, input), in_format(n, index, input)
     if n < 3:
         y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode) if n == 1 else fused.max_pool2d(
             input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
         return in_format(n, y, input), in_format(n, index, input)
-    lead, size = input.shape[:-n], input.shape[-n:]
+    size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
-    y = np.full((*lead, *out), -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min, input.dtype)
-    index = np.zeros(y.shape, np.int64)
-    positions = np.arange(prod(size)).reshape(size)
-    untouched = np.ones(y.shape, bool)
-    for offset in product(*[range(k) for k in kernel]):
-        taps = [_taps(m, o, i * d, s, p) for m, o, i, d, s, p in zip(size, out, offset, dilation, stride, padding)]
-        where: tuple[Any, ...] = (..., *[t[0] for t in taps])
-        source: tuple[Any, ...] = tuple([t[1] for t in taps])
-        values, best = input[(..., *source)], y[where]
-        better = (values > best) | (values != values) | untouched[where]
-        np.copyto(best, values, where=better)
-        np.copyto(index[where], positions[source], where=better)
-        untouched[where] = False
+    y, index = fused.max_windows(input, fused.windows(size, out, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)))
     return in_format(n, y, input), in_format(n, index, input)
 
 
@@ -243,36 +195,6 @@ class max_unpool_nd:
 # -- means ------------------------------------------------------------------------------------------------------------
 
 
-def _lengths(n: int, out: int, k: int, s: int, p: int, include: bool) -> np.ndarray:
-    """How many elements each window along one axis counts."""
-    begin = np.arange(out) * s - p
-    end = np.minimum(begin + k, n + p)
-    return end - begin if include else np.minimum(end, n) - np.maximum(begin, 0)
-
-
-def _divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include: bool, divisor: int | None) -> np.ndarray:
-    if divisor:
-        return np.full(tuple(out), divisor)
-    total = np.ones((), int)
-    for n, m, k, s, p in zip(size, out, kernel, stride, padding):
-        total = total[..., None] * _lengths(n, m, k, s, p, include)
-    return total
-
-
-def _axis_windows(x: np.ndarray, axis: int, size: int, k: int, s: int, p: int, transpose: bool) -> np.ndarray:
-    """Sums of windows along one axis (`size`: how many), or their transpose (`size`: the length of the axis)."""
-    x = np.moveaxis(x, axis, -1)
-    y = np.zeros((*x.shape[:-1], size), x.dtype)
-    n, out = (size, x.shape[-1]) if transpose else (x.shape[-1], size)
-    for offset in range(k):
-        where, source = _taps(n, out, offset, s, p)
-        if transpose:
-            y[..., source] += x[..., where]
-        else:
-            y[..., where] += x[..., source]
-    return np.moveaxis(y, -1, axis)
-
-
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
     n = len(kernel)
@@ -287,11 +209,8 @@ def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil
         return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
     size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
-    y = input
-    for i in range(n):
-        y = _axis_windows(y, i - n, out[i], kernel[i], stride[i], padding[i], False)
-    y = y / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)
-    return np.ascontiguousarray(y if y.dtype == input.dtype else np.trunc(y), input.dtype)
+    geometry = size, out, tuple(kernel), tuple(stride), tuple(padding)
+    return fused.mean_windows(input, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor))
 
 
 def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
@@ -299,10 +218,8 @@ def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, pad
     n, size = len(kernel), tuple(size)
     if n == 2:
         return fused.avg_pool2d_backward(grad, size, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
-    y = grad / _divisors(size[-n:], grad.shape[-n:], kernel, stride, padding, include, divisor).astype(grad.dtype)
-    for i in range(n):
-        y = _axis_windows(y, i - n, size[i - n], kernel[i], stride[i], padding[i], True)
-    return np.ascontiguousarray(y)
+    geometry = size[-n:], grad.shape[-n:], tuple(kernel), tuple(stride), tuple(padding)
+    return fused.mean_windows_backward(grad, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor))
 
 
 _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
@@ -321,7 +238,8 @@ class avg_pool_nd:
         size = input.shape[-len(kernel):]
         out = _output_size(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
         total = along_axes(F, input, [window_matrix(*v) for v in zip(size, out, kernel, stride, padding)])
-        return (total / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)).astype(input.dtype)
+        divisors = fused.counts(tuple(size), out, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
+        return (total / divisors.astype(input.dtype)).astype(input.dtype)
     def shape(input, kernel, stride, padding, ceil_mode, include, divisor):
         n = len(kernel)
         return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
@@ -351,7 +269,8 @@ class avg_pool_nd_grad:
     numpy = _avg_pool_grad
     def compose(F, grad, size, kernel, stride, padding, ceil_mode, include, divisor):
         size, out = tuple(size)[-len(kernel):], grad.shape[-len(kernel):]
-        share = grad / _divisors(size, out, kernel, stride, padding, include, divisor).astype(grad.dtype)
+        divisors = fused.counts(size, tuple(out), tuple(kernel), tuple(stride), tuple(padding), include, divisor)
+        share = grad / divisors.astype(grad.dtype)
         return along_axes(F, share, [window_matrix(*v).T for v in zip(size, out, kernel, stride, padding)])
     def shape(grad, size, kernel, stride, padding, ceil_mode, include, divisor): return tuple(size)
     def vjp_grad(F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -360,39 +279,17 @@ class avg_pool_nd_grad:
     def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
 
 
-def _cells(n: int, m: int) -> list[slice]:
-    return [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
-
-
 def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     n = len(size)
     if 0 in size:
         return np.empty((*input.shape[:-n], *size), input.dtype)
     if n == 2:
         return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input, tuple(size))), input)
-    if n == 1:
-        return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]), input)
-    y = input
-    for i, m in enumerate(size):
-        y = np.moveaxis(y, i - n, -1)
-        with np.errstate(all="ignore"):  # for lines in NumPy
-            means = [y[..., cell].mean(-1) for cell in _cells(y.shape[-1], m)]
-        y = np.moveaxis(np.stack(means, -1) if means else np.empty((*y.shape[:-1], 0), y.dtype), -1, i - n)
-    return np.ascontiguousarray(y)
+    return in_format(n, fused.mean_windows(input, fused.cells(input.shape[-n:], tuple(size))), input)
 
 
 def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
-    size = tuple(size)
-    if n == 2:
-        return fused.adaptive_avg_pool2d_backward(grad, size)
-    y = grad
-    for i in range(n):
-        y = np.moveaxis(y, i - n, -1)
-        spread = np.zeros((*y.shape[:-1], size[i - n]), y.dtype)
-        for j, cell in enumerate(_cells(size[i - n], y.shape[-1])):
-            spread[..., cell] += y[..., j:j + 1] / y.dtype.type(cell.stop - cell.start)
-        y = np.moveaxis(spread, -1, i - n)
-    return np.ascontiguousarray(y)
+    return fused.mean_windows_backward(grad, fused.cells(tuple(size)[-n:], grad.shape[-n:]))
 
 
 @op("adaptive_avg_pool_nd(Tensor input, int[] size) -> Tensor", namespace="_internal", method=False, out=False,
@@ -439,18 +336,7 @@ class adaptive_avg_pool_nd_grad:
 
 def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
-    if n == 2:
-        y, index = fused.adaptive_max_pool2d(input, tuple(size))
-        return in_format(n, y, input), in_format(n, index, input)
-    lead, whole = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-    y, index = np.empty((*lead, *size), input.dtype), np.empty((*lead, *size), np.int64)
-    positions = np.arange(prod(whole)).reshape(whole)
-    for where in product(*[list(enumerate(_cells(m, k))) for m, k in zip(whole, size)]):
-        at, cell = (..., *[i for i, _ in where]), tuple([c for _, c in where])
-        flat = _flattened(input[(..., *cell)], n)
-        best = flat.argmax(-1)
-        y[at] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-        index[at] = positions[cell].reshape(-1)[best]
+    y, index = fused.max_windows(input, fused.cells(input.shape[-n:], tuple(size)))
     return (in_format(n, y, input), in_format(n, index, input)) if n < 3 else (y, index)
 
 
@@ -494,24 +380,24 @@ def _stride(value: int | Sequence[int] | None, kernel: tuple[int, ...], n: int, 
     return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
 
 
-def _check_rank(input: TensorRef, n: int, function: str) -> None:
-    if input.ndim in (n + 1, n + 2):
+def _check_rank(shape: tuple[int, ...], n: int, function: str) -> None:
+    if len(shape) in (n + 1, n + 2):
         return
     if n == 1:
         if function == "max_pool1d":
             raise ShapeMismatchError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                                     f"{list(input.shape)}")
-        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+                                     f"{list(shape)}")
+        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
                                  "checking "
                                  f"arguments for {function})")
-    if n == 2 and function == "avg_pool2d" and input.ndim < 3:
-        raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got -3)")
+    if n == 2 and function == "avg_pool2d" and len(shape) < 3:
+        raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got -3)")
     raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 
 
-def _check_window(input: TensorRef, n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+def _check_window(shape: tuple[int, ...], n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
                   dilation: tuple[int, ...], ceil_mode: bool) -> None:
-    size = tuple(input.shape)[input.ndim - n:]
+    size = shape[len(shape) - n:]
     if function == "max_pool1d":
         for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0),
                                  (dilation[0], "dilation", 1)):
@@ -534,58 +420,74 @@ def _check_window(input: TensorRef, n: int, function: str, kernel: tuple[int, ..
         if 2 * p > d * (k - 1) + 1:
             raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
     if function != "max_pool1d":
-        _check_not_empty(input, n, function)
+        _check_not_empty(shape, n, function)
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
     if min(out) < 1:
         if function == "max_pool1d":
             raise ShapeMismatchError(f"max_pool1d() Invalid computed output size: {out[0]}")
-        channels = input.shape[input.ndim - n - 1]
+        channels = shape[len(shape) - n - 1]
         lead = (1,) if n == 1 else ()
         shown = ["x".join(map(str, (channels, *lead, *s))) for s in (size, out)]
         raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
 
 
-def _check_not_empty(input: TensorRef, n: int, function: str) -> None:
+def _check_not_empty(shape: tuple[int, ...], n: int, function: str) -> None:
     """Only a batch may be empty."""
-    shape = list(input.shape)
-    inner = shape[len(shape) - n - 1:]
+    inner, shown = shape[len(shape) - n - 1:], list(shape)
     if 0 not in inner:
         return
     if n == 3:
         name = "max_pool3d_with_indices_out_cpu_template" if function.startswith("max") else function
         raise ShapeMismatchError(f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-                                 f"{shape} and non-batch dimension {0 if function.startswith('max') else inner.index(0)} has length zero!")
+                                 f"{shown} and non-batch dimension {0 if function.startswith('max') else inner.index(0)} has length zero!")
     if function == "max_pool1d":
         raise ShapeMismatchError(f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                                 f"{shape}")
+                                 f"{shown}")
     if n == 1:  # torch puts a dimension of size 1 before the last, and pools in two
-        shape.insert(-1, 1)
-    raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+        shown.insert(-1, 1)
+    raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shown}")
 
 
 def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: int, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                 indices: bool = False) -> max_pool_nd:
+    given = [tuple(v) if isinstance(v, list) else v for v in (kernel_size, stride, padding, dilation)]
+    return F.max_pool_nd(input, *_max_geometry(n, tuple(input.shape), *given, ceil_mode, indices), ceil_mode)
+
+
+@lru_cache(512, typed=True)
+def _max_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                  indices: bool) -> tuple[tuple[int, ...], ...]:
+    """Kernel, stride, padding and dilation, checked."""
     name = f"max_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride = _stride(stride, kernel, n, name)
     padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
-    _check_rank(input, n, name)
+    _check_rank(shape, n, name)
     if name == "max_pool1d" and not indices:
-        _check_not_empty(input, n, name)
-    _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
-    return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
+        _check_not_empty(shape, n, name)
+    _check_window(shape, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
+    return kernel, stride, padding, dilation
 
 
 def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
                 padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> TensorRef:
+    given = [tuple(v) if isinstance(v, list) else v for v in (kernel_size, stride, padding)]
+    geometry = _avg_geometry(n, tuple(input.shape), *given, ceil_mode, divisor_override == 0)
+    return F.avg_pool_nd(input, *geometry, ceil_mode, count_include_pad, divisor_override)
+
+
+@lru_cache(512, typed=True)
+def _avg_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+                  by_zero: bool) -> tuple[tuple[int, ...], ...]:
+    """Kernel, stride and padding, checked."""
     name = f"avg_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
-    _check_rank(input, n, name)
-    if divisor_override == 0:
+    _check_rank(shape, n, name)
+    if by_zero:
         raise AutogradError("divisor must be not zero")
-    _check_window(input, n, name, kernel, stride, padding, (1,) * n, ceil_mode)
-    return F.avg_pool_nd(input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    _check_window(shape, n, name, kernel, stride, padding, (1,) * n, ceil_mode)
+    return kernel, stride, padding
 
 
 _MAX = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False"
@@ -739,7 +641,7 @@ def _adaptive_size(input: TensorRef, output_size: Any, n: int, function: str) ->
         what = "(): internal error: output_size.size() must be" if "max" in function else ": output_size must be"
         raise AutogradError(f"{function}{what} {n}")
     if n == 1:
-        _check_rank(input, 1, function)
+        _check_rank(tuple(input.shape), 1, function)
     elif given and input.ndim <= n:
         raise ValueError(f"Input dimension should be at least {n + 1}")
     elif input.ndim not in (n + 1, n + 2):

@@ -122,3 +122,100 @@ def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, st
                 for row in range(row_low, row_high):
                     for column in range(low, high):
                         dx[p, row, column] += g
+
+
+# Windows over three dimensions, given by their bounds (see `Windows` in `kernels/pooling.py`), of planes, or of images whose channels lie
+# innermost, where loops run over them.
+
+
+@kernel("r5[p,d,h,v,n] w5[p,od,oh,ow,n] Q5[p,od,oh,ow,n] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (sd>0) (sh>0) (sw>0) :p")
+def max_windows(x, y, index, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+    T = x.dtype.type
+    depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
+    for p in range(start, stop):
+        for a in range(y.shape[1]):
+            d_low, d_high = d0[a], d1[a]
+            for b in range(y.shape[2]):
+                h_low, h_high = h0[b], h1[b]
+                for c in range(y.shape[3]):
+                    w_low, w_high = w0[c], w1[c]
+                    if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
+                        return False
+                    top, at = T(-math.inf), (d_low * height + h_low) * width + w_low
+                    best, arg = y[p, a, b, c], index[p, a, b, c]
+                    if channels != 1:
+                        best[:] = top
+                        arg[:] = at
+                    for i in range(d_low, d_high, sd):
+                        for j in range(h_low, h_high, sh):
+                            if channels == 1:
+                                row = x[p, i, j, :, 0]
+                                for k in range(w_low, w_high, sw):
+                                    v = row[k]
+                                    if v > top or v != v:
+                                        top, at = v, (i * height + j) * width + k
+                                continue
+                            for k in range(w_low, w_high, sw):
+                                values, here = x[p, i, j, k], (i * height + j) * width + k
+                                for s in range(best.size):
+                                    v, most = values[s], best[s]
+                                    better = v > most or v != v
+                                    best[s] = v if better else most
+                                    arg[s] = here if better else arg[s]
+                    if channels == 1:
+                        best[0], arg[0] = top, at
+    return True
+
+
+@kernel("r5[p,d,h,v,n] w5[p,od,oh,ow,n] r3[od,oh,ow] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i :p")
+def mean_windows(x, y, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+    T = x.dtype.type
+    depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
+    for p in range(start, stop):
+        for a in range(y.shape[1]):
+            d_low, d_high = d0[a], d1[a]
+            for b in range(y.shape[2]):
+                h_low, h_high = h0[b], h1[b]
+                for c in range(y.shape[3]):
+                    w_low, w_high = w0[c], w1[c]
+                    if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
+                        return False
+                    sums, count = y[p, a, b, c], counts[a, b, c]
+                    sums[:] = T(0)
+                    for i in range(d_low, d_high):
+                        for j in range(h_low, h_high):
+                            if channels == 1:
+                                row, total = x[p, i, j, :, 0], sums[0]
+                                for k in range(w_low, w_high):
+                                    total += row[k]
+                                sums[0] = total
+                                continue
+                            for k in range(w_low, w_high):
+                                values = x[p, i, j, k]
+                                for s in range(sums.size):
+                                    sums[s] += values[s]
+                    for s in range(sums.size):
+                        sums[s] /= count
+    return True
+
+
+@kernel("r4[p,od,oh,ow] w4[p,d,h,v] r3[od,oh,ow] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i :p")
+def mean_windows_backward(grad, dx, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+    T = dx.dtype.type
+    depth, height, width = dx.shape[1], dx.shape[2], dx.shape[3]
+    for p in range(start, stop):
+        dx[p] = T(0)
+        for a in range(grad.shape[1]):
+            d_low, d_high = d0[a], d1[a]
+            for b in range(grad.shape[2]):
+                h_low, h_high = h0[b], h1[b]
+                for c in range(grad.shape[3]):
+                    w_low, w_high = w0[c], w1[c]
+                    if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
+                        return False
+                    g = grad[p, a, b, c] / counts[a, b, c]
+                    for i in range(d_low, d_high):
+                        for j in range(h_low, h_high):
+                            for k in range(w_low, w_high):
+                                dx[p, i, j, k] += g
+    return True
