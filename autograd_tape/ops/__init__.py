@@ -35,7 +35,7 @@ ROOMS = {
     "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
         "comparison", "implicit"),
     "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "statistics", "convolution", "pooling",
-        "resampling", "embedding", "dropout", "attention", "transformers", "recurrent"),
+        "resampling", "sampling", "embedding", "dropout", "attention", "transformers", "recurrent"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "segments", "norms"),
     "views": ("shape", "parts", "in_place", "copies"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write", "quasirandom"),

@@ -17,7 +17,7 @@ from autograd_tape.random import default_generator
 from tests.ops.op_cases import bind, central_differences, samples, tree_map
 
 FAMILIES = {"products", "contractions", "factorization", "softmax", "likelihood", "loss", "norms", "normalization", "convolution",
-            "pooling", "resampling", "embedding", "dropout", "attention"}
+            "pooling", "resampling", "sampling", "embedding", "dropout", "attention"}
 
 
 @pytest.fixture(autouse=True)

@@ -210,7 +210,7 @@ def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil
     size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
     geometry = size, out, tuple(kernel), tuple(stride), tuple(padding)
-    return fused.mean_windows(input, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor))
+    return np.ascontiguousarray(fused.mean_windows(input, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor)))
 
 
 def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
@@ -285,7 +285,8 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
         return np.empty((*input.shape[:-n], *size), input.dtype)
     if n == 2:
         return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input, tuple(size))), input)
-    return in_format(n, fused.mean_windows(input, fused.cells(input.shape[-n:], tuple(size))), input)
+    y = np.ascontiguousarray(fused.mean_windows(input, fused.cells(input.shape[-n:], tuple(size))))
+    return in_format(n, y, input) if n < 3 else y
 
 
 def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
@@ -337,7 +338,7 @@ class adaptive_avg_pool_nd_grad:
 def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
     y, index = fused.max_windows(input, fused.cells(input.shape[-n:], tuple(size)))
-    return (in_format(n, y, input), in_format(n, index, input)) if n < 3 else (y, index)
+    return (in_format(n, y, input), in_format(n, index, input)) if n < 3 else (np.ascontiguousarray(y), np.ascontiguousarray(index))
 
 
 @op("adaptive_max_pool_nd(Tensor input, int[] size) -> (Tensor values, Index indices)", namespace="_internal", method=False, out=False,
