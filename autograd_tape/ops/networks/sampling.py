@@ -354,7 +354,9 @@ class grid_sampler_nd:
     nodes = {"input.ndim == 5": "GridSampler3DBackward0"}
     numpy = _grid_sampler
     compose = _grid_composed
-    saved_as = {"mode": "interpolation_mode"}
+    saved_as = {"input": "input", "mode": None, "padding_mode": None}
+    saved_also = {"interpolation_mode": "('bilinear', 'nearest', 'bicubic').index(mode)",
+                  "padding_mode": "('zeros', 'border', 'reflection').index(padding_mode)"}
     def shape(input, grid, mode, padding_mode, align_corners): return (*input[:2], *grid[1:-1])
     def batch(F, call): return _batched_grid(F, call)
     def vjp(F, grad, input, grid, mode, padding_mode, align_corners, needs):
