@@ -81,6 +81,9 @@ class geqrf(NamedTuple):
 class geqrf_out(NamedTuple):
     a: Tensor
     tau: Tensor
+class grid_sampler_nd_grad(NamedTuple):
+    grad_input: Tensor
+    grad_grid: Tensor
 class group_norm_backward(NamedTuple):
     grad_input: Tensor
     grad_weight: Tensor
