@@ -160,6 +160,26 @@ def _chosen_loss(F: Functions, input: np.ndarray | ShardedArray, log_p: np.ndarr
     return F.sum(losses) / total, total
 
 
+def _all_count(input: np.ndarray, index: np.ndarray, axis: int, ignore_index: int) -> np.ndarray | None:
+    """The losses of class indices, if all of them are classes and none is ignored."""
+    classes = input.shape[axis]
+    low, high = (int(index), int(index)) if not index.ndim else (int(_min(index, None)), int(_max(index, None)))
+    if low < 0 or high >= classes or 0 <= ignore_index < classes and (index == ignore_index).any():
+        return None
+    if not index.ndim:
+        return np.negative(input[low])
+    inner = prod(index.shape[1:])
+    if input.flags.c_contiguous:  # by flat places: row n, class, and the place within what follows the classes
+        flat = index.reshape(index.shape[0], inner) * np.int64(inner)
+        flat += _arange(0, input.size, classes * inner)[:, None]
+        if inner > 1:
+            flat += _arange(inner)
+        picked = input.reshape(-1).take(flat).reshape(index.shape)
+    else:
+        picked = np.take_along_axis(input, np.expand_dims(index, axis), axis).squeeze(axis)
+    return np.negative(picked, picked)
+
+
 def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int, reduce: object,
               reduction: str) -> tuple[np.ndarray, np.ndarray]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
@@ -177,6 +197,14 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index = target.reshape(()) if input.ndim == 1 else target
+    if weight is None and index.size and input.dtype.char in "fd" and (losses := _all_count(input, index, axis, ignore_index)) is not None:
+        if reduction == "none":
+            return losses.reshape(target.shape), np.ones((), input.dtype)
+        total = np.asarray(losses.sum(), input.dtype)
+        if reduction == "sum":
+            return total, np.ones((), input.dtype)
+        count = np.array(losses.size, input.dtype)
+        return np.asarray(total / count, input.dtype), count
     kept = _checked_target(index, input.shape[axis], ignore_index)
     safe = np.where(kept, index, 0)
     if input.shape[axis]:

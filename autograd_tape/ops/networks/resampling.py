@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import floor
+from math import floor, prod
 
 import numpy as np
 
@@ -50,11 +50,27 @@ def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray
     return in_format(input.ndim - 2, total, input) if input.ndim > 3 else total
 
 
-def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
-    matrix = np.zeros((len(index), length), grad.dtype)
-    for tap in range(index.shape[1]):
-        np.add.at(matrix, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
-    return np.ascontiguousarray(np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim))
+def _resample_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
+    matrix = _matrix(index, weight, length, grad.dtype)
+    shape, dim = grad.shape, dim % grad.ndim
+    if grad.dtype.char not in "fd" or not grad.flags.c_contiguous or not grad.size:
+        return np.ascontiguousarray(np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim))
+    if dim == grad.ndim - 1:
+        return grad.reshape(-1, shape[dim]).dot(matrix).reshape(*shape[:dim], length)
+    planes = grad.reshape(prod(shape[:dim]), shape[dim], prod(shape[dim + 1:]))
+    return np.matmul(matrix.T, planes).reshape(*shape[:dim], length, *shape[dim + 1:])
+
+
+def _matrix(index: "Table", weight: "Table | None", length: int, dtype: np.dtype) -> np.ndarray:
+    """(outputs, length), the weights of the taps; kept with the table of their indices."""
+    kept = index.matrices.get((weight, length, dtype.char))
+    if kept is None:
+        kept = np.zeros((len(index), length), dtype)
+        for tap in range(index.shape[1]):
+            np.add.at(kept, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
+        if kept.size < 1 << 20:
+            index.matrices[weight, length, dtype.char] = kept
+    return kept
 
 
 @op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
@@ -93,10 +109,11 @@ class resample_grad:
 class Table:
     """An array that is an argument but no tensor."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "matrices")
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.matrices: dict[tuple[Table | None, int, str], np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.array)
