@@ -4,7 +4,7 @@ file with its licence: the primitive polynomials by half the steps from one to t
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,11 @@ def direction_numbers(dimension: int) -> np.ndarray:
            [1, 3, 5],
            [1, 3, 3]])
     """
+    return _numbers(dimension).copy()
+
+
+@lru_cache(8)
+def _numbers(dimension: int) -> np.ndarray:
     polynomials, degrees, first = [part[:dimension] for part in _table()]
     m = np.ones((dimension, BITS), np.int64)
     m[:, :18] = first

@@ -382,7 +382,7 @@ def _like(name: str, value: int | None) -> Fn:
                  pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
         if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
-                and (k in F.namespace["Q_ALL"] or k in F.half_namespace["Q_ALL"]):
+                and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
             data = input._data
             array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
             if value is not None:
@@ -453,7 +453,7 @@ class full_like:
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         k = input._k
         if dtype is None and device is None and not requires_grad and memory_format is None and layout is None and (
-                fill_value.__class__ in REALS and (k in F.namespace["Q_ALL"] or k in F.half_namespace["Q_ALL"])):
+                fill_value.__class__ in REALS and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"])):
             check_number(fill_value, k.dtype)
             data = input._data
             array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)

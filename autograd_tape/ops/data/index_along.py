@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting
+from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add as index_add_
@@ -347,7 +347,7 @@ class index_copy:
 
 
 def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> np.ndarray:
-    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    result = np.array(input, order="C" if 0 in input.strides else "K")  # a reduction's NumPy scalar would stay one under copy()
     _fill_part(result, dim, index, value)
     return result
 
@@ -371,7 +371,12 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
         value = value if value.dtype is a.dtype else value.item()  # torch, too, takes it for a number
     if value.__class__ is not float or a.dtype.kind != "f" or abs(value) > IN_ALL:
         check_number(value, DType.by_np[a.dtype])
-    target[(slice(None),) * d + (flat,)] = fitting(value, a.dtype)
+    if a.dtype.isbuiltin == 2:  # the number as its bits
+        number = value if isinstance(value, np.ndarray) else number_array(value, DType.by_np[a.dtype])
+        target, value = target.view(f"u{a.itemsize}"), number.view(f"u{a.itemsize}")
+    else:
+        value = fitting(value, a.dtype)
+    target[(slice(None),) * d + (flat,)] = value
 
 
 @op("index_fill_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", inplace=True, method=False,

@@ -45,12 +45,12 @@ def _changed_bits(first: int, n: int) -> np.ndarray:
     return np.frexp(~numbers & numbers + 1)[1] - 1
 
 
-def _changed_oddly(first: int, n: int) -> np.ndarray:
+def _changed_oddly(first: int, n: int) -> list[int]:
     """Which bits change an odd number of times on the way: those in which the codes at its ends differ."""
     start, end = max(first, 0), max(_check_end(first + n), 0)
     below = max(min(n, -first), 0)
     codes = start ^ start >> 1 ^ end ^ end >> 1 ^ below & 1
-    return np.flatnonzero(codes >> np.arange(BITS) & 1)
+    return [bit for bit in range(BITS) if codes >> bit & 1]
 
 
 @op("_sobol_engine_draw(Index quasi, int n, Index sobolstate, int dimension, int num_generated, dtype? dtype) -> "
@@ -82,6 +82,9 @@ class _sobol_engine_draw:
 def _written(F: Functions, target: TensorRef, values: np.ndarray) -> TensorRef:
     """The tensor with `values` in its first rows. Its version stays, as in torch."""
     F.check_inplace(target, [])
+    if target._k.special is None and target._data.__class__ is np.ndarray:
+        target._data[:len(values)] = values
+        return target
     whole = values_of(target).copy()
     whole[:len(values)] = values
     target._data[...] = whole
@@ -100,8 +103,9 @@ class _sobol_engine_ff_:
     reads = "input sobolstate"
     def function(F, input, n, sobolstate, dimension, num_generated):
         directions, last = _directions(sobolstate, dimension), _values("quasi", input, (dimension,))[:dimension]
-        changed = directions[:, _changed_oddly(num_generated, max(n, 0))]
-        return _written(F, input, last ^ np.bitwise_xor.reduce(changed, 1))
+        for bit in _changed_oddly(num_generated, max(n, 0)):
+            last = last ^ directions[:, bit]
+        return _written(F, input, last)
 
     def samples(rng): yield np.zeros(2, np.int64), 3, direction_numbers(2), 2, 0
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...dtypes import DType, fitting
 from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
-from ...executors.kernels.reduce import add_at
+from ...executors.kernels.embedding import index_add
+from ...executors.kernels.moved import triangle, turned
+from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -42,8 +44,17 @@ def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     key = [_ALL] * input.ndim
     for a in axes or ():
         key[a] = slice(None, None, -1)
-    result = np.empty_like(input) if input.flags.c_contiguous else copy_like(input)
-    result[...] = input[tuple(key)]
+    if input.flags.c_contiguous:
+        result = np.empty(input.shape, input.dtype)
+        if axes and turned(input, axes, result):
+            return result
+    else:
+        result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
+    source = input[tuple(key)]
+    if input.dtype.isbuiltin == 2:  # moved as they are
+        result.view(f"u{input.itemsize}")[...] = source.view(f"u{input.itemsize}")
+    else:
+        result[...] = source
     return result
 
 
@@ -367,6 +378,8 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
+        if (found := triangle(input, diagonal, lower)) is not None:
+            return finish(found, input)
         return finish(np.where(outside(input, diagonal), input.dtype.type(0), input), input)
 
     def outside(input: np.ndarray, diagonal: int) -> np.ndarray:
@@ -536,7 +549,8 @@ class select_scatter:
 
     def function(F, input, src, dim, index):
         refuse_complex_gradient("select_scatter", input, src)
-        return _place_view(F, input, src, "slice", lambda x: F.select(x, dim, index), (_ALL,) * wrap_dim(dim, input.ndim) + (index,))
+        key = (_ALL,) * wrap_dim(dim, input.ndim) + (index,)
+        return _place_view(F, input, src, "slice", lambda x: F.select(x, dim, index), lambda a: a[(*key, ...)])
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1, -1
 
@@ -553,7 +567,7 @@ class slice_scatter:
     def function(F, input, src, dim=0, start=None, end=None, step=1):
         refuse_complex_gradient("slice_scatter", input, src)
         key = (_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)
-        return _place_view(F, input, src, "slice", lambda x: F.slice(x, dim, start, end, step), key)
+        return _place_view(F, input, src, "slice", lambda x: F.slice(x, dim, start, end, step), lambda a: a[key])
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 2)), 1, 0, 4, 2
 
@@ -568,14 +582,27 @@ class diagonal_scatter:
     """
 
     def function(F, input, src, offset=0, dim1=0, dim2=1):
-        key = _diagonal(np.arange(input._data.size).reshape(input.shape), offset, dim1, dim2)
-        return _place_view(F, input, src, "slice", lambda x: F.diagonal(x, offset, dim1, dim2), key)
+        return _place_view(F, input, src, "slice", lambda x: F.diagonal(x, offset, dim1, dim2), lambda a: _diagonal(a, offset, dim1, dim2))
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1
 
 
-def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Fn,
-                key: np.ndarray | tuple[slice | int, ...]) -> TensorRef:
+def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Fn, shown: Callable[[np.ndarray], np.ndarray]
+                ) -> TensorRef:
+    """`input` with `src` in the place of what `view` shows of a tensor, and `shown` of an array."""
+    k = input._k
+    if input._node is None and src._node is None and src._k is k and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
+        result, values = np.array(input._data, order="C"), src._data
+        try:
+            place = shown(result)
+        except STUMBLES:
+            view(input)  # which says what is wrong
+            raise
+        if place.shape == values.shape:
+            if k.np.isbuiltin != 1:  # moved as they are
+                place, values = place.view("u2"), values.view("u2")
+            place[...] = values
+            return F.wrap(result, k)
     part = view(input)
     if tuple(part.shape) != tuple(src.shape):
         raise AutogradError(f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, {name} size = "
@@ -584,8 +611,7 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
         whole = F.clone(input)
         F.copy_(view(whole), src)
         return whole
-    if not isinstance(key, np.ndarray):
-        key = np.arange(input._data.size).reshape(input.shape)[key]
+    key = shown(np.arange(input._data.size).reshape(input.shape))
     source = src if src._k.dtype is input._k.dtype else F.cast(src, input._k.dtype)
     return F.put(input, constant(F, input, np.ascontiguousarray(key)), source)
 
@@ -676,7 +702,7 @@ def _pad_by_index_backward(grad: np.ndarray, shape: Sequence[int], pad: Sequence
     for i in range(len(pad) // 2):
         d = grad.ndim - 1 - i
         result = np.zeros((*grad.shape[:d], shape[d], *grad.shape[d + 1:]), grad.dtype)
-        add_at(np.moveaxis(result, d, 0), _source_index(shape[d], pad[2 * i], pad[2 * i + 1], mode), np.moveaxis(grad, d, 0))
+        index_add(result, d, _source_index(shape[d], pad[2 * i], pad[2 * i + 1], mode), grad)
         grad = result
     return grad
 

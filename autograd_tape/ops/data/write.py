@@ -9,7 +9,8 @@ from ...dtypes import DType, fill as fill_with, fitting, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...record import no_derivative, op
-from ...strided import storage_offset
+from ...functions.namespace import REALS
+from ...strided import storage_offset, strided
 from ...tensor import TensorRef
 from .._host import on_host
 from .._samples import check_number
@@ -194,6 +195,17 @@ class fill_diagonal_:
             raise AutogradError("dimensions must larger than 1")
         if n > 2 and len({*shape}) > 1:
             raise AutogradError("all dimensions of input must be of equal length")
+        k = input._k
+        if fill_value.__class__ in REALS and not wrap and input._node is None and (input._base is None or input._base._node is None) and (
+                k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
+            F.check_inplace(input, [])
+            check_number(fill_value, k.dtype)
+            if data.size:
+                diagonal = np.ndarray(min(shape[:2]), data.dtype, data, 0, (sum(data.strides),)) if data.flags.c_contiguous else (
+                    strided(data, (min(shape[:2]),), (sum(data.strides),)))
+                fill_with(diagonal, number_array(fill_value, k.dtype))
+            F.bump(input)
+            return input
         steps = [s // data.itemsize for s in data.strides]
         offset = storage_offset(data) if data.size else 0
         length, step = min(shape[:2]), sum(steps)

@@ -8,10 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...functions.namespace import STUMBLES
+from ...held import note_other_memory
 from ...modes import GradMode, grad_mode
-from ...record import op
+from ...record import RECORDS, op
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
+from .parts import _as_strided
 
 
 @cache
@@ -24,6 +27,14 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
     Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
     def function(F: Functions, input: TensorRef, *args: Any, **kwargs: Any) -> TensorRef:
         F.check_inplace(input, [])
+        k = input._k
+        if (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]) and input._node is None and (
+                input._base is None or input._base._node is None) and not kwargs:
+            if (shape := _shaped(name, input._data, args)) is not None:
+                note_other_memory(input)
+                input._data = shape
+                F.bump(input)
+                return input
         view = getattr(F, name)(input, *args, **kwargs)
         if F.become(input, view):
             if grad_mode() is GradMode.ENABLED and input._node is not None:
@@ -35,6 +46,16 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
         return input
 
     return function
+
+
+def _shaped(name: str, data: np.ndarray, args: tuple[Any, ...]) -> np.ndarray | None:
+    """The memory as the view shows it; None where the view itself must say what is wrong, or how it is done."""
+    try:
+        found: np.ndarray = (_as_strided(data, *args, None) if len(args) == 2 else _as_strided(data, *args)) if name == "as_strided" else (
+            RECORDS[name].field("numpy")(data, *args))
+    except STUMBLES:
+        return None
+    return found
 
 
 @op("t_(Tensor input) -> Tensor", namespace="Tensor", out=False)

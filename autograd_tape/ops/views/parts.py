@@ -21,7 +21,7 @@ from ...functions.overloads import SPLIT, no_match
 from ...modes import GradMode, grad_mode
 from ...node import OutputEdge
 from ...record import RECORDS, op
-from ...strided import may_overlap, owner_of, positions, storage_offset as start_of, strided
+from ...strided import may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
@@ -274,21 +274,27 @@ class unfold_backward:
 # -- any geometry -----------------------------------------------------------------------------------------------------------
 
 
-def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> np.ndarray:
+def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None,
+                here: int | None = None) -> np.ndarray:
+    """The view; `here` is where the first element of the input lies in its storage, if that is known."""
     if len(size) != len(stride):
         raise AutogradError("mismatch in length of strides and shape")
     if any([s < 0 for s in stride]):
         raise AutogradError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     item, owner = input.itemsize, owner_of(input)
-    here = start_of(input) if input.size else 0
+    if here is None:
+        here = start_of(input) if input.size else 0
     at = here if storage_offset is None else storage_offset
     if at < 0:
         raise AutogradError(f"Tensor: invalid storage offset {at}")
-    need = 0 if 0 in size else at + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
+    need = 0 if 0 in size else at + reach(size, stride)
     if need * item > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
                             f"requiring a storage size of {need * item} are out of bounds for storage of size {owner.nbytes}")
-    return strided(input, size, [s * item for s in stride], (at - here) * item)
+    steps = [s * item for s in stride]
+    if need and owner.__class__ is np.ndarray and owner.flags.c_contiguous:
+        return np.ndarray(size, input.dtype, owner, at * item, steps)
+    return strided(input, size, steps, (at - here) * item)
 
 
 @op("as_strided_view(Tensor input, int[] size, int[] stride, int? storage_offset, Any geometry) -> Tensor", family="view", quiet="all",
@@ -303,7 +309,8 @@ class as_strided_view:
         return call.view_of_root(lambda root: _as_strided(root, size, stride, at))
     saved_as = {"geometry": None}
 
-    def numpy(input, size, stride, storage_offset, geometry): return _as_strided(input, size, stride, storage_offset)
+    def numpy(input, size, stride, storage_offset, geometry):
+        return _as_strided(input, size, stride, storage_offset, geometry and geometry[2])
 
     def meta(input, size, stride, storage_offset, geometry):
         # torch's meta tensors reach beyond their storage, too, since there is none.
@@ -375,10 +382,17 @@ class as_strided:
 
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
-    at, to = positions(*source), positions(*target)
-    storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
-    add_at(storage, at.reshape(-1), input.reshape(-1))
-    return storage[to]
+    storage = np.zeros(max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), input.dtype)
+    if may_overlap(*source[:2]):
+        add_at(storage, positions(*source).reshape(-1), input.reshape(-1))
+    elif input.size:
+        _seen(storage, *source)[...] = input
+    return np.array(_seen(storage, *target), order="C") if 0 not in target[0] else np.empty(target[0], input.dtype)
+
+
+def _seen(storage: np.ndarray, shape: Sequence[int], steps: Sequence[int], at: int) -> np.ndarray:
+    """A geometry of memory in elements."""
+    return np.ndarray(shape, storage.dtype, storage, at * storage.itemsize, [s * storage.itemsize for s in steps])
 
 
 @op("restride(Tensor input, Any source, Any target) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -465,7 +479,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         {"; ".join(first[1:-1])}
         try:
             k = input._k
-            if k is ns["Q_F32"] or k in ns["Q_ALL"]:
+            if k is ns["Q_F32"] or k in ns["Q_ALL"] or k in ns["Q_HALF"]:
                 arrays = kernel(input._data, {given}dim)
                 node, views = input._node, []
                 enabled = grad_mode() is ENABLED

@@ -1,0 +1,57 @@
+"""Elements that keep their values and change places: dimensions turned round, and triangles of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ._on_demand import LazyModule, state
+from .sharing import share_rows
+
+__all__ = ["turned", "triangle"]
+
+_compiled = LazyModule("moved")
+_MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes
+
+
+def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
+    """Writes ``x`` (C-contiguous) with the order of neighbouring ``axes`` reversed to ``y``; False where it did not.
+
+    >>> y = np.empty(3)
+    >>> turned(np.arange(3.0), (0,), y) and y.tolist() != [2, 1, 0]
+    False
+    """
+    first, last = min(axes), max(axes) + 1
+    char = _MOVED.get(x.itemsize)
+    if x.size < state.fused or char is None or last - first != len(axes) or not x.flags.aligned:
+        return False
+    shape = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
+    rows, cols = (shape[0], shape[1] * shape[2])
+    share_rows(_compiled.turn, char, rows, cols, 1, x.view(char).reshape(shape), y.view(char).reshape(shape))
+    return True
+
+
+def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
+    """The matrices ``x`` (..., n, m), which lie in rows or in columns, up to diagonal ``k``, or from it on; the rest zero. None where the
+    array is small, or lies otherwise.
+
+    >>> triangle(np.ones((2, 2)), 0, True) is None
+    True
+    """
+    char = _MOVED.get(x.itemsize)
+    if x.size < state.fused or char is None or not x.flags.aligned:
+        return None
+    if not x.flags.c_contiguous:
+        flipped = x.swapaxes(-1, -2)
+        if not flipped.flags.c_contiguous:
+            return None
+        found = triangle(flipped, -k, not lower)
+        return None if found is None else found.swapaxes(-1, -2)
+    y = np.empty(x.shape, x.dtype)
+    n, m = x.shape[-2:]
+    kept = max(-n, min(k, m))
+    flat = x.view(char).reshape(-1, m), y.view(char).reshape(-1, m)
+    share_rows(_compiled.triangle, char, x.size // m, m, 1, *flat, n, kept if lower else kept - 1, int(lower))
+    return y
