@@ -592,7 +592,7 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
     """`input` with `src` in the place of what `view` shows of a tensor, and `shown` of an array."""
     k = input._k
     if input._node is None and src._node is None and src._k is k and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
-        result, values = np.array(input._data, order="C"), src._data
+        result, values = copy_like(input._data), src._data
         try:
             place = shown(result)
         except STUMBLES:
