@@ -684,7 +684,8 @@ def _arange(F: Functions, start: float, end: float | None, step: float, dtype: A
         n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
     if out is not None:
         emptied(out, int(n))
-    values = _whole(start, step, n) if wanted.category < FLOATING else _apart(float(start), float(step), n, wanted.np)
+    values = (_whole(int(start), int(step), int(n)) if wanted.category < FLOATING else
+              _apart(float(start), float(step), int(n), wanted.np))
     return finish(F, _shaped(values.astype(wanted.np, copy=False), out), device, requires_grad, out, layout)
 
 
