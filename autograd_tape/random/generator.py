@@ -55,6 +55,7 @@ SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo n
 
 _SINGLE = np.dtype(F32)
 # As 0-dim arrays, which NumPy takes faster than its scalars.
+_HIGH_BITS, _UNIT_HIGH, _UNIT_LOW = np.array(0x1FFFFF, np.uint32), np.array(2.0**-21), np.array(2.0**-53)
 _LOW_BITS, _UNIT = np.array(0xFFFFFF, np.uint32), np.array(2.0**-24, F32)
 
 
@@ -148,8 +149,8 @@ class Generator:
             fast.uniform_f64(words, out)
             return out
         words = self._engine.words(2 * count)
-        out = (words[0::2] & np.uint32(0x1FFFFF)) * 2.0**-21
-        out += words[1::2] * 2.0**-53
+        out = np.bitwise_and(words[0::2], _HIGH_BITS) * _UNIT_HIGH
+        out += words[1::2] * _UNIT_LOW
         return out
 
     def _uniform32(self, count: int) -> npt.NDArray[np.float32]:

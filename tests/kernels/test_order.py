@@ -38,7 +38,7 @@ def test_compiled_as_composed(shape: tuple[int, ...], axis: int, dtype: str, rng
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_keys_are_in_order(dtype: str) -> None:
+def test_keys_are_in_order(dtype: str, kernels: str) -> None:
     x = np.array([-np.inf, -2, -1e-7, -0.0, 0.0, 1e-7, 1, np.inf, np.nan, -np.nan], dtype)
     found = order.keys(x)
     assert (np.diff(found) >= 0).all() and np.flatnonzero(np.diff(found) == 0).tolist() == [3, 8]

@@ -37,6 +37,10 @@ def keys(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind in "iub":
         return x.astype(np.int64, copy=False)
     wide = x if x.dtype.char in "fd" and x.dtype.isnative else x.astype(np.float64 if x.itemsize > 4 else np.float32)
+    if fits(wide.size) and wide.flags.c_contiguous and wide.flags.aligned:
+        made = np.empty(wide.shape, np.int64)
+        sharing.share_elements(_compiled.keys_of, wide.dtype.char, wide.size, wide.reshape(-1), made.reshape(-1))
+        return made
     integer = np.dtype(np.int32 if wide.itemsize == 4 else np.int64)
     bits = (wide + 0.0).view(integer)  # -0 + 0 is 0
     found = bits >> (8 * integer.itemsize - 1)

@@ -9,11 +9,11 @@ from numba.extending import register_jitable
 
 from .. import selection
 from ....annotations import Fn
-from .base import kernel
+from .base import _by_type, kernel
 
 #: Elements up to which a row is sorted by insertion.
 SHORT = 40
-i8, u8 = np.int64, np.uint64
+f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
 def _here(function: Fn) -> Fn:
@@ -25,6 +25,26 @@ swap, twice_log = _here(selection.swap), _here(selection.twice_log)
 adjust, insertion_sort, partition = _here(selection.adjust), _here(selection.insertion_sort), _here(selection.partition)
 heap_select, sort_heap = _here(selection.heap_select), _here(selection.sort_heap)
 nth_element, sort, kth_of, top_of = (_here(f) for f in (selection.nth_element, selection.sort, selection.kth, selection.top))
+
+
+def _key4(v):
+    bits = f4(v + f4(0)).view(i4)  # -0 + 0 is 0
+    return i8(0x7F800001) if v != v else i8(bits ^ ((bits >> i4(31)) & i4(0x7FFFFFFF)))
+
+
+def _key8(v):
+    bits = np.float64(v + 0.0).view(i8)
+    return i8(0x7FF0000000000001) if v != v else i8(bits ^ ((bits >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
+
+
+key = _by_type(_key4, _key8)
+
+
+@kernel("r1[n] Q1[n] :n")
+def keys_of(x, keys, start, stop):
+    """Integers in the order of real numbers; NaN above infinity."""
+    for i in range(start, stop):
+        keys[i] = key(x[i])
 
 
 @kernel("q2[n,m] Q2[n,m] :n")
