@@ -1,13 +1,14 @@
 """Compiled kernels for large draws; every one computes the same bits as its NumPy composition in this package.
 
 The loops are in `executors/kernels/compiled/random.py`, under the same rules and in the same store of machine code as all others.
-The compiler (numba) is imported when the first large draw asks `load` for them.  Without numba `load` answers ``None`` and the
-compositions serve every size.
+The first large draw asks `load` for them, which imports the compiler (numba) unless their machine code was kept.  Without numba `load`
+answers ``None`` and the compositions serve every size.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
@@ -25,9 +26,9 @@ class Kernels:
     """The compiled functions as attributes, each loaded when it is first asked for."""
 
     def __init__(self) -> None:
-        from ..executors.kernels.compiled import random
+        from ..executors.kernels._on_demand import LazyModule
 
-        self._module = random
+        self._module = LazyModule("random")
 
     def __getattr__(self, name: str) -> Any:
         found = self.of(name, "f")
@@ -36,8 +37,10 @@ class Kernels:
 
     def of(self, name: str, char: str) -> Any:
         """The kernel for a dtype's character."""
-        kernel = self._module.KERNELS.get(name)
-        if kernel is None:
+        from ..executors.kernels._kernel import KeptKernel, Kernel
+
+        kernel = getattr(self._module, name, None)
+        if not isinstance(kernel, (Kernel, KeptKernel)):
             raise AttributeError(name)
         return kernel[char]
 
@@ -49,9 +52,6 @@ def load(size: int) -> Kernels | None:
         return _loaded
     _small_draws += 1 + size // WORDS
     if size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING) or _small_draws > PATIENCE:
-        try:
-            _loaded = Kernels()
-        except ImportError:
-            _loaded = None
+        _loaded = Kernels() if find_spec("numba") is not None else None
         _tried = True
     return _loaded

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, _kernel
+from autograd_tape.executors.kernels import _entry, _on_demand, _kernel
 
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
@@ -126,7 +126,13 @@ def checked(kernel: Any) -> Any:
 
     namespace: dict[str, Any] = {"body": body}
     exec(kernel.spec.checked(), namespace)
-    return namespace["checked"]
+
+    def call(*arguments: Any) -> None:
+        found = namespace["checked"](*arguments)
+        if found != _entry.FITS:
+            raise {_entry.MISFIT: ValueError("they do not fit"), _entry.INDEX: IndexError("out of range")}[found]
+
+    return call
 
 
 _LETTERS = {"q": np.int64, "x": np.int64, "b": np.bool_, "u": np.uint32, "n": np.uint64, "e": np.float32, "d": np.float64}

@@ -3,7 +3,7 @@
 A kernel is a loop in Python and a line that says what arrays it takes and how their sizes depend on one another.  From
 the line, code is generated that compares the sizes of the very arrays whose pointers the loop then follows, within one
 call without the interpreter: nobody can change them in between.  Dtype, dimensions, order, alignment and writability are
-compared by the compiler's own dispatch.  A call that does not fit raises ``ValueError``, or ``TypeError`` for another
+compared by the kernel's entry (see ``_entry``).  A call that does not fit raises ``ValueError``, or ``TypeError`` for another
 kind of array, before any pointer is used.
 
 Indices may change at any time, since they are somebody's data: a loop checks each one where it uses it.
@@ -11,6 +11,7 @@ Indices may change at any time, since they are somebody's data: a loop checks ea
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 from collections.abc import Callable
@@ -19,9 +20,11 @@ from typing import Any, ClassVar
 
 from ...annotations import Fn
 from ...locks import fork_safe_lock
-from ._store import Store
+from ._entry import FITS, INDEX, MISFIT, Code, compiled
+from ._on_demand import LazyModule
+from ._store import Store, kept_names
 
-__all__ = ["Kernel", "Spec", "compile_all"]
+__all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all"]
 
 _lock = fork_safe_lock()
 
@@ -112,7 +115,7 @@ class Spec:
         lines = [f"    {name} = {shape}" for name, shape in sizes.items() if name in names]
         if demands:  # one condition without branches: it is compiled in a fraction of the time
             lines.append(f"    if not ({' & '.join(f'({demand})' for demand in demands)}):")
-            lines.append(f"        raise ValueError({f'kernel {self.name}: the arguments do not fit {self.text!r}'!r})")
+            lines.append(f"        return {MISFIT}")
         return lines
 
     def types(self, char: str) -> list[Any]:
@@ -131,20 +134,16 @@ class Spec:
         return [numba_type(*kind) for kind in self.kinds]
 
     def checked(self) -> str:
-        """The source of a function that checks, and then calls ``body``."""
+        """The source of a function that checks, and then calls ``body``; it returns ``FITS``, ``MISFIT`` or ``INDEX``."""
         call = f"body({', '.join(self.parameters)})"
-        return "\n".join([f"def checked({', '.join(self.parameters)}):", *self._lines, *self._called(call)])
+        end = [f"    return {FITS} if {call} else {INDEX}"] if self.has_indices else [f"    {call}", f"    return {FITS}"]
+        return "\n".join([f"def checked({', '.join(self.parameters)}):", *self._lines, *end])
 
     def shared(self) -> str:
         """The source of a function that checks, and then shares ``body`` among threads."""
         given = self.parameters[:-2]
         lines = [f"def shared(cells, items, chunks, {', '.join(given)}):", "    start, stop = 0, items", *self._lines]
-        return "\n".join([*lines, f"    share(cells, items, chunks, *bind(({', '.join(given)},)))"])
-
-    def _called(self, call: str) -> list[str]:
-        if not self.has_indices:
-            return [f"    {call}"]
-        return [f"    if not {call}:", f"        raise IndexError({f'kernel {self.name}: an index is out of range'!r})"]
+        return "\n".join([*lines, f"    return share(cells, items, chunks, *bind(({', '.join(given)},)))"])
 
 
 class _Compiled(dict[str, Callable[..., Any]]):
@@ -214,28 +213,61 @@ class Kernel(_Compiled):
         return self._machine_code(
             "shared", self.spec.shared(), char, arguments, lambda: {"share": share, "bind": binder(self._body[char])})
 
-    def _generated(self, name: str, text: str, **names: Any) -> Callable[..., Any]:
-        namespace = {"__name__": self.function.__module__, **names}
-        exec(compile(text, f"<{name} {self.name}>", "exec"), namespace)
-        function = namespace[name]
-        function.__name__ = function.__qualname__ = f"{self.function.__name__}_{name}"
-        return function
-
     def _machine_code(
         self, variant: str, text: str, char: str, arguments: list[Any], names: Callable[[], dict[str, Any]]
     ) -> Fn:
         """A generated function, loaded from where it was kept, or compiled with what the ``names`` in it then stand for."""
-        from numba import njit, types
+        name = _file_name(self.name, variant, char if self.spec.generic else "f", self.digest)
 
-        function = self._generated(variant, text)
-        options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
-        dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
-        letter = {"E": "bf16", "e": "f16"}.get(char, char)  # there are systems whose files are one whatever the case
-        name = f"{self.name}.{variant}.{letter if self.spec.generic else 'f'}"
-        dispatcher._cache = Store(name, text + self.digest, lambda: function.__globals__.update(names()))
-        dispatcher.compile(types.void(*arguments))
-        dispatcher.disable_compile()
-        return dispatcher
+        def compile_it() -> Code:
+            from numba import njit, types
+
+            namespace = {"__name__": self.function.__module__, **names()}
+            exec(compile(text, f"<{variant} {self.name}>", "exec"), namespace)
+            function = namespace[variant]
+            function.__name__ = function.__qualname__ = f"{self.function.__name__}_{variant}"
+            options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
+            dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
+            misfit = f"kernel {self.name}: the arguments do not fit {self.spec.text!r}"
+            return compiled(dispatcher, types.int64(*arguments), self.name, misfit)
+
+        return Store(name).function(compile_it)
+
+
+def _file_name(name: str, variant: str, char: str, digest: str = "") -> str:
+    """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `digest`: of what is in no source."""
+    letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
+    return f"{name}.{variant}.{letter}" + (f".{hashlib.sha256(digest.encode()).hexdigest()[:12]}" if digest else "")
+
+
+class KeptKernel(dict[str, Fn]):
+    """A kernel whose machine code was kept, for some of its dtypes: the module that it is of is imported for others only."""
+
+    def __init__(self, module: str, name: str, variant: str = "checked") -> None:
+        super().__init__()
+        self.module, self.name, self.variant = module, name, variant
+        if variant == "checked":
+            self.shared = KeptKernel(module, name, "shared")
+
+    def __missing__(self, char: str) -> Fn:
+        with _lock:
+            if char not in self:
+                found = Store(_file_name(f"{self.module}.{self.name}", self.variant, char)).kept()
+                if found is None:
+                    kernel = getattr(importlib.import_module(f"{__package__}.compiled.{self.module}"), self.name)
+                    found = (kernel if self.variant == "checked" else kernel.shared)[char]
+                self[char] = found
+        return self[char]
+
+
+AnyKernel = Kernel | KeptKernel
+
+
+def _kept_kernel(module: str, name: str) -> KeptKernel | None:
+    return KeptKernel(module, name) if f"{module}.{name}" in kept_names() else None
+
+
+LazyModule.kept = _kept_kernel
 
 
 def compile_all(dtypes: str = "fd") -> int:

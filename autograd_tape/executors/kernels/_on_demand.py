@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -62,10 +64,10 @@ def note_compiled(seconds: float) -> None:
 class _State:
     """Thresholds as plain attributes: the quiet path reads one attribute and compares."""
 
-    __slots__ = ("cheap", "fused", "mode")
+    __slots__ = ("cheap", "fused", "linking", "mode")
 
     def __init__(self) -> None:
-        self.mode = ""
+        self.mode, self.linking = "", False
         self.cheap = self.fused = _NEVER
 
 
@@ -75,6 +77,11 @@ state = _State()
 def available() -> bool:
     """Whether Numba is installed (it is not imported to find out)."""
     return find_spec("numba") is not None
+
+
+def at_hand() -> bool:
+    """Whether little is needed for one compiled kernel more: the compiler is imported, or what was kept is being linked."""
+    return state.linking or "numba" in sys.modules
 
 
 def use_numba(flag: bool | str) -> str:
@@ -154,7 +161,13 @@ def within(index: np.ndarray, size: int) -> bool:
 
 
 class LazyModule:
-    """``compiled.<name>``, imported at the first attribute; attributes then live on this object itself."""
+    """``compiled.<name>``, imported at the first attribute; attributes then live on this object itself.
+
+    Kernels whose machine code was kept are found without the module, and so without the compiler that it imports.
+    """
+
+    #: What finds them by the module's name and their own, else None (see ``_kernel``).
+    kept: ClassVar[Callable[[str, str], object]]
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -162,7 +175,8 @@ class LazyModule:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):  # inspection is no reason to import a compiler
             raise AttributeError(attribute)
-        module = importlib.import_module(f"{__package__}.compiled.{self._name}")
-        value = getattr(module, attribute)
+        value: Any = LazyModule.kept(self._name, attribute)
+        if value is None:
+            value = getattr(importlib.import_module(f"{__package__}.compiled.{self._name}"), attribute)
         setattr(self, attribute, value)
         return value

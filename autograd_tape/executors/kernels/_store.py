@@ -12,23 +12,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import platform
 import shutil
 import sys
-from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ._on_demand import note_compiled
+from ...annotations import Fn
+from ._entry import Code, load
+from ._on_demand import note_compiled, state
 
-__all__ = ["KEPT", "Store", "cache_dir"]
+__all__ = ["KEPT", "Store", "cache_dir", "kept_names"]
 
 #: Folders of machine code that are kept, the latest ones.
 KEPT = 6
-_MAGIC = b"autograd_tape machine code 1\n"
+_MAGIC = b"autograd_tape machine code 2\n"
 _DIGEST = hashlib.sha256().digest_size
 _said: set[str] = set()
 
@@ -39,24 +40,57 @@ def base_dir() -> str:
     return base or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "autograd_tape")
 
 
+#: The compiler's options as they are, if nobody sets any: limits checked, optimization, debugging, vectors from loops and from lines.
+_USUAL = (None, 3, 0, 1, 0)
+
+
+def _options() -> tuple[object, ...]:
+    """The compiler's options; it is not imported to find out that nobody sets them."""
+    config: Any = sys.modules.get("numba.core.config")
+    if config is None:
+        if not any(name.startswith("NUMBA_") for name in os.environ) and not os.path.exists(".numba_config.yaml"):
+            return _USUAL
+        from numba.core import config
+    found = config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE
+    return _USUAL if found == _USUAL and repr(config.OPT) != repr("max") else (*found, repr(config.OPT))
+
+
 @cache
 def _version() -> str:
-    """A digest of all that decides what the sources are compiled to."""
-    import llvmlite
-    import numba
+    """A digest of all that decides what the sources are compiled to; neither the compiler nor LLVM is imported for it."""
     import numpy
-    from numba.core.registry import cpu_target
 
-    config: Any = numba.config
     digest = hashlib.sha256()
     here = Path(__file__).parent
+    own = [here / name for name in ("_common.py", "_elf.py", "_entry.py", "_kernel.py")]
     random = [here.parents[1] / "random" / name for name in ("polynomials.py", "rejection.py")]
-    for path in [here / "_kernel.py", *random, *sorted((here / "compiled").glob("*.py"))]:
+    libraries = [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]
+    for path in [*own, *random, *libraries, *sorted((here / "compiled").glob("*.py"))]:
         digest.update(path.read_bytes())
-    options = config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE
-    versions = sys.version, platform.machine(), numba.__version__, llvmlite.__version__, numpy.__version__
-    digest.update(repr((versions, cpu_target.target_context.codegen().magic_tuple(), options)).encode())
+    environment = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_CPU"))
+    versions = sys.version, platform.machine(), numpy.__version__
+    digest.update(repr((versions, _processor(), environment, _options())).encode())
     return digest.hexdigest()[:12]
+
+
+def _processor() -> object:
+    """What decides which instructions the compiler uses: the system's description, or where it has none, LLVM's."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            lines = file.read(1 << 14).partition("\n\n")[0].splitlines()
+    except OSError:
+        lines = []
+    facts = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU ", "Features")
+    if found := [line for line in lines if line.startswith(facts)]:
+        return found
+    import llvmlite.binding as llvm
+
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _folders(package: str) -> list[Path]:
+    spec = find_spec(package)
+    return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec is not None else []
 
 
 def cache_dir() -> str:
@@ -73,39 +107,46 @@ def _say(kind: str, detail: str) -> None:
         write.write(line, file=sys.stderr) if write else print(line, file=sys.stderr, flush=True)
 
 
+@cache
+def kept_names() -> frozenset[str]:
+    """The names of kernels, modules included, of which machine code was kept when this process first asked."""
+    try:
+        return frozenset(name.rsplit(".", 2)[0] for name in os.listdir(cache_dir()))
+    except OSError:
+        return frozenset()
+
+
 class Store:
-    """The machine code of one function, as the compiler's dispatcher asks for it and gives it away.
+    """The machine code of one function, by its name, dtype included."""
 
-    Args:
-        name: of the function, the dtype included.
-        generated: source that is in no file, and so not in the name of the folder.
-        needed: called before the function is compiled, for what only its compilation needs.
-    """
+    def __init__(self, name: str) -> None:
+        self.name, self.path = name, os.path.join(cache_dir(), name)
 
-    def __init__(self, name: str, generated: str = "", needed: Callable[[], object] = lambda: None) -> None:
-        self.path = os.path.join(cache_dir(), name + (f".{hashlib.sha256(generated.encode()).hexdigest()[:12]}" if generated else ""))
-        self.needed, self.began = needed, 0.0
+    def function(self, make: Fn) -> Fn:
+        """The function that was kept, or else that of the code that ``make`` compiles, which then is."""
+        return self.kept() or self._made(make)
 
-    def load_overload(self, signature: object, target: Any) -> Any:
-        """The compiled function, or None."""
-        from numba.core.compiler import CompileResult
-
-        target.refresh()
+    def kept(self) -> Fn | None:
+        """The function that was kept, if there is one, and whole."""
         payload = self._read()
         if payload is None:
-            _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
-            self.began = perf_counter()
-            self.needed()
             return None
-        return CompileResult._rebuild(target, *pickle.loads(payload))
+        symbols, _, content = payload.partition(b"\n")
+        symbol, *needed = symbols.decode().split()
+        state.linking = True
+        return load(Code(symbol, needed, content), self.name)
 
-    def save_overload(self, signature: object, compiled: Any) -> None:
-        """Keep a compiled function, if the folder lets us."""
-        from numba.core.serialize import dumps
+    def _made(self, make: Fn) -> Fn:
+        _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
+        began = perf_counter()
+        code = make()
+        self.save(code)
+        note_compiled(perf_counter() - began)
+        return load(code, self.name)
 
-        note_compiled(perf_counter() - self.began)
-
-        payload = dumps(compiled._reduce())
+    def save(self, code: Code) -> None:
+        """Keep machine code, if the folder lets us."""
+        payload = " ".join([code.symbol, *code.needed]).encode() + b"\n" + code.content
         try:
             self._write(_MAGIC + self._digest(payload) + payload)
         except OSError as error:

@@ -6,13 +6,12 @@ Results are those of the NumPy compositions in `ops/reductions/order.py`, so ker
 
 from __future__ import annotations
 
-import sys
 from math import prod
 
 import numpy as np
 
 from . import sharing
-from ._on_demand import LazyModule, state
+from ._on_demand import LazyModule, at_hand, state
 
 __all__ = ["fits", "keys", "kth", "modes", "ordered", "picked", "rows_of", "top"]
 
@@ -23,7 +22,7 @@ _NAN = {"i": np.int32(0x7F800001), "l": np.int64(0x7FF0000000000001)}
 
 def fits(size: int) -> bool:
     """Whether compiled code is worth its loading for so many elements, or loaded."""
-    return size >= state.fused or size >= 64 and state.mode == "auto" and "numba" in sys.modules
+    return size >= state.fused or size >= 64 and state.mode == "auto" and at_hand()
 
 
 def keys(x: np.ndarray) -> np.ndarray:

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...locks import on_fork
+from ._common import BINARY, TILE, UNARY, YIELD
+from ._kernel import AnyKernel
 from ._on_demand import LazyModule, state
-from ._kernel import Kernel
 
 __all__ = [
     "BIG",
@@ -204,7 +205,7 @@ class _Pool:
         return workers[:n]
 
     def start_serving(self) -> None:
-        _team.prepare(self.cells)
+        self.cells[YIELD] = _offer()
         self.serve = _team.serve["f"]
 
     def dismiss(self) -> None:
@@ -220,6 +221,14 @@ class _Pool:
             if all(worker.asleep for worker in self.workers):
                 return
             sleep(0.001)
+
+
+def _offer() -> int:
+    """The address of the system's function by which a thread lets others run, zero if there is none."""
+    import ctypes
+
+    offer = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
+    return ctypes.cast(offer, ctypes.c_void_p).value or 0 if offer is not None else 0
 
 
 _pool = _Pool()
@@ -284,7 +293,7 @@ def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: 
     parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
 
 
-def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: object) -> None:
+def share(kernel: AnyKernel, char: str, n: int, grain: int, *arguments: object) -> None:
     """Run a compiled kernel, ``kernel[char](*arguments, start, stop)``, over slices of ``range(n)`` as ``parallel_for``."""
     run = kernel.shared[char]
     pool = _pool
@@ -300,12 +309,12 @@ def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: object) -> 
     run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
 
 
-def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
+def share_rows(kernel: AnyKernel, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
     """``share`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
     share(kernel, char, rows, max(1, _SHARED_GRAIN // max(1, cols * work)), *arguments)
 
 
-def share_elements(kernel: Kernel, char: str, n: int, *arguments: object) -> None:
+def share_elements(kernel: AnyKernel, char: str, n: int, *arguments: object) -> None:
     """``share`` over ``n`` elements of flat arrays."""
     share(kernel, char, n, _SHARED_GRAIN, *arguments)
 
@@ -341,8 +350,8 @@ def copy(a: np.ndarray) -> np.ndarray:
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
     span = 1 + sum((n - 1) * s for n, s in axes)
     flat = as_strided(a, (span,), (a.itemsize,)).view(char)
-    blocks = -(-n2 // _arithmetic.TILE)
-    rows = n0 * n1 * blocks, _arithmetic.TILE * n3
+    blocks = -(-n2 // TILE)
+    rows = n0 * n1 * blocks, TILE * n3
     share_rows(_arithmetic.gather, char, *rows, 1, flat, out.reshape(-1).view(char), n1, n2, n3, s0, s1, s2, s3)
     return out
 
@@ -368,7 +377,7 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
     if a.size < BIG or not a.flags.c_contiguous:
         return ufunc(a)
     if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:
-        op = _arithmetic.UNARY.get(ufunc)
+        op = UNARY.get(ufunc)
         if op is not None:
             out = np.empty(a.shape, a.dtype)
             share_elements(_arithmetic.each, a.dtype.char, a.size, op, a.reshape(-1), out.reshape(-1))
@@ -399,7 +408,7 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return ufunc(a, b)
     swapped = full is b
     if a.dtype.char in "fd" and full.size >= state.cheap and full.flags.aligned and part.flags.aligned:
-        ops = _arithmetic.BINARY.get(ufunc)
+        ops = BINARY.get(ufunc)
         if ops is not None:
             return _arithmetic2(ops[swapped], full, part)
     if _pool.n_threads == 1:

@@ -7,23 +7,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba.extending import register_jitable
 
+from .._common import ABSOLUTE, ADD, DIVIDE, MULTIPLY, NEGATE, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE
 from .base import kernel
-
-ADD, SUBTRACT, MULTIPLY, DIVIDE, SUBTRACT_FROM, DIVIDE_INTO = range(6)
-NEGATE, ABSOLUTE, SQUARE, ROOT = range(4)
-
-#: The binary operations by NumPy's function: as they are, and with their operands exchanged.
-BINARY = {
-    np.add: (ADD, ADD),
-    np.subtract: (SUBTRACT, SUBTRACT_FROM),
-    np.multiply: (MULTIPLY, MULTIPLY),
-    np.divide: (DIVIDE, DIVIDE_INTO),
-}
-UNARY = {np.negative: NEGATE, np.absolute: ABSOLUTE, np.square: SQUARE, np.sqrt: ROOT}
-
 
 @register_jitable
 def _line(op, xs, zs, ys):
@@ -120,8 +107,6 @@ def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
 
 
-#: Rows and columns of what ``gather`` copies at once.
-TILE = 16
 
 
 @kernel(

@@ -155,6 +155,16 @@ def _pad(plane, rows, pitch, top, left):
 
 
 @register_jitable
+def _frame(plane, rows, pitch, top, left):
+    """``_pad`` for any number of columns, what is around left as it is. (Assigning slices would compare their sizes, and tell of them in
+    an exception made by the compiler's own functions, without which code can be linked when it is loaded.)"""
+    for r in range(plane.shape[0]):
+        line, first = plane[r], (r + top) * pitch + left
+        for s in range(line.size):
+            rows[first + s] = line[s]
+
+
+@register_jitable
 def _three(rows, at, dw, t0, t1, t2, a):
     a = multiply_add(t0, load(rows, at), a)
     a = multiply_add(t1, load(rows, at + dw), a)
@@ -275,9 +285,7 @@ def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     total = np.empty(span, x.dtype)
     for p in range(start, stop):
         if p == start or p % multiplier == 0:
-            for r in range(height):
-                first = (r + ph) * wide + pw
-                padded[first : first + width] = x[p // multiplier, r]
+            _frame(x[p // multiplier], padded, wide, ph, pw)
         total[:] = 0
         for i in range(kh):
             if kw == 3:  # the common width: three taps in one pass
@@ -336,7 +344,9 @@ def depthwise_dx(grad, w, dx, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
                         xs[s] += t * spread[s]
         for r in range(height):
             first = (r + ph) * wide + pw
-            dx[p, r, :] = padded[first : first + width]
+            ts, line = dx[p, r], padded[first : first + width]
+            for s in range(ts.size):
+                ts[s] = line[s]
 
 
 @kernel(
@@ -359,9 +369,7 @@ def depthwise_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, 
         total[:] = 0.0
         for sample in range(n):
             q = sample * filters + f
-            for r in range(height):
-                first = (r + ph) * wide + pw
-                padded[first : first + width] = x[q // multiplier, r]
+            _frame(x[q // multiplier], padded, wide, ph, pw)
             for r in range(oh):
                 gs, line = grad[q, r], spread[r * sh * wide :]
                 if sw == 1:

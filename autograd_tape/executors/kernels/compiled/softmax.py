@@ -79,7 +79,9 @@ def softmax_middle(x, y, log, start, stop):
         outer, a = item // tiles, (item % tiles) * TILE
         b = min(a + TILE, inner)
         ms, ts = top[: b - a], total[: b - a]
-        ms[:] = x[outer, 0, a:b]
+        xs = x[outer, 0, a:b]
+        for i in range(ms.size):
+            ms[i] = xs[i]
         ts[:] = T(0)
         for c in range(classes):
             xs = x[outer, c, a:b]
@@ -223,7 +225,9 @@ def cross_entropy_middle(x, target, weight, loss, top, log_total, ignore, smooth
         outer, a = item // tiles, (item % tiles) * TILE
         b = min(a + TILE, inner)
         ms, ts, ls, us = top[outer, a:b], log_total[outer, a:b], loss[outer, a:b], spread[: b - a]
-        ms[:] = x[outer, 0, a:b]
+        xs = x[outer, 0, a:b]
+        for i in range(ms.size):
+            ms[i] = xs[i]
         ts[:] = T(0)
         us[:] = T(0)
         for c in range(classes):

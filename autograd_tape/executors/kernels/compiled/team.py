@@ -11,23 +11,22 @@ where no signal's handler runs: an interrupt finds the cells free, or waits unti
 
 from __future__ import annotations
 
-import ctypes
-import os
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from llvmlite.binding import get_process_triple
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
+from .._common import YIELD
+from .._entry import FITS, INDEX
 from .._kernel import Kernel
 from .base import kernel
 
 # Indices into the cells. What several threads write has cache lines of its own.
 REMAINING, BACK, PENDING, FAILED, OWNED = 0, 16, 32, 48, 80
-JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD = 64, 65, 66, 67, 68
+JOB, ARGUMENTS, ITEMS, CHUNKS = 64, 65, 66, 67
 
 #: What becomes of a chunk.
 _DONE, _ERROR, _BAD_INDEX = range(3)
@@ -171,19 +170,17 @@ def _take_part(cells, caller):
 
 
 @register_jitable
-def _judge(code):
+def _judged(code):
     if code == _ERROR:
         raise MemoryError
-    if code == _BAD_INDEX:
-        raise IndexError("an index is out of range")
+    return INDEX if code == _BAD_INDEX else FITS
 
 
 @register_jitable
 def share(cells, items, chunks, job, arguments):
-    """A job (see ``binder``) over ``range(items)``, in chunks, here and by whoever serves."""
+    """A job (see ``binder``) over ``range(items)``, in chunks, here and by whoever serves; what a checked kernel returns."""
     if chunks == 1 or _swap(cells, OWNED, 1) != 0:
-        _judge(_invoke(job, arguments, 0, items))
-        return
+        return _judged(_invoke(job, arguments, 0, items))
     _store(cells, JOB, job)
     _store(cells, ARGUMENTS, arguments)
     _store(cells, ITEMS, items)
@@ -201,7 +198,7 @@ def share(cells, items, chunks, job, arguments):
             _offer(_load(cells, YIELD))
     code = _load(cells, FAILED)
     _store(cells, OWNED, 0)
-    _judge(code)
+    return _judged(code)
 
 
 @kernel("Q1[>=128] Q1[>=1]")
@@ -216,12 +213,6 @@ def serve(cells, call):
         patience -= 1
         if patience % _LOOKS == 0:
             _offer(_load(cells, YIELD))
-
-
-def prepare(cells: np.ndarray) -> None:
-    """Tell the cells of a new team how a thread lets others run here."""
-    offer = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
-    cells[YIELD] = ctypes.cast(offer, ctypes.c_void_p).value if offer is not None else 0
 
 
 Kernel.sharing = share, binder
