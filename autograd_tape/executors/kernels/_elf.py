@@ -46,7 +46,7 @@ def _process() -> ctypes.CDLL:
 def _outside(name: str) -> int:
     """The address of a function of the process: of Python, or of the C library."""
     try:
-        found = getattr(ctypes.pythonapi if name.startswith(("Py", "_Py")) else _process(), name)
+        found = (ctypes.pythonapi if name.startswith(("Py", "_Py")) else _process())[name]
     except AttributeError:
         raise Refused(f"{name} is not there") from None
     return ctypes.cast(found, ctypes.c_void_p).value or 0
@@ -71,7 +71,7 @@ def link(content: bytes, symbol: str) -> tuple[int, list[mmap.mmap]]:
     """The address of ``symbol`` in an object file that is now in memory, and the memory; ``Refused`` for what is not understood."""
     try:
         return _link(content, symbol)
-    except (struct.error, IndexError, UnicodeDecodeError, OSError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
         raise Refused(str(error)) from error
 
 

@@ -258,6 +258,7 @@ def _link_by_llvm(code: Code, name: str) -> tuple[int, object]:
 
 def load(code: Code, name: str) -> Fn:
     """A function that runs machine code; ImportError if it calls what is not there."""
+    memory: object
     try:
         address, memory = link(code.content, code.symbol)
     except Refused:
