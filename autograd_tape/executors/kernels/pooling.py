@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -278,6 +277,9 @@ class Windows:
 
     __slots__ = ("begins", "empty", "ends", "out", "size", "split", "steps", "table", "taps", "tiles", "whole")
 
+    table: np.ndarray
+    whole: np.ndarray | None
+
     def __init__(self, size: Sizes, begins: Arrays, ends: Arrays, steps: Sizes) -> None:
         self.size, self.begins, self.ends, self.steps = size, begins, ends, steps
         self.out = tuple([len(b) for b in begins])
@@ -289,7 +291,7 @@ class Windows:
         self.tiles = max(steps) == 1 and not self.empty and all(
             [m * k == n and bool((t == k).all()) for m, k, n, t in zip(self.out, self.taps, size, numbers, strict=True)])
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """``table`` and ``whole``, made when they are first asked for."""
         if name not in ("table", "whole"):
             raise AttributeError(name)

@@ -18,6 +18,7 @@ __all__ = ["weighted_sums", "weighted_sums_backward"]
 _compiled = LazyModule("sampling")
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
+_OUTSIDE = "weighted_sums: an index is outside of {} elements"
 
 
 def weighted_sums(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -35,13 +36,19 @@ def weighted_sums(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.nd
         try:
             share_rows(_compiled.weighted_sums, x.dtype.char, rows, length * taps, 2, planes, index, weight, out, channels)
         except IndexError:
-            raise IndexError(f"weighted_sums: an index is outside of {size} elements") from None
+            raise IndexError(_OUTSIDE.format(size)) from None
         return y
+    _check(index, size)
     for values, part in _gathered(x, index):
         values *= weight[part, :, None]
         for term in values:  # in order
             y += term
     return y
+
+
+def _check(index: np.ndarray, size: int) -> None:
+    if index.size and index.max() >= size:
+        raise IndexError(_OUTSIDE.format(size))
 
 
 def _gathered(x: np.ndarray, index: np.ndarray) -> Iterator[tuple[np.ndarray, slice]]:
@@ -64,6 +71,8 @@ def weighted_sums_backward(
     """The gradients of ``x`` and of ``weight``, or None."""
     (n, channels, size), taps = x.shape, len(index)
     g, x = contiguous(grad), contiguous(x)
+    dx: np.ndarray | None = None
+    dw: np.ndarray | None = None
     if g.size * taps >= state.fused:
         none = np.empty((0, 0, 0), x.dtype)
         dx = np.empty(x.shape, x.dtype) if needs[0] else none
@@ -71,9 +80,9 @@ def weighted_sums_backward(
         try:
             share(_compiled.weighted_sums_backward, x.dtype.char, n, 1, g, x, index, weight, dx, dw)
         except IndexError:
-            raise IndexError(f"weighted_sums: an index is outside of {size} elements") from None
+            raise IndexError(_OUTSIDE.format(size)) from None
         return dx if needs[0] else None, dw if needs[1] else None
-    dx = dw = None
+    _check(index, size)
     if needs[0]:
         kept = index >= 0
         places = (np.maximum(index, 0)[:, :, None] + np.arange(0, x.size, max(size, 1)).reshape(n, channels, 1)).reshape(-1)

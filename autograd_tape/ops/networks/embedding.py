@@ -337,6 +337,11 @@ class embedding_bag:
         counts = np.bincount(bag_of[kept], minlength=len(sizes)) if bag_of.size else np.zeros(len(sizes), int)
         if mode == "max":
             return _bag_maxima(F, rows, bag_of, kept, len(sizes))
+        if input.ndim == 2 and rows.shape[0] and kept.all():  # bags of one size
+            if per_sample_weights is not None:
+                rows = rows * F.reshape(per_sample_weights, (bag_of.size, 1))
+            each = F.reshape(rows, (*tuple(input.shape), rows.shape[1]))
+            return F.mean(each, 1) if mode == "mean" else F.sum(each, 1)
         # A bag's sum is a row of a matrix of zeros and ones times the rows.
         member = np.zeros((len(sizes), bag_of.size), rows._k.np)
         member[bag_of[kept], np.flatnonzero(kept)] = 1

@@ -219,8 +219,8 @@ def _grid_taps(grid: np.ndarray, sizes: tuple[int, ...], mode: str, padding_mode
                 taps, weight, steep = [first, first + 1], [1 - t, t], [-slope, slope]
             else:
                 taps = [_whole_places(first + k, size, padding_mode, align)[0] for k in (-1, 0, 1, 2)]
-                weight = _cubic_weights(t)
-                steep = [v * slope for v in _cubic_slopes(t)]
+                weight = [elements(v) for v in _cubic_weights(t)]
+                steep = [elements(v) * slope for v in _cubic_slopes(t)]
         p = np.stack(taps)
         inside = (p >= 0) & (p < size)
         rows.append(np.where(inside, p, -size * prod(sizes)).astype(np.int64))
@@ -253,8 +253,7 @@ def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: 
 def _grid_sampler_grad(grad: np.ndarray, input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool,
                        needs: tuple[bool, bool]) -> tuple[np.ndarray | None, np.ndarray | None]:
     if input.dtype.char not in "fd":
-        wide = [compute_array(a) for a in (grad, input, grid)]
-        dx, dgrid = _grid_sampler_grad(*wide, mode, padding_mode, align, needs)
+        dx, dgrid = _grid_sampler_grad(compute_array(grad), compute_array(input), compute_array(grid), mode, padding_mode, align, needs)
         return None if dx is None else dx.astype(input.dtype), None if dgrid is None else dgrid.astype(grid.dtype)
     sizes, n = input.shape[2:], input.ndim - 2
     lead = input.shape[:2]
