@@ -790,7 +790,7 @@ class linalg_tensorsolve:
 
 def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
     column = F.unsqueeze(x, -1)
-    if n > 16:
+    if n > 16 or prod(tuple(x.shape)) > 32768:  # columns of much are slower put side by side than multiplied in place
         return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
     if x._k.dtype.category < FLOATING and x._k.dtype is not int64:
         column = F.cast(column, int64)  # the products' dtype
