@@ -16,8 +16,6 @@ from ._on_demand import LazyModule, at_hand, state
 __all__ = ["fits", "keys", "kth", "modes", "ordered", "picked", "rows_of", "top"]
 
 _compiled = LazyModule("order")
-_NAN = {"i": np.int32(0x7F800001), "l": np.int64(0x7FF0000000000001)}
-"""The keys of NaN, one above that of infinity."""
 
 
 def fits(size: int) -> bool:
@@ -35,20 +33,19 @@ def keys(x: np.ndarray) -> np.ndarray:
         return (x ^ np.uint64(1 << 63)).view(np.int64)
     if x.dtype.kind in "iub":
         return x.astype(np.int64, copy=False)
-    wide = x if x.dtype.char in "fd" and x.dtype.isnative else x.astype(np.float64 if x.itemsize > 4 else np.float32)
+    wide: np.ndarray = x if x.dtype.char in "fd" and x.dtype.isnative else x.astype(np.float64 if x.itemsize > 4 else np.float32)
     if fits(wide.size) and wide.flags.c_contiguous and wide.flags.aligned:
         made = np.empty(wide.shape, np.int64)
         sharing.share_elements(_compiled.keys_of, wide.dtype.char, wide.size, wide.reshape(-1), made.reshape(-1))
         return made
-    integer = np.dtype(np.int32 if wide.itemsize == 4 else np.int64)
-    bits = (wide + 0.0).view(integer)  # -0 + 0 is 0
-    found = bits >> (8 * integer.itemsize - 1)
-    found &= np.iinfo(integer).max
+    single = wide.itemsize == 4
+    bits: np.ndarray = (wide + 0.0).view(np.int32 if single else np.int64)  # -0 + 0 is 0
+    found: np.ndarray = bits >> (31 if single else 63)
+    found &= 0x7FFFFFFF if single else 0x7FFFFFFFFFFFFFFF
     found ^= bits
-    if found.size:
-        nan = _NAN[integer.char]
-        if np.maximum.reduce(found, None) >= nan or np.minimum.reduce(found, None) <= -nan:
-            np.putmask(found, wide != wide, nan)
+    nan = 0x7F800001 if single else 0x7FF0000000000001  # one above infinity
+    if found.size and (np.maximum.reduce(found, None) >= nan or np.minimum.reduce(found, None) <= -nan):
+        np.putmask(found, wide != wide, nan)
     return found.astype(np.int64, copy=False)
 
 

@@ -72,7 +72,8 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> tuple[
         return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
     rows = compiled.rows_of(input, d)
     at = compiled.ordered(rows, descending)
-    return tuple([_like(_back(a, input, d), input) for a in (compiled.picked(rows, at), at)])
+    values, indices = [_like(_back(a, input, d), input) for a in (compiled.picked(rows, at), at)]
+    return values, indices
 
 
 def _back(rows: np.ndarray, input: np.ndarray, d: int) -> np.ndarray:
