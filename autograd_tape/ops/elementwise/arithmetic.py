@@ -449,7 +449,8 @@ class lerp:
         # From the nearer end, so that weight = 1 gives exactly `end`.
         if not weight.ndim and weight.dtype.kind == "f":
             return input + weight * (end - input) if -0.5 < float(weight) < 0.5 else end - (end - input) * (1 - weight)
-        return np.where(np.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight))
+        change = end - input
+        return np.where(np.abs(weight) < 0.5, input + weight * change, end - change * (1 - weight))
 
     def compose(F, input, end, weight): return input + weight * (end - input)
     shape = broadcast_shapes

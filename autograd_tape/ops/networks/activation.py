@@ -12,6 +12,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
+from ...executors.kernels.halves import ufunc
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
 from ...functions.refusals import cast_unsafely, negated, never, on_meta
@@ -25,6 +26,18 @@ from ..elementwise.elementary import _sigmoid
 from ...annotations import Functions, Values
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+_clip = (np.core if np.__version__.startswith("1.") else np._core).umath.clip  # type: ignore[attr-defined]  # the ufunc behind np.clip
+
+
+def _between(input: np.ndarray, low: float, high: float) -> np.ndarray:
+    """`input` in [low, high], in one pass where numbers leave its dtype."""
+    char = input.dtype.char
+    if char == "f" or char == "d":
+        result: np.ndarray = _clip(input, NUMBERS[char, low], NUMBERS[char, high])
+        return result
+    return np.minimum(np.maximum(input, low), high)
 
 
 # -- rectifiers ---------------------------------------------------------------------------------------------------------
@@ -91,7 +104,7 @@ class relu6:
     saved_also = {"min_val": "0", "max_val": "6"}
 
     @one_pass("clamp", lambda: (0, 6))
-    def numpy(input): return np.minimum(np.maximum(input, 0), 6)
+    def numpy(input): return _between(input, 0, 6)
     def compose(F, input): return F.minimum(F.relu(input), 6)
     check = _check_relu
     def vjp(F, grad, input): return F.hardtanh_backward(grad, input, 0, 6)
@@ -114,7 +127,7 @@ class hardtanh:
     def numpy(input, min_val, max_val):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val")
-        return np.minimum(np.maximum(input, min_val), max_val)
+        return _between(input, min_val, max_val)
 
     def compose(F, input, min_val, max_val): return F.minimum(F.maximum(input, min_val), max_val)
 
@@ -286,7 +299,11 @@ class threshold:
             check_number(number, input._k.dtype)
     may_share = "itself"
     @one_pass("threshold")
-    def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
+    def numpy(input, threshold, value):
+        if (char := input.dtype.char) == "f" or char == "d":
+            return np.where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
+        return np.where(input <= threshold, input.dtype.type(value), input)
+
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
     def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
     samples = domain(-2, 2, 0.1, 20.0, kinks=(0.1,))
@@ -301,6 +318,18 @@ def _elu(input: np.ndarray, alpha: float) -> np.ndarray:
         y = np.minimum(input, zero)
         return np.add(np.expm1(y, y), np.maximum(input, zero), y)
     return np.where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
+
+
+def _exponential(input: np.ndarray, inner: float, below: float, above: float) -> np.ndarray:
+    """`below` times expm1(inner * input) where `input` is negative, `above` times it elsewhere, without a selection: the other is zero."""
+    char = input.dtype.char
+    zero = ZERO[char]
+    y = np.minimum(input, zero)
+    if inner != 1:
+        np.multiply(y, NUMBERS[char, inner], y)
+    np.multiply(np.expm1(y, y), NUMBERS[char, below], y)
+    x = np.maximum(input, zero)
+    return np.add(y, x if above == 1 else np.multiply(x, NUMBERS[char, above], x), y)
 
 
 @op("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
@@ -341,7 +370,11 @@ class selu:
     saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
 
     @one_pass("selu", lambda: (_SELU_SCALE, _SELU_ALPHA * _SELU_SCALE))
-    def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
+    def numpy(input):
+        if input.ndim:
+            return _exponential(input, 1, _SELU_ALPHA * _SELU_SCALE, _SELU_SCALE)
+        return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
+
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
 
@@ -365,7 +398,11 @@ class celu:
 
     lacks = {"float8": "elu_cpu"}
     @one_pass("elu", lambda alpha: (alpha, 1 / alpha) if alpha > 0 else None)
-    def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
+    def numpy(input, alpha):
+        if 0 < alpha < math.inf and input.ndim and 1 / alpha < 1e30:
+            return _exponential(input, 1 / alpha, alpha, 1)
+        return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
+
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
 
     def check(input, alpha, inplace=False):
@@ -645,7 +682,7 @@ class softsign:
              "bool uint float8_e8m0fnu bool uint": "abs_cpu"}
     def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
     def numpy(input): return input / (1 + np.abs(input))
-    def half(input): return input / (np.abs(input) + input.dtype.type(1))
+    def half(input): return ufunc(np.divide, input, ufunc(np.add, ufunc(np.abs, input), np.asarray(1, input.dtype)))
     def compose(F, input): return input / (F.abs(input) + 1)
     def vjp(F, grad, input):
         below = F.abs(input) + 1
@@ -673,7 +710,7 @@ class tanhshrink:
     saved_as = {"input": None}
 
     def numpy(input): return input - np.tanh(input)
-    def half(input): return input - np.tanh(input)
+    def half(input): return ufunc(np.subtract, input, ufunc(np.tanh, input))
     def compose(F, input): return input - F.tanh(input)
     def vjp(F, grad, input):
         result = F.tanh(input)
@@ -689,6 +726,10 @@ _SIXTH = float(np.float32(1 / 6))
 """By which torch multiplies gradients, those in double precision, too: its kernel holds the number in single."""
 
 
+def _hard(input: np.ndarray) -> np.ndarray:
+    return _between(input + NUMBERS[input.dtype.char, 3], 0, 6)
+
+
 @op("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False,
     out=False, namespace="nn.functional", dtypes="float half")
 class hardsigmoid:
@@ -700,7 +741,7 @@ class hardsigmoid:
 
     lacks = {"float8": "hardsigmoid_cpu"}
     @one_pass("hardsigmoid")
-    def numpy(input): return np.minimum(np.maximum(input + 3, 0), 6) / 6
+    def numpy(input): return _hard(input) / NUMBERS[input.dtype.char, 6]
     mindspore = "ops.HSigmoid"
     check = takes("float", "hardsigmoid_cpu")
     @one_pass_vjp("hardsigmoid_backward", lambda: (_SIXTH,))
@@ -722,7 +763,7 @@ class hardswish:
 
     lacks = {"float8": "hardswish_cpu"}
     @one_pass("hardswish")
-    def numpy(input): return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
+    def numpy(input): return input * _hard(input) / NUMBERS[input.dtype.char, 6]
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
     check = takes("float", "hardswish_cpu")
@@ -744,7 +785,7 @@ class hardshrink:
     lacks = {"float8": "hardshrink_cpu"}
     out_dtype = FOUND
     @one_pass("hardshrink")
-    def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
+    def numpy(input, lambd): return np.where(np.abs(input) <= lambd, ZERO[input.dtype.char], input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
     def vjp(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
@@ -770,7 +811,7 @@ class softshrink:
     def numpy(input, lambd):
         if lambd < 0:
             raise AutogradError("lambda must not be negative")
-        return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, np.abs(input) * 0))
+        return input - _between(input, -lambd, lambd)
     def compose(F, input, lambd): return F.where(input > lambd, input - lambd, F.where(input < -lambd, input + lambd, input * 0))
 
     def check(input, lambd):

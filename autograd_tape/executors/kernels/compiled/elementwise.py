@@ -285,11 +285,6 @@ def mish_backward(g, v, a, b):
 
 
 @vjp
-def logsigmoid_backward(g, v, a, b):
-    return g * sigmoid_(-v)
-
-
-@vjp
 def hardsigmoid_backward(g, v, a, b):
     return g * like(v, a) if v > like(v, -3) and v < like(v, 3) else like(g, 0)
 
