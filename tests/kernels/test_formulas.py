@@ -20,7 +20,10 @@ SECOND = np.array([0.0, 1, 2, 2.5, 7, 9, 40, -1, np.nan])
 
 
 def operands(formula: Formula, dtype: type) -> list[np.ndarray]:
-    """Numbers of all sizes, each with each of a second and third operand's."""
+    """Numbers of all sizes, each with each of a second operand's; of three, which are parameters of distributions, what those may be."""
+    if formula.operands == 3:
+        x, a, b = np.meshgrid(np.linspace(0.001, 0.999, 60), [0.3, 1, 2.5, 9, 40], [0.3, 2, 9, 80], indexing="ij")
+        return [c.astype(dtype).ravel() for c in (x, a, a + b)]
     with np.errstate(over="ignore"):
         columns = np.meshgrid(X.astype(dtype), *[SECOND.astype(dtype)] * (formula.operands - 1), indexing="ij")
     return [c.ravel() for c in columns][:: -1 if "_zeta" in formula.function.__name__ else 1]
@@ -82,6 +85,7 @@ def test_a_function_is_compiled_when_it_has_been_called_often(monkeypatch: pytes
     monkeypatch.setattr(formula, "kernel", lambda: asked.append(1) or (_ for _ in ()).throw(LookupError()))
     monkeypatch.setattr(formulas, "OFTEN", 100)
     monkeypatch.setattr(formulas, "SELDOM", 100)
+    monkeypatch.setattr(formulas, "KEPT", 1000)
     monkeypatch.setattr(formulas.state, "mode", "auto")
     monkeypatch.setattr(formulas.state, "fused", 8192)
     x = np.array([4.0, 9.0])

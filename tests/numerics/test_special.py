@@ -4,17 +4,26 @@ numbers that torch gives where they end."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.executors.kernels._on_demand import use_numba
 
 special = torch.special
 # Around the limits of ranges, and everywhere else.
 X = np.unique(np.concatenate([np.geomspace(1e-8, 700, 4000), np.linspace(0.9, 1.1, 101), np.linspace(7.9, 8.1, 101)]))
+
+
+@pytest.fixture(autouse=True)
+def side_by_side() -> Iterator[None]:
+    """Number by number, and compiled, formulas give the bits of one another: `tests/kernels/test_formulas.py`."""
+    previous = use_numba("numpy")
+    yield
+    use_numba(previous)
 
 
 def of(function: Callable[[Any], Any], x: Any = X) -> np.ndarray:

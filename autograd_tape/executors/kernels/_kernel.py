@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -187,6 +188,10 @@ class Kernel(_Compiled):
         self.fastmath = fastmath
         self._body = _Compiled(self, "body")
         self.shared = _Compiled(self, "shared")
+
+    def is_kept(self, char: str) -> bool:
+        """Whether the shared kernel's machine code is on disk."""
+        return os.path.exists(Store(_file_name(self.name, "shared", char, self.digest)).path)
 
     def _compile_body(self, char: str) -> Fn:
         """The loop for the code around it, of which it becomes part and is kept with: nothing is made by which Python would call it."""

@@ -36,11 +36,15 @@ _compiled = LazyModule("formulas")
 
 #: Numbers up to which a loop in Python is quicker than passes over lanes.
 FEW = 48
-#: Numbers of cost 1, and as many for each call, after which a function is compiled that has been called for few of them each time.
-OFTEN, CALL = 1 << 14, 12
-#: The same where Numba would have to be imported for it.
-SELDOM = 1 << 17
-_BLOCK = 8192
+#: Numbers from which on a function is compiled where Numba is loaded; elsewhere it is worth it from `state.fused` on.
+SOME = 512
+#: Numbers in several calls, and as many for each call, after which it is compiled for few: where machine code is kept; where none is;
+#: where Numba has to be imported.
+KEPT, OFTEN, SELDOM, CALL = 1 << 8, 1 << 13, 1 << 17, 12
+#: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
+_BLOCK = _GRAIN = 8192
+#: Numbers that are not shared.
+_SHORT = 1024
 
 
 class _Divided(Exception):
@@ -105,8 +109,19 @@ def _passes(name: str) -> Scalar:
 erf, erfc = _helper(math.erf, _passes("erf_of_lanes")), _helper(math.erfc, _passes("erfc_of_lanes"))
 #: A number of the arrays' dtype in double precision.
 wide = _helper(lambda x: x, lambda x: x.astype(np.float64) if x.ndim else float(x), np.float64)
-#: Whether a sum has settled; lanes wait for one another.
-settled = _helper(bool, lambda mask: bool(np.all(mask)), bool)
+
+
+def settled(mask: bool) -> bool:
+    """Whether a sum has settled; lanes wait for one another."""
+    return mask if type(mask) is bool else bool(np.all(mask))
+
+
+def going(mask: bool) -> bool:
+    """Whether a loop goes on that does no harm where it might have ended; lanes wait for one another."""
+    return mask if type(mask) is bool else bool(np.any(mask))
+
+
+settled.compiled = going.compiled = bool  # type: ignore[attr-defined]
 
 
 def like(x: float, number: float) -> float:
@@ -139,7 +154,11 @@ class Formula:
     def __init__(self, function: Scalar, operands: int, cost: int, own: bool) -> None:
         self.function, self.operands, self.cost, self.own = function, operands, cost, own
         self.spent = 0
+        #: Whether machine code is on disk, by dtype character.
+        self.kept: dict[str, bool] = {}
         self.machine: Kernel | None = None
+        #: Machine code in memory by dtype, for few numbers in one piece, and the counters that it takes.
+        self.ready: dict[np.dtype, tuple[Fn, np.ndarray]] = {}
         Formula.made.append(self)
 
     def is_compiled(self, char: str, n: int) -> bool:
@@ -147,13 +166,18 @@ class Formula:
         machine = self.machine
         if machine is not None and char in machine.shared:
             return state.mode != "numpy"
-        if n * self.cost < state.fused:
-            if state.mode != "auto" or state.fused == _NEVER:
-                return False
-            self.spent += (n + CALL) * self.cost
-            if self.spent < (OFTEN if "numba" in sys.modules else SELDOM):
-                return False
-        return True
+        if n * self.cost >= state.fused:
+            return True
+        if state.mode != "auto" or state.fused == _NEVER:
+            return False
+        self.spent += n + CALL
+        if "numba" not in sys.modules:
+            return self.spent >= SELDOM
+        if n >= SOME or self.spent >= OFTEN:
+            return True
+        if self.spent >= KEPT and char not in self.kept:
+            self.kept[char] = self.kernel().is_kept(char)
+        return self.kept.get(char, False)
 
     def kernel(self) -> Kernel:
         if self.machine is None:
@@ -164,7 +188,9 @@ class Formula:
         """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype."""
         n = out.size
         if self.is_compiled(char, n):
-            share(self.kernel(), char, n, max(1, 8192 // self.cost), *columns, out)
+            share(self.kernel(), char, n, _GRAIN // self.cost, *columns, out)
+            if out.dtype not in self.ready:
+                self.ready[out.dtype] = self.kernel().shared[char], np.zeros(128, np.int64)
             return
         with np.errstate(all="ignore"):
             if n <= FEW or state.fused != _NEVER:
@@ -212,8 +238,14 @@ def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.nd
     array([[1., 4.]], dtype=float32)
     """
     formula = Formula(function, 1, cost, own)
+    ready = formula.ready
 
     def kernel(input: np.ndarray) -> np.ndarray:
+        alone = ready.get(input.dtype)
+        if alone is not None and input.size <= _SHORT and input.flags.carray and state.fused != _NEVER:
+            out = np.empty(input.shape, input.dtype)
+            alone[0](alone[1], input.size, 1, input.reshape(-1), out.reshape(-1))
+            return out
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
             x = x.copy(order="C" if 0 in x.strides else "K")
@@ -226,18 +258,33 @@ def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.nd
 
 
 def _several(formula: Formula) -> Callable[..., np.ndarray]:
+    ready = formula.ready
+
     def kernel(*operands: np.ndarray) -> np.ndarray:
         dtype = np.result_type(*operands)
         arrays = [compute_array(np.asarray(a, dtype)) for a in operands]
         first = arrays[0]
-        if not all([a.shape == first.shape and a.strides == first.strides and a.flags.forc and a.flags.aligned for a in arrays]):
-            shape = np.broadcast_shapes(*[a.shape for a in arrays])
-            arrays = [np.require(np.broadcast_to(a, shape), None, ["C", "A"]) for a in arrays]
+        shape, strides = first.shape, first.strides
+        if not (first.flags.forc and all([a.shape == shape and a.strides == strides and a.flags.aligned for a in arrays])):
+            if not all([a.shape == shape or not a.ndim for a in arrays]):
+                shape = np.broadcast_shapes(*[a.shape for a in arrays])
+            arrays = [a if a.shape == shape and a.flags.carray else _spread(a, shape) for a in arrays]
         out = np.empty_like(arrays[0])
-        formula.over(out.dtype.char, tuple([a.ravel("K") for a in arrays]), out.ravel("K") if out.ndim else out.reshape(1))
+        alone = ready.get(out.dtype)
+        columns = [a.ravel("K") for a in arrays]
+        if alone is not None and out.ndim and out.size <= _SHORT and state.fused != _NEVER:
+            alone[0](alone[1], out.size, 1, *columns, out.ravel("K"))
+        else:
+            formula.over(out.dtype.char, tuple(columns), out.ravel("K") if out.ndim else out.reshape(1))
         return out if out.dtype == dtype else out.astype(dtype)
 
     return kernel
+
+
+def _spread(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.empty(shape, a.dtype)
+    out[...] = a
+    return out
 
 
 def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
 from ...executors.kernels.formulas import (
-    Scalar, binary, copysign, erfc, exp, expm1, floor, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
+    Scalar, binary, copysign, erfc, exp, expm1, floor, going, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
 from ...functions.overloads import EITHER_NUMBER
 from ...functions.refusals import no_kernel
 from ...modes import current_engine
@@ -59,7 +59,7 @@ def _lgamma_from_half(y: float) -> float:
         return polynomial(_NEAR, y - 2.0)
     if y < 10.0:
         product, z = y, y + 1.0
-        while z < 10.0:
+        while going(z < 10.0):
             product, z = product * z, z + 1.0
         return (z - 0.5) * log(z) - z + _HALF_LOG_2PI + polynomial(_STIRLING_DOWN, 1.0 / (z * z)) / z - log(product)
     if y == math.inf:
@@ -79,7 +79,7 @@ def _lgamma_of(x: float) -> float:
 def _digamma_from_half(y: float) -> float:
     """The recurrence up to 10, the asymptotic series from there."""
     offset, z = 0.0, y
-    while z < 10.0:
+    while going(z < 10.0):
         offset, z = offset - 1.0 / z, z + 1.0
     square = 1.0 / (z * z)
     return log(z) - 0.5 / z - polynomial(_PSI_DOWN, square) * square + offset
@@ -143,7 +143,7 @@ _zeta = binary(_zeta_of, 8)
 def _trigamma_from_half(y: float) -> float:
     """The recurrence up to 10, the asymptotic series from there (Abramowitz and Stegun 6.4.12)."""
     total, z = 0.0, y
-    while z < 10.0:
+    while going(z < 10.0):
         total, z = total + 1.0 / (z * z), z + 1.0
     square = 1.0 / (z * z)
     return total + (1.0 + 0.5 / z + polynomial(_TRIGAMMA, square) * square) / z

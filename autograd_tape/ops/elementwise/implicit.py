@@ -7,18 +7,17 @@ that torch fitted to the middle ground between them, since a gradient that is ri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...annotations import Functions, Values
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError
+from ...executors.kernels.formulas import Scalar, binary, exp, log, polynomial, power, sqrt, ternary
 from ...functions.refusals import no_kernel
 from ...record import no_derivative, no_formula, op
 from ...tensor import TensorRef
 from .._host import on_host
-from .gamma import _digamma
+from .gamma import _digamma_of
 
 # Powers of log(x / a) downwards, powers of log(a) along each row; first of the numerator, then of the denominator.
 _GAMMA = (
@@ -45,128 +44,131 @@ _BETA = (
 )
 
 
-def _polynomial(coefficients: Sequence[object], *variables: np.ndarray) -> np.ndarray:
-    """A polynomial in several variables; the first runs over the outermost level of the coefficients."""
-    x, *rest = variables
-    value: np.ndarray = np.zeros_like(x)
-    for inner in reversed(coefficients):
-        value = value * x + (_polynomial(inner, *rest) if rest else inner)  # type: ignore[arg-type]
-    return value
-
-
-def _gamma_near_zero(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _gamma_near_zero(a: float, x: float) -> float:
     """For x < 0.8: the power series of the incomplete gamma function, and of its derivative, to the fifth power."""
-    term, series, squares = np.ones_like(x), 1 / a, 1 / (a * a)
+    term, series, squares = 1.0, 1.0 / a, 1.0 / (a * a)
     for i in range(1, 6):
         term = term * (-x / i)
         series, squares = series + term / (a + i), squares + term / ((a + i) * (a + i))
-    power = x ** a
-    slope = (np.log(x) - _digamma(a)) * (power * series) - power * squares
-    return np.nan_to_num(-slope / (x ** (a - 1) * np.exp(-x)), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    root = power(x, a)
+    slope = (log(x) - _digamma_of(a)) * (root * series) - root * squares
+    value = -slope / (power(x, a - 1.0) * exp(-x))
+    return value if value == value else 0.0
 
 
-def _gamma_saddle(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _gamma_saddle(a: float, x: float) -> float:
     """For a > 8: the saddle point expansion; near x = a, where its terms cancel, the limit of it."""
-    polynomial = 1440 * a * a + 6 * x * (53 - 120 * x) - 65 * x * x / a + a * (107 + 3600 * x)
-    middle = (1 + 24 * a * (1 + 12 * a)) * polynomial / (1244160 * (a * a) * (a * a))
-    root, ratio = np.sqrt(8 * a), np.log(x / a)
-    near, far = root / (a - x), (x - a - a * ratio) ** -1.5
-    bracket = ratio * np.where(x < a, near - far, near + far) - np.sqrt(2 / a) * (a + x) / ((a - x) * (a - x))
-    stirling = 1 + 1 / (12 * a) * (1 + 1 / (24 * a))
-    inside = (float(np.float32(0.9)) * a <= x) & (x <= float(np.float32(1.1)) * a)
-    return np.where(inside, middle, -stirling * x * bracket / root)
+    if _LOW * a <= x and x <= _HIGH * a:
+        terms = 1440.0 * a * a + 6.0 * x * (53.0 - 120.0 * x) - 65.0 * x * x / a + a * (107.0 + 3600.0 * x)
+        return (1.0 + 24.0 * a * (1.0 + 12.0 * a)) * terms / (1244160.0 * (a * a) * (a * a))
+    root, ratio = sqrt(8.0 * a), log(x / a)
+    near, far = root / (a - x), power(x - a - a * ratio, -1.5)
+    bracket = ratio * (near - far if x < a else near + far) - sqrt(2.0 / a) * (a + x) / ((a - x) * (a - x))
+    stirling = 1.0 + 1.0 / (12.0 * a) * (1.0 + 1.0 / (24.0 * a))
+    return -stirling * x * bracket / root
 
 
-def _gamma_between(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    numerator, denominator = [_polynomial(c, np.log(x / a), np.log(a)) for c in _GAMMA]
-    return np.exp(numerator / denominator)
+def _in_two(rows: tuple[tuple[float, ...], ...]) -> Scalar:
+    """A polynomial in two variables; the first runs over the rows of the coefficients."""
+    first, second, third = [tuple([float(c) for c in reversed(row)]) for row in rows]
+
+    def function(u: float, v: float) -> float:
+        return (polynomial(third, v) * u + polynomial(second, v)) * u + polynomial(first, v)
+
+    return function
 
 
-def _standard_gamma_gradient(input: np.ndarray, output: np.ndarray) -> np.ndarray:
-    a, x = np.broadcast_arrays(input.astype(np.float64), output.astype(np.float64))
-    low, large = x < float(np.float32(0.8)), a > 8
-    result = np.empty(a.shape)
-    with np.errstate(all="ignore"):
-        for where, method in ((low, _gamma_near_zero), (~low & large, _gamma_saddle), (~low & ~large, _gamma_between)):
-            if where.any():
-                result[where] = method(a[where], x[where])
-        return result.astype(input.dtype)
+_LOW, _HIGH, _EIGHT_TENTHS = [float(np.float32(c)) for c in (0.9, 1.1, 0.8)]
+_GAMMA_ABOVE, _GAMMA_BELOW = [_in_two(rows) for rows in _GAMMA]
 
 
-def _without_nan(x: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(x), x.dtype.type(0), x)
+def _gamma_between(a: float, x: float) -> float:
+    u, v = log(x / a), log(a)
+    return exp(_GAMMA_ABOVE(u, v) / _GAMMA_BELOW(u, v))
 
 
-def _beta_near_zero(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """By the first parameter, near 0: ten terms of the power series in x, in the precision of the numbers."""
-    factor = _digamma(a) - _digamma(a + b) - np.log(x)
-    term = np.ones_like(x)
-    series = term / a * (factor + 1 / a)
+def _gamma_gradient(a: float, x: float) -> float:
+    if x < _EIGHT_TENTHS:
+        return _gamma_near_zero(a, x)
+    return _gamma_saddle(a, x) if a > 8.0 else _gamma_between(a, x)
+
+
+_standard_gamma_gradient = binary(_gamma_gradient, 3)
+
+
+def _beta_near_zero(x: float, a: float, b: float) -> float:
+    """By the first parameter, near 0: ten terms of the power series in x."""
+    factor = _digamma_of(a) - _digamma_of(a + b) - log(x)
+    term = 1.0
+    series = term / a * (factor + 1.0 / a)
     for i in range(1, 11):
         term = term * ((i - b) * x / i)
-        series = series + term / (a + i) * (factor + 1 / (a + i))
-    return _without_nan(x * (1 - x) ** -b * series)
+        series = series + term / (a + i) * (factor + 1.0 / (a + i))
+    value = x * power(1.0 - x, -b) * series
+    return value if value == value else 0.0
 
 
-def _beta_by_second(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _beta_by_second(x: float, a: float, b: float) -> float:
     """By the second parameter, near 0: eight terms."""
-    factor = _digamma(a + b) - _digamma(b)
-    term, product, slope, series = np.ones_like(x), np.ones_like(x), np.zeros_like(x), factor / a
+    factor = _digamma_of(a + b) - _digamma_of(b)
+    term, product, slope, series = 1.0, 1.0, 0.0, factor / a
     for i in range(1, 9):
         term = term * (-x / i)
         slope, product = slope * (b - i) + product, product * (b - i)
         series = series + term / (a + i) * (slope + factor * product)
-    return _without_nan(-(1 - x) ** (1 - b) * series)
+    value = -power(1.0 - x, 1.0 - b) * series
+    return value if value == value else 0.0
 
 
-def _beta_saddle(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _beta_saddle(x: float, a: float, b: float) -> float:
     """By the first parameter, where both are large: the saddle point expansion; near the mean its limit."""
     total = a + b
-    mean, std = a / total, np.sqrt(a * b / (total + 1)) / total
-    b2, y = b * b, 1 - x
-    polynomial = 47 * x * b2 * b2 + a * ((43 + 20 * (16 + 27 * b) * x) * b2 * b + a * (3 * (59 + 180 * b - 90 * x) * b2 + a * (
-        (453 + 1620 * b * y - 455 * x) * b + a * (8 * y * (135 * b - 11)))))
-    near = (1 + 12 * a) * (1 + 12 * b) / (total * total) / y * polynomial / (12960 * a * a * a * b2 * (1 + 12 * total))
+    mean, std = a / total, sqrt(a * b / (total + 1.0)) / total
+    b2, y = b * b, 1.0 - x
+    if mean - 0.1 * std <= x and x <= mean + 0.1 * std:
+        terms = 47.0 * x * b2 * b2 + a * ((43.0 + 20.0 * (16.0 + 27.0 * b) * x) * b2 * b + a * (
+            3.0 * (59.0 + 180.0 * b - 90.0 * x) * b2 + a * (
+                (453.0 + 1620.0 * b * y - 455.0 * x) * b + a * (8.0 * y * (135.0 * b - 11.0)))))
+        scale = (1.0 + 12.0 * a) * (1.0 + 12.0 * b) / (total * total) / y
+        return scale * terms / (12960.0 * a * a * a * b2 * (1.0 + 12.0 * total))
     stirling = _stirling(a) * _stirling(b) / _stirling(total)
-    off = a * (x - 1) + b * x
-    first = (2 * (a * a) * (x - 1) + a * b * (x - 1) - x * b2) / (np.sqrt(2 * a / b) * total ** 1.5 * off * off)
-    second = np.sqrt(8 * a * b / total) / off
-    third = (b * np.log(b / (total * y)) + a * np.log(a / (total * x))) ** -1.5
-    bracket = first + 0.5 * np.log(a / (total * x)) * (second + np.where(x < mean, third, -third))
-    far = stirling * (-x / np.sqrt(2 * a * b / total)) * bracket
-    return np.where((mean - 0.1 * std <= x) & (x <= mean + 0.1 * std), near, far)
+    off = a * (x - 1.0) + b * x
+    first = (2.0 * (a * a) * (x - 1.0) + a * b * (x - 1.0) - x * b2) / (sqrt(2.0 * a / b) * power(total, 1.5) * off * off)
+    second = sqrt(8.0 * a * b / total) / off
+    third = power(b * log(b / (total * y)) + a * log(a / (total * x)), -1.5)
+    bracket = first + 0.5 * log(a / (total * x)) * (second + (third if x < mean else -third))
+    return stirling * (-x / sqrt(2.0 * a * b / total)) * bracket
 
 
-def _stirling(a: np.ndarray) -> np.ndarray:
-    return 1 + 1 / (12 * a) + 1 / (288 * a * a)
+def _stirling(a: float) -> float:
+    return 1.0 + 1.0 / (12.0 * a) + 1.0 / (288.0 * a * a)
 
 
-def _beta_between(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    total, u = a + b, np.log(x)
-    v = np.log(a) - u
-    numerator, denominator = [_polynomial(c, u, v, np.log(total) - v) for c in _BETA]
-    return numerator / denominator * (x * (_digamma(total) - _digamma(a)) / b)
+_BETA_ABOVE, _BETA_BELOW = [[_in_two(rows) for rows in part] for part in _BETA]
+_ABOVE_0, _ABOVE_1, _ABOVE_2 = _BETA_ABOVE
+_BELOW_0, _BELOW_1, _BELOW_2 = _BETA_BELOW
 
 
-def _dirichlet_gradient(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> np.ndarray:
-    x, a, total = np.broadcast_arrays(x, alpha, total)
-    wide = [t.astype(np.float64) for t in (x, a, total)]
-    result = np.empty(x.shape, x.dtype)
-    with np.errstate(all="ignore"):
-        b = total - a
-        boundary = total * x * (1 - x)
-        low = (x <= 0.5) & (boundary < 2.5)
-        high = ~low & (x >= 0.5) & (boundary < 0.75)
-        large = ~low & ~high & (a > 6) & (b > 6)
-        if low.any():
-            result[low] = _beta_near_zero(x[low], a[low], b[low])
-        if high.any():
-            result[high] = -_beta_by_second(1 - x[high], b[high], a[high])
-        for where, method in ((large, _beta_saddle), (~low & ~high & ~large, _beta_between)):
-            if where.any():
-                x_, a_, total_ = [t[where] for t in wide]
-                result[where] = method(x_, a_, total_ - a_)
-    return result
+def _beta_between(x: float, a: float, b: float) -> float:
+    total, u = a + b, log(x)
+    v = log(a) - u
+    w = log(total) - v
+    above = (_ABOVE_2(v, w) * u + _ABOVE_1(v, w)) * u + _ABOVE_0(v, w)
+    below = (_BELOW_2(v, w) * u + _BELOW_1(v, w)) * u + _BELOW_0(v, w)
+    return above / below * (x * (_digamma_of(total) - _digamma_of(a)) / b)
+
+
+def _beta_gradient(x: float, a: float, total: float) -> float:
+    b = total - a
+    boundary = total * x * (1.0 - x)
+    if x <= 0.5 and boundary < 2.5:
+        return _beta_near_zero(x, a, b)
+    if x >= 0.5 and boundary < 0.75:
+        return -_beta_by_second(1.0 - x, b, a)
+    return _beta_saddle(x, a, b) if a > 6.0 and b > 6.0 else _beta_between(x, a, b)
+
+
+_dirichlet_gradient = ternary(_beta_gradient, 3)
 
 
 def _check_kinds(name: str, first: TensorRef, *others: TensorRef) -> None:
