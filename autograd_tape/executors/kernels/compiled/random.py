@@ -12,7 +12,6 @@ from ....annotations import Fn
 from ....random import polynomials as poly
 from ....random import rejection
 from ....random.rejection import SMALL, STIRLING, THIRD, wide  # noqa: F401  # its functions, below, look for them here
-from .._kernel import Kernel
 from .base import kernel
 
 _EXACT: frozenset[str] = frozenset()  # every rounding is torch's
@@ -217,6 +216,3 @@ floor, stirling = register_jitable(_here(rejection.floor)), register_jitable(_he
 poisson = kernel("d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.poisson))
 binomial = kernel("r1[n] r1[n] d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.binomial))
 gamma = kernel("r1[n] d1[m] D1[n] Q1[2] D1[1]", _EXACT)(_here(rejection.gamma))
-
-#: The kernels by their names.
-KERNELS = {name: value for name, value in list(globals().items()) if isinstance(value, Kernel)}
