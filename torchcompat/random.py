@@ -591,9 +591,10 @@ def _turned(p: object, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
-        data, k = self._data, self._k
-        if self._node is None and self._base is None and CPU_KINDS.get(k.np) is k and data.flags.c_contiguous and not kwargs \
-                and above.drawn is None and above.has_tangents is None and all([a.__class__ is float or a.__class__ is int for a in args]):
+        k = self._k
+        if above.drawn is None and above.has_tangents is None and CPU_KINDS.get(k.np) is k and self._node is None and self._base is None \
+                and (data := self._data).flags.c_contiguous and not kwargs \
+                and all([a.__class__ is float or a.__class__ is int for a in args]):
             data[...] = draw(_default_stream if generator is None else _stream(generator), _Target(data.shape, k.np, True), *args)
             version = self._v
             if version is None:
