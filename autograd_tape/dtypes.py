@@ -232,7 +232,7 @@ def write_numbers(into: np.ndarray, numbers: np.ndarray) -> None:
 def fill(into: np.ndarray, number: np.ndarray) -> None:
     """Sets all elements to a 0-dim array of the same dtype. Those of dtypes that are not NumPy's own it would set one by one, through a
     function for each: they are moved as integers."""
-    bits = _BITS.get(into.itemsize) if into.dtype.isbuiltin == 2 else None
+    bits: np.dtype | None = _BITS.get(into.itemsize) if into.dtype.isbuiltin == 2 else None
     if bits is None:
         into.fill(number)
     else:

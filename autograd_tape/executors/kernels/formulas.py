@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -108,7 +108,8 @@ def _passes(name: str) -> Scalar:
 
 erf, erfc = _helper(math.erf, _passes("erf_of_lanes")), _helper(math.erfc, _passes("erfc_of_lanes"))
 #: A number of the arrays' dtype in double precision.
-wide = _helper(lambda x: x, lambda x: x.astype(np.float64) if x.ndim else float(x), np.float64)
+wide = _helper(lambda x: x, lambda x: x.astype(np.float64) if x.ndim else float(x),
+               cast("Scalar", np.float64))
 
 
 def settled(mask: bool) -> bool:
@@ -126,7 +127,7 @@ settled.compiled = going.compiled = bool  # type: ignore[attr-defined]
 
 def like(x: float, number: float) -> float:
     """A number in the dtype of `x`."""
-    return number if type(x) is float else x.dtype.type(number)  # type: ignore[attr-defined, no-any-return]  # of NumPy's
+    return number if type(x) is float else x.dtype.type(number)  # type: ignore[attr-defined]  # of NumPy's
 
 
 like.compiled = like  # type: ignore[attr-defined]  # which has its own way

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from ...annotations import Fn
 from ...strided import empty_in_order, strided
 from ._on_demand import LazyModule, state
 from .sharing import share_elements
@@ -40,7 +41,7 @@ def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return a.astype(dtype)
 
 
-def ufunc(function: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
+def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays of one half precision, rounded once; of many numbers computed in float32, block by block.
 
     >>> ufunc(np.add, np.float16([1.0]), np.float16([2.0]))
@@ -64,6 +65,10 @@ def ufunc(function: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
     return out.reshape(a.shape)
 
 
+@overload
+def narrow(result: np.ndarray, half: np.dtype) -> np.ndarray: ...
+@overload
+def narrow(result: None, half: np.dtype) -> None: ...
 def narrow(result: np.ndarray | None, half: np.dtype) -> np.ndarray | None:
     """A result of a computation in float32, rounded; others as they are, as arrays. None is a gradient that nobody wants."""
     if result is None:

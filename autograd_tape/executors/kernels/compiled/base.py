@@ -131,7 +131,7 @@ def rounded(array: Any, v: Any) -> Any:
 def _wide(x: object) -> object:
     if x == types.uint16:
         return _from_bfloat16
-    return (lambda x: x) if x != types.int16 else (lambda x: _extend(x)) if _HAS_HALF else _from_float16
+    return (lambda x: x) if x != types.int16 else (lambda x: _extend(x)) if _HAS_HALF else _from_float16  # type: ignore[call-arg]  # its first is the compiler
 
 
 @overload(rounded, jit_options=_POLY, strict=False)
@@ -139,7 +139,7 @@ def _rounded(array: Any, v: object) -> object:
     if array.dtype == types.uint16:
         return lambda array, v: _bfloat16(v)
     if array.dtype == types.int16:
-        return (lambda array, v: _truncate(f4(v))) if _HAS_HALF else lambda array, v: _float16(v)
+        return (lambda array, v: _truncate(f4(v))) if _HAS_HALF else lambda array, v: _float16(v)  # type: ignore[call-arg]
     return lambda array, v: v
 
 
