@@ -239,7 +239,7 @@ def fill(into: np.ndarray, number: np.ndarray) -> None:
         into.view(bits).fill(number.view(bits))
 
 
-_BITS = {1: np.dtype("u1"), 2: np.dtype("u2")}
+_BITS: dict[int, np.dtype] = {1: np.dtype("u1"), 2: np.dtype("u2")}
 
 
 def added(a: Any, b: Any) -> Any:
