@@ -223,7 +223,7 @@ def _ndtri_of(p: float) -> float:
         x = -sqrt(-2.0 * wanted)
         for _ in range(8):
             x = x - (_log_ndtr_of(x) - wanted) * _erfcx_of(x * -_SQRT1_2) * _SQRT_HALF_PI
-    return -x if p > 0.5 else x
+    return -x if p >= 0.5 else x
 
 
 _ndtri = unary(_ndtri_of, 2)
