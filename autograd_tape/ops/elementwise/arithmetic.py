@@ -284,7 +284,7 @@ def _sign(input: np.ndarray) -> np.ndarray:
     """The sign; zero for NaN, unlike np.sign."""
     dtype = input.dtype
     if dtype.kind in "bi":
-        return input.copy("K") if dtype.kind == "b" else np.sign(input)
+        return np.bitwise_or(input, input) if dtype.kind == "b" else np.sign(input)
     if dtype.kind == "c":
         raise TypeError("complex numbers have no sign")
     if is_half(dtype):

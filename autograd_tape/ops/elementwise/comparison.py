@@ -270,7 +270,7 @@ def _never(input: np.ndarray, kind: str) -> np.ndarray:
     """False for each number of a kind that has no infinities; complex ones are for `check`."""
     if kind == "c":
         raise TypeError("complex numbers have no sign")
-    return np.zeros_like(input, bool)
+    return np.not_equal(input, input)  # rather than zeros, so that what is expanded comes out by rows
 
 
 def _signbit(input: np.ndarray) -> np.ndarray:

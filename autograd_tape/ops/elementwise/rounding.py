@@ -32,7 +32,7 @@ def _rounding(ufunc: Fn) -> Fn:
         char = input.dtype.char
         if char == "f" or char == "d":
             return ufunc(input)
-        return input.copy("K") if input.dtype.kind in "iu" else halves.ufunc(ufunc, input)
+        return np.positive(input) if input.dtype.kind in "iu" else halves.ufunc(ufunc, input)
 
     return kernel
 

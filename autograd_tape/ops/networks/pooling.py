@@ -517,7 +517,7 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
         return _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     def both(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, bool(return_indices))
         return (result[0], result[1]) if return_indices else result[0]
 
     def always(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
