@@ -228,7 +228,7 @@ def _grid_taps(grid: np.ndarray, sizes: tuple[int, ...], mode: str, padding_mode
         slopes.append(steep)
     index = rows[0]
     for d in range(1, n):
-        index = (index[:, None] * sizes[d] + rows[d]).reshape(-1, *index.shape[1:])
+        index = (index[:, None] * sizes[d] + rows[d]).reshape(len(index) * len(rows[d]), *index.shape[1:])
     return np.ascontiguousarray(np.where(index < 0, -1, index)), weights, slopes
 
 
@@ -236,7 +236,7 @@ def _corner_weights(weights: list[list[np.ndarray]]) -> np.ndarray:
     """Products of a weight of each dimension, (K, N, L)."""
     total = np.stack(weights[-1])
     for row in weights[-2::-1]:  # x first, as torch
-        total = (total[None] * np.stack(row)[:, None]).reshape(-1, *total.shape[1:])
+        total = (total[None] * np.stack(row)[:, None]).reshape(len(row) * len(total), *total.shape[1:])
     return np.ascontiguousarray(total)
 
 
@@ -266,7 +266,7 @@ def _grid_sampler_grad(grad: np.ndarray, input: np.ndarray, grid: np.ndarray, mo
         if by_weight is not None and dgrid is not None:
             for d in range(n):
                 slope = _corner_weights([slopes[e] if e == d else weights[e] for e in range(n)])
-                dgrid.reshape(len(grid), -1, n)[..., n - 1 - d] = np.add.reduce(by_weight * slope, 0)
+                dgrid.reshape(len(grid), index.shape[2], n)[..., n - 1 - d] = np.add.reduce(by_weight * slope, 0)
     return None if dx is None else dx.reshape(input.shape), dgrid
 
 
