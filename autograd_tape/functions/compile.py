@@ -10,7 +10,7 @@ every error, goes on to `general` (see `general.py`), which knows everything and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -187,11 +187,19 @@ def _widens(rec: Record, scalar: str | None) -> str:
         return ""
     numbers = {p.name for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales or p.name == scalar}
     if any(p.type == "Tensor[]" or p.scales for p in rec.params) or all([
-            numbers.isdisjoint(needed) and not any([type(c) in (int, float) for c in vjp.__code__.co_consts])
-            and _KEEP_DTYPE.issuperset(vjp.__globals__.keys() & vjp.__code__.co_names)
-            and not any([_computes(name) for name in vjp.__code__.co_names]) for _, vjp, needed in rec.vjps]):
+            numbers.isdisjoint(needed) and not any([type(c) in (int, float) for c in formula.__code__.co_consts])
+            and _KEEP_DTYPE.issuperset(formula.__globals__.keys() & formula.__code__.co_names)
+            and not any([_computes(name) for name in formula.__code__.co_names])
+            for _, vjp, needed in rec.vjps for formula in _wrapped(vjp)]):
         return ""
     return "_r0.__class__ is not ndarray" + (" or not _r0.ndim" if _gives_arrays(rec) else "")
+
+
+def _wrapped(formula: Fn | None) -> Iterator[Any]:
+    """A formula and those that its decorators have wrapped."""
+    while formula is not None:
+        yield formula
+        formula = getattr(formula, "__wrapped__", None)
 
 
 def _computes(name: str) -> bool:
