@@ -214,7 +214,8 @@ def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
 def empty_in_order(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Fresh memory of the shape of `a`, dense, with the dimensions in the order in which those of `a` lie."""
     shape, strides = a.shape, a.strides
-    if 1 not in shape and 0 not in shape and len(frozenset(strides)) == len(strides) and min(strides, default=1) > 0:
+    if a.__class__ is _ndarray and 1 not in shape and 0 not in shape and len(frozenset(strides)) == len(strides) \
+            and min(strides, default=1) > 0:
         return np.empty_like(a, dtype, "K", False)  # NumPy goes by the steps, too, where they tell
     return empty_strided(a.shape, dense_strides(a.shape, [s // a.itemsize for s in a.strides]), dtype)
 

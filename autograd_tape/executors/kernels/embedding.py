@@ -108,6 +108,8 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     index = np.ascontiguousarray(index, np.int64)
     if not within(index, out.shape[axis]):
         raise IndexError("index out of range in self")
+    if not source.size:
+        return
     scaled = source if alpha == 1 else source * source.dtype.type(alpha)
     computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
@@ -118,7 +120,7 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     elif parts.size >= state.fused and computed.char in _ADDED and target.flags.carray:
         table, parts = target.reshape(outer, -1, inner), parts.reshape(outer, -1, inner)
         share_rows(_compiled.add_parts, computed.char, outer, parts.shape[1] * inner, 2, table, index, parts)
-    elif parts.size:
+    else:
         spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
         add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
     if target is not out:

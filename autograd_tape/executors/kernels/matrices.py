@@ -39,6 +39,8 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     k = min(n, m)
     pivots, zeros = np.empty((count, k), np.int64), np.zeros(count, np.int64)
     work = matrices.size * k
+    if not work:
+        return pivots, zeros
     real = matrices.dtype.char in "fd"
     if real and work <= _FEW and _in_python(matrices, pivots, zeros):
         return pivots, zeros

@@ -383,7 +383,7 @@ class linalg_lu_solve:
             [0.5000]])
     """
 
-    lacks = {"int bool": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}",
+    lacks = {"int bool uint": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}",
              "half float8 chalf": "linalg.lu_solve_cpu if any"}
     out_dtype = EXPECTED
     amp = "whole"
@@ -830,12 +830,16 @@ class vander:
             [3, 1]])
     """
 
-    lacks = {"chalf": "cumprod_out_cpu"}
+    lacks = {"chalf": "cumprod_out_cpu", **{
+        group: f"RuntimeError: Promotion for {which} is not supported, attempted to promote {{dtype}} and Long"
+        for group, which in (("uint", "uint16, uint32, uint64 types"), ("float8", "Float8 Types"))}}
     def function(F, x, N=None, increasing=False):
         if x.ndim != 1:
             raise ShapeMismatchError("x must be a one-dimensional tensor.")
         n = x.shape[0] if N is None else N
-        result = F.full((x.shape[0], max(n, 0)), 1, dtype=x.dtype)
+        if n < 0:
+            raise AutogradError("N must be non-negative.")
+        result = F.full((x.shape[0], n), 1, dtype=int64 if x._k.dtype.category < FLOATING else x.dtype)
         if n > 1:
             result = _powers(F, x, n)
         return result if increasing else F.flip(result, (-1,))

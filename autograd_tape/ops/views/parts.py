@@ -382,6 +382,11 @@ class as_strided:
 
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
+    if min((*source[1], *target[1]), default=0) < 0:  # memory that runs backwards
+        at, to = positions(*source), positions(*target)
+        storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
+        add_at(storage, at.reshape(-1), input.reshape(-1))
+        return storage[to]
     storage = np.zeros(max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), input.dtype)
     if may_overlap(*source[:2]):
         add_at(storage, positions(*source).reshape(-1), input.reshape(-1))
@@ -793,11 +798,12 @@ class unbind:
 
 
 def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
-    """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others. Their node says so."""
+    """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others. Their node says so, but where
+    it is a special one, as on a mesh."""
     for piece in pieces:
         piece._base = piece._v = None
     entry = pieces[0].creator if pieces else None
-    if entry is not None and entry.__class__.__name__.startswith("Split"):
+    if entry is not None and entry.__class__ is node_class(entry.op) and entry.__class__.__name__.startswith("Split"):
         entry.__class__ = node_class(entry.op._overload(f"Unsafe{entry.__class__.__name__}"))
     return pieces
 
