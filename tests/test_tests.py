@@ -55,6 +55,7 @@ REASONS = (
     "MindSpore is not installed", "is missing: pip install", "REASON", "processes are found by /proc",
     "the plot needs matplotlib", "cannot be sent on this system", "this system does not list",
     "the system has no fork", "the system has no timer signals", "this system does not fork", "this machine has",
+    "objects are linked by LLVM",
 )
 """Why a test may be left out: something is absent that the package or the system may lack. REASON is what an executor says of itself."""
 

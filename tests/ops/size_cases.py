@@ -64,11 +64,14 @@ TRICKS = {"SMALL", "NARROW", "FEW"}
 CEILINGS = {"blas._SMALL", "direct._LONGEST", "direct._LONGEST_POINTWISE"}
 """Sizes from which the ways of big tensors are left again."""
 
+MACHINE_CODE = {"_kernel", "_entry", "_elf", "_store"}
+"""Modules that make, keep and link machine code: their integers are those of formats and of other libraries' structures."""
+
 
 def sources() -> list[Path]:
     """Where sizes may be compared: operations, what makes functions of them, kernels."""
     folders = ("functions/*.py", "ops/**/*.py", "executors/*.py", "executors/kernels/*.py")
-    return [path for folder in folders for path in FOLDER.glob(folder)]
+    return [path for folder in folders for path in FOLDER.glob(folder) if path.stem not in MACHINE_CODE]
 
 
 def constants() -> dict[tuple[str, str], int]:

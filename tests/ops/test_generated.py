@@ -44,16 +44,17 @@ EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attrib
 """Where expressions of records are evaluated; each has a test below, or, as the defaults in schemas, one that compares all it gives."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation"), ("jit/_compiler.py", "named")}
 """Where types are evaluated that somebody wrote in a function of his own: as text, or in the source of what is scripted."""
-EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated"), ("fx/experimental/rewriter.py", "rewrite"),
+EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "compile_it"), ("fx/experimental/rewriter.py", "rewrite"),
             ("_calls/program.py", "_carry_out"), ("package/package_importer.py", "_make")}
 """Where source is executed: by `execute`, whose callers are watched, for shared kernels, a program's own function as it was with calls
 for its assertions, the program that is run, and modules of a package that is imported."""
 REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite"),
            ("executors/kernels/compiled/random.py", "_here"), ("executors/kernels/compiled/order.py", "_here"),
+           ("executors/kernels/compiled/formulas.py", "kernel_of"), ("executors/kernels/compiled/formulas.py", "_translated"),
            ("functions/faces.py", "face_of")}
 """Where a function is made of code that is there: an operation's under another of its names; a program's own, which takes `*args` as one
-parameter while it is traced, or in whose source assertions became calls; and those of rejection and selection, which look for
-compiled helpers where the kernels are."""
+parameter while it is traced, or in whose source assertions became calls; those of rejection and selection, which look for
+compiled helpers where the kernels are; and formulas, which do so too, with the loop over their numbers."""
 
 
 def callers(*names: str) -> set[tuple[str, str]]:
@@ -176,6 +177,14 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     assert watched.callers == callers("execute")
 
 
+def generated(kernel: Kernel, variant: str, *names: str) -> Callable[..., Any]:
+    """What is compiled around a kernel's loop, with nothing in the place of the names that the kernel gives it."""
+    namespace: dict[str, Any] = dict.fromkeys(names)
+    exec(getattr(kernel.spec, variant)(), namespace)
+    function: Callable[..., Any] = namespace[variant]
+    return function
+
+
 def test_every_global_name_of_kernels_resolves() -> None:
     if not kernels.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")
@@ -183,9 +192,9 @@ def test_every_global_name_of_kernels_resolves() -> None:
         importlib.import_module(f"{kernels.__package__}.compiled.{module.name}")
     for kernel in Kernel.registry.values():
         assert unresolved(kernel.function) == set(), kernel.name
-        assert unresolved(kernel._generated("checked", kernel.spec.checked(), body=None)) == set(), kernel.name
+        assert unresolved(generated(kernel, "checked", "body")) == set(), kernel.name
         if kernel.spec.is_shared:
-            assert unresolved(kernel._generated("shared", kernel.spec.shared(), share=None, bind=None)) == set(), kernel.name
+            assert unresolved(generated(kernel, "shared", "share", "bind")) == set(), kernel.name
     assert sum(kernel.spec.is_shared for kernel in Kernel.registry.values()) > 20
 
 

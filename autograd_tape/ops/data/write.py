@@ -86,7 +86,11 @@ class fill:
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
     def numpy(input, value): return np.full_like(input, fitting(value, input.dtype))
-    def store(a, value): a.fill(value) if a.dtype.isbuiltin == 1 else fill_with(a, number_array(value, DType.by_np[a.dtype]))
+    def store(a, value):  # others round twice, have codes, or wrap numbers around that NumPy refuses
+        if a.dtype.char in "fdl?":
+            a.fill(value)
+        else:
+            fill_with(a, number_array(value, DType.by_np[a.dtype]))
     may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)

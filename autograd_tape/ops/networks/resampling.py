@@ -24,6 +24,8 @@ from ...annotations import Functions
 from ...tensor import TensorRef
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+#: Weights from which on a matrix of them is not kept.
+_KEPT = 1 << 20
 
 
 # -- weighted sums along one dimension --------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ def _matrix(index: "Table", weight: "Table | None", length: int, dtype: np.dtype
         kept = np.zeros((len(index), length), dtype)
         for tap in range(index.shape[1]):
             np.add.at(kept, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
-        if kept.size < 1 << 20:
+        if kept.size < _KEPT:
             index.matrices[weight, length, dtype.char] = kept
     return kept
 
