@@ -42,7 +42,7 @@ from ._memory.layout import channels_last, channels_last_3d, contiguous_format, 
 from ._memory.size import Size
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import (
-    WITHOUT, DisableTorchFunction, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes,
+    WITHOUT, DisableTorchFunction, DisableTorchFunctionSubclass, convert_results, disabled_torch_function, look_for_classes, met,
 )
 from .storage import TypedStorage, UntypedStorage, resize, view_of
 
@@ -618,6 +618,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def to(self, other: Tensor, non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
     def to(self, *args: object, **kwargs: object) -> "Tensor":
         """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
+        if TO_ALL and (found := met(Tensor.to, (self, *args), kwargs)) is not HERE: return found
         dtype, device, copy, memory_format = above.parse_to(*args, **kwargs)
         return above.convert(self, dtype, device, copy, memory_format)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 
 from autograd_tape import warned
-from autograd_tape.annotations import Arguments, Fn, SomeFn
-from autograd_tape.calls import TO_ALL, Call, Door, Interceptor, listen, listen_for_good, unlisten
+from autograd_tape.annotations import Arguments, Fn, Keywords, SomeFn
+from autograd_tape.calls import HERE, TO_ALL, Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
@@ -242,6 +242,11 @@ def _get_current_function_mode() -> TorchFunctionMode | None:
 def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     """The modes of this thread, the innermost last."""
     return list(_state.modes)
+
+
+def met(function: Fn, args: Arguments, kwargs: Keywords) -> Any:
+    """What a mode, or the class of an argument, makes of a call of a method that is no operation; HERE where none is about."""
+    return handle_torch_function(function, args, *args, **kwargs) if _state.modes or _overriding(args) else HERE
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Fn], Fn]:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from autograd_tape.calls import HERE, TO_ALL
 from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex32, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind,
     result_dtype, uint8,
@@ -20,6 +21,7 @@ from autograd_tape.warned import made
 from .._calls.above import above
 from .._memory.layout import _Named, memory_format
 from .._tensor import Tensor, _blank, frontend
+from ..overrides import met
 
 
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
@@ -139,6 +141,8 @@ def _make_conversions() -> None:
     """float(), half(), long(), ...: one method per dtype."""
     def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
         def method(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
+            if TO_ALL and (found := met(method, (self,), {"memory_format": memory_format} if memory_format else {})) is not HERE:
+                return found
             return self if self._k.dtype is dtype and memory_format is None else convert(self, dtype, None, False, memory_format)
 
         method.__name__ = method.__qualname__ = name
