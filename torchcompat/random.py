@@ -261,7 +261,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype:
     if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
             and not named and default_dtype() is float32:
         try:
-            array = _default_stream.small_uniforms(size if size[0].__class__ is int else tuple(size[0]))
+            array = _default_stream.small_uniforms(size if size[0].__class__ is int else tuple(*size))
         except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
             array = None
         if array is not None:
@@ -285,7 +285,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype
     if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
             and default_dtype() is float32:
         try:
-            array = _default_stream.small_normals(size if size[0].__class__ is int else tuple(size[0]))
+            array = _default_stream.small_normals(size if size[0].__class__ is int else tuple(*size))
         except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
             array = None
         if array is not None:

@@ -803,7 +803,8 @@ def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
     for piece in pieces:
         piece._base = piece._v = None
     entry = pieces[0].creator if pieces else None
-    if entry is not None and entry.__class__ is node_class(entry.op) and entry.__class__.__name__.startswith("Split"):
+    op = None if entry is None else entry.op
+    if op is not None and entry.__class__ is node_class(op) and entry.__class__.__name__.startswith("Split"):
         entry.__class__ = node_class(entry.op._overload(f"Unsafe{entry.__class__.__name__}"))
     return pieces
 
