@@ -250,6 +250,19 @@ def _single(array: np.ndarray, requires_grad: bool) -> Tensor:
     return t
 
 
+def _few(draw: Fn, size: Arguments, generator: Generator | None, out: object, dtype: DType | None, device: DeviceLike | None,
+         requires_grad: bool) -> Tensor | None:
+    """Not many numbers of float32 of the default stream, at once; None where it is anything else, or sizes are bad."""
+    if generator is not None or dtype is not None or out is not None or device is not None or above.drawn is not None or (
+            frontend.default_device is not None or default_dtype() is not float32):
+        return None
+    try:
+        array = draw(size if size[0].__class__ is int else tuple(*size))
+    except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
+        return None
+    return None if array is None else _single(array, requires_grad)
+
+
 @frontend.refusing
 @frontend.passing
 def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype: DType | None = None,
@@ -258,15 +271,9 @@ def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype:
     """Uniform numbers in [0, 1)."""
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
-    if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
-            and not named and default_dtype() is float32:
-        try:
-            array = _default_stream.small_uniforms(size if size[0].__class__ is int else tuple(*size))
-        except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
-            array = None
-        if array is not None:
-            return _single(array, requires_grad)
     size = _named_size("rand", size, named)
+    if (few := _few(_default_stream.small_uniforms, size, generator, out, dtype, device, requires_grad)) is not None:
+        return few
     dtype, size = _wanted(dtype, "rand", out) or default_dtype(), _size("rand", size)
     if _fills(out, size, dtype):
         return out.uniform_(generator=generator)
@@ -282,14 +289,8 @@ def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype
     if TO_ALL and (found := passed(randn, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
     size = _named_size("randn", size, named)
-    if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
-            and default_dtype() is float32:
-        try:
-            array = _default_stream.small_normals(size if size[0].__class__ is int else tuple(*size))
-        except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
-            array = None
-        if array is not None:
-            return _single(array, requires_grad)
+    if (few := _few(_default_stream.small_normals, size, generator, out, dtype, device, requires_grad)) is not None:
+        return few
     dtype, size = _wanted(dtype, "randn", out) or default_dtype(), _size("randn", size)
     if _fills(out, size, dtype):
         return out.normal_(generator=generator)

@@ -805,7 +805,7 @@ def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
     entry = pieces[0].creator if pieces else None
     op = None if entry is None else entry.op
     if op is not None and entry.__class__ is node_class(op) and entry.__class__.__name__.startswith("Split"):
-        entry.__class__ = node_class(entry.op._overload(f"Unsafe{entry.__class__.__name__}"))
+        entry.__class__ = node_class(op._overload(f"Unsafe{entry.__class__.__name__}"))
     return pieces
 
 
