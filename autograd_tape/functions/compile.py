@@ -573,7 +573,7 @@ def source(name: str) -> str:
 def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
     if _is_ufunc(rec) and not widens(rec):
-        return partial(halves.ufunc, kernel)
+        return kernel if kernel in halves.OF_SIGNS else partial(halves.ufunc, kernel)
     return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
 
 
