@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -42,13 +43,13 @@ def probe_import(module: str, threads: int) -> dict[str, float]:
     return {"seconds": perf_counter() - started, "resident": resident() - before}
 
 
-def probe_training(module: str, threads: int) -> dict[str, float]:
+def probe_training(model: str, module: str, threads: int) -> dict[str, float]:
     """Peak resident memory of a training loop, whole and beyond what the import took."""
     torch = load(module, threads)
-    from benchmarks.workloads.steps import mnist_step
+    from benchmarks.workloads import steps
 
     imported = resident()
-    step = mnist_step(torch)
+    step = getattr(steps, model)(torch)
     for _ in range(TRAINING_STEPS):
         step()
     peak = resident("VmHWM")
@@ -70,17 +71,19 @@ def probe_evaluation(module: str, threads: int) -> dict[str, float]:
     return {"growth": resident() - before}
 
 
+#: What is trained: a function of `workloads.steps`, and what it is called.
+TRAINED = {"mnist_step": "MNIST MLP", "lenet": "LeNet", "residual_cnn": "residual CNN", "transformer": "transformer"}
 PROBES: dict[str, Callable[[str, int], dict[str, float]]] = {
     "import": probe_import,
-    "training": probe_training,
     "evaluation": probe_evaluation,
+    **{model: partial(probe_training, model) for model in TRAINED},
 }
 # (group, section, name, probe, value of the probe, unit)
 ROWS = (
     ("import", "import", "import, fresh process", "import", "seconds", "s"),
     ("memory", "memory", "resident after import", "import", "resident", "MiB"),
-    ("memory", "memory", "peak of a training loop", "training", "peak", "MiB"),
-    ("memory", "memory", "peak beyond import", "training", "above_import", "MiB"),
+    *[("memory", "memory", f"peak of training, {name}", model, "peak", "MiB") for model, name in TRAINED.items()],
+    *[("memory", "memory", f"peak beyond import, {name}", model, "above_import", "MiB") for model, name in TRAINED.items()],
     ("memory", "memory", f"growth over {EVALUATIONS} evaluations under grad", "evaluation", "growth", "MiB growth"),
 )
 
