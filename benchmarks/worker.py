@@ -56,6 +56,8 @@ def digest(result: Any, random: bool) -> list[Any]:
     """A comparable summary of a result: per tensor its shape and, unless random, its sums and first values."""
     if isinstance(result, (tuple, list)) and not all(isinstance(part, (int, float)) for part in result):
         return [row for part in result for row in digest(part, random)]
+    if str(getattr(result, "dtype", "")) == "torch.bfloat16":  # which torch does not hand to NumPy
+        result = result.detach().float()
     array = np.asarray(result.detach().numpy() if hasattr(result, "detach") else result)
     if random:
         return [[list(array.shape), []]]
