@@ -20,6 +20,7 @@ from .calls import FAILURES, Door, Plain, passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
+from .executors.kernels import halves
 from .held import note_other_memory
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
@@ -83,7 +84,7 @@ class Frontend:
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
-        self.half_namespace = {**self.namespace, "ufunc1": _called, "ufunc2": _called}
+        self.half_namespace = {**self.namespace, "halved": halves.ufunc, "SINGLE": CPU_KINDS[halves.SINGLE]}
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
         register_quiet_sets(self.half_namespace, {**HALF_SETS, **RESULT_KINDS}, below=True)
@@ -162,9 +163,11 @@ class Frontend:
                                            make(self, self.below_namespace, general.rest))
         return found
 
-    def half(self, general: General) -> Fn:
+    def half(self, general: General, before: bool = False) -> Fn:
         """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
-        `general.whole` where that ends."""
+        `general.whole` where that ends; with `before` it stands before the door, and ends in it."""
+        if before:
+            return compile_function(general.rec, self, half=True, below=general.__call__)
         key = general.rec.name, "half"
         found = self.entrances.get(key)
         if found is None:
@@ -510,11 +513,6 @@ class Frontend:
     def rebase(self, target: TensorRef, node: TapeEntry) -> None:
         """Makes `node` the history of `target` after an in-place update, and of its base and views."""
         views.rebase(self, target, node)
-
-
-def _called(kernel: Fn, *operands: object) -> Any:
-    """A kernel that the worker pool does not share."""
-    return kernel(*operands)
 
 
 def _spread(function: Fn, rec: Record) -> Fn:

@@ -11,7 +11,6 @@ every error, goes on to `general` (see `general.py`), which knows everything and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
 from .entries import edge_lines, edges, fitted, saved_items
-from .general import General
+from .general import General, half_operand
 from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
@@ -84,6 +83,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
     loud = rec.refuses_complex or rec.differentiable and (rec.conjugates and rec.saves_values or rec.complex == "no gradient")
     everything = "Q_REAL" if loud else "Q_ALL"
+    if everything == "Q_ALL" and rec.family in ("view", "view?") and rec.field("check") is None:
+        everything = "Q_ANY"
     quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
@@ -163,21 +164,29 @@ def _rounds(rec: Record) -> bool:
             and all([p.type == "Tensor" for p in rec.params if p.passed]))
 
 
+def _in_single(rec: Record) -> bool:
+    """Whether half precision with a number is computed in float32, of which the number is one."""
+    return rec.field("opmath") == "number" and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
+
+
 def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
-    if half and _rounds(rec):
-        return f"narrow(kernel({', '.join([f'widened({p.name}._data)' for p in rec.params if p.passed])}), _k.np)"
     ufunc = _is_ufunc(rec)
+    if half and (_rounds(rec) or scalar and _in_single(rec)):
+        passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
+        wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
+        return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
     # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
     passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
     arguments = ["_o" if p.name == scalar else _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
-    if not ufunc or half:
+    if not ufunc or half and rec.field("numpy") in halves.OF_SIGNS:
         return call
     # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
     at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
     first, arguments[at] = arguments[at], "_a"
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
-    return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {BIG} else ufunc{len(big)}(kernel, {', '.join(big)})"
+    least, many = (halves.FEW[len(big) - 1], "halved") if half else (BIG, f"ufunc{len(big)}")
+    return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 
 
 def _widens(rec: Record, scalar: str | None) -> str:
@@ -344,10 +353,13 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     guard = ["out is None"] if with_out else []
     guard += ["_more is ..."] if more else []
     check: list[str] = []
+    kind_of_number = "_k"
     if half:
         if rec.field("opmath") == "number":  # numbers are not rounded before
-            operand, guard = None, [f"{rec.tensor_params[-1].name}._data.ndim"]
-        if rec.field("check") is not None and rec.field("amp") != "lower":  # it may refuse the dtype
+            operand, guard = operand if _in_single(rec) else None, [f"{rec.tensor_params[-1].name}._data.ndim"]
+            kind_of_number = "SINGLE"
+        if rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
+            # It may refuse the dtype.
             check = [f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"]
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
@@ -358,10 +370,11 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += [f"        _c = {operand.name}.__class__",
                   f"        {set_k}",
                   "        if _c is float or _c is int:",
-                  f"            if {' and '.join([*guard, quiet_scalar])}:", *["    " + line for line in check],
-                  f"                _o = _k.scalars.get({operand.name})",
-                  f"                if _o is None: _o = _k.scalar({operand.name})",
-                  f"                _r = {_call(rec, operand.name)}"]
+                  f"            if {' and '.join([*(guard if kind_of_number == '_k' else ()), quiet_scalar])}:",
+                  *["    " + line for line in check],
+                  f"                _o = {kind_of_number}.scalars.get({operand.name})",
+                  f"                if _o is None: _o = {kind_of_number}.scalar({operand.name})",
+                  f"                _r = {_call(rec, operand.name, half)}"]
         lines += _wrap(rec, operand.name, " " * 16, half=half)
         lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half)}"]
         lines += _wrap(rec, half=half)
@@ -370,9 +383,15 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", *check,
                   f"            _r = {_call(rec, None, half)}"]
         lines += _wrap(rec, half=half)
-    lines += ["    except STUMBLES: pass", *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
+    lines += ["    except STUMBLES: pass", *([] if half or below or half_operand(rec) is None else _half_lines(rec, guard)),
+              *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
+
+
+def _half_lines(rec: Record, guard: list[str]) -> list[str]:
+    """Statements that lead half precision to its own entrance, where nobody looks at calls."""
+    return ["    else:", f"        if {' and '.join(['_k in Q_HALF', *guard])}: return (door.half or door.half_entrance())({_by_position(rec)})"]
 
 
 def _ending(rec: Record, operator: str, more: str) -> list[str]:
@@ -572,8 +591,6 @@ def source(name: str) -> str:
 
 def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
-    if _is_ufunc(rec) and not widens(rec):
-        return kernel if kernel in halves.OF_SIGNS else partial(halves.ufunc, kernel)
     return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
 
 
@@ -592,7 +609,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if operator:
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
-        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "narrow": narrow, "widened": widened, "check": rec.field("check")}
+        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "plain": cells["kernel"], "narrow": narrow, "widened": widened, "check": rec.field("check")}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

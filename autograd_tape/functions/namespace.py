@@ -27,11 +27,12 @@ QUIET_SETS = {
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
     "Q_HALF": _HALVES,
+    "Q_ANY": frozenset(_NATIVE) | _HALVES,  # of what looks at no elements
     # The most frequent kind is compared before a set is searched, which takes 35 ns more.
     "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
 }
 RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
-HALF_SETS = {**QUIET_SETS, "Q_ALL": _HALVES, "Q_REAL": _HALVES, "Q_FLOAT": _HALVES, "Q_INT": frozenset(), "Q_F32": None}
+HALF_SETS = {**QUIET_SETS, "Q_ALL": _HALVES, "Q_ANY": _HALVES, "Q_REAL": _HALVES, "Q_FLOAT": _HALVES, "Q_INT": frozenset(), "Q_F32": None}
 """Those of the entrance for half precision."""
 HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.

@@ -157,6 +157,7 @@ def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Call
             if dtype.category not in allowed:
                 no_kernel(kernel, tensors[0], dtype, meta)
 
+    check.takes_floats = FLOATING in allowed  # type: ignore[attr-defined]  # of all kinds, for paths that have nothing else
     return check
 
 

@@ -11,13 +11,13 @@ from ...strided import empty_in_order, strided
 from ._on_demand import LazyModule, state
 from .sharing import share_elements
 
-__all__ = ["OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "ufunc", "widened"]
+__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
 #: Elements of half precision from which on conversions cost less than NumPy's loops, which convert number by number: of a function of
 #: one bfloat16 number, and of several; and of float16, which NumPy itself converts slowly.
-_FEW, _SOME, _MANY = 512, 4096, 8192
+FEW, _MANY = (512, 4096), 8192
 #: NumPy's functions of signs alone, for which its loops convert nothing, or next to nothing.
 OF_SIGNS = frozenset([np.absolute, np.negative])
 _BLOCK = 16384  # elements that stay in a core's cache in float32, too
@@ -50,7 +50,7 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     array([3.], dtype=float16)
     """
     a = arrays[0] if arrays[0].ndim else arrays[-1]
-    least = _MANY if a.dtype.char == "e" else _SOME if len(arrays) > 1 else _FEW
+    least = _MANY if a.dtype.char == "e" else FEW[len(arrays) > 1]
     if a.size < least or any([b.dtype != a.dtype for b in arrays]):
         return function(*arrays)
     if a.size < 2 * _BLOCK or any([b.shape != a.shape or not b.flags.c_contiguous for b in arrays]):
