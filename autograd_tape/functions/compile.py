@@ -391,7 +391,8 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
 
 def _half_lines(rec: Record, guard: list[str]) -> list[str]:
     """Statements that lead half precision to its own entrance, where nobody looks at calls."""
-    return ["    else:", f"        if {' and '.join(['_k in Q_HALF', *guard])}: return (door.half or door.half_entrance())({_by_position(rec)})"]
+    is_half = " and ".join(["_k in Q_HALF", *guard])
+    return ["    else:", f"        if {is_half}: return (door.half or door.half_entrance())({_by_position(rec)})"]
 
 
 def _ending(rec: Record, operator: str, more: str) -> list[str]:
@@ -609,7 +610,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if operator:
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
-        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "plain": cells["kernel"], "narrow": narrow, "widened": widened, "check": rec.field("check")}
+        plain = cells["kernel"]
+        cells |= {"kernel": _half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened, "check": rec.field("check")}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
