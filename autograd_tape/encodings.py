@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from .warned import ignoring
 
 COMPLEX32 = np.dtype([("real", "f2"), ("imag", "f2")])
 
@@ -96,7 +97,7 @@ class Float8:
             return self._exponents(array)
         if self.largest is not None:
             array = np.clip(array, -self.largest, self.largest)
-        with np.errstate(all="ignore"):
+        with ignoring():
             result = array.astype(self.np)
         if self.np.name == "float8_e5m2" and (nans := np.isnan(array)).any():
             result.view(np.uint8)[nans] |= 0x7F

@@ -27,6 +27,7 @@ from .tensor import TensorRef
 from .tree import leaves
 from .tree import tree_map as map_leaves
 from .version import number_of
+from .warned import ignoring
 
 THROUGH: dict[str, Callable[[Any], Any]] = {"symmetric": lambda x: (x + F.transpose(x, -2, -1)) / 2,
                                             "tril": lambda x: F.tril(x) if x.shape[-1] == x.shape[-2] else x,
@@ -488,7 +489,7 @@ def check_operation(name: str, *only: str) -> tuple[str, ...]:
     ('meta', 'compose', 'out', 'in-place', 'gradients')
     """
     rec, found = get_record(name), []
-    with np.errstate(all="ignore"):
+    with ignoring():
         for word in only or CHECKS:
             held = 0
             for sample in samples(rec):

@@ -19,6 +19,7 @@ from autograd_tape.strided import address, owner_of, too_large
 
 from ._calls.devices import there
 from ._memory import shared
+from autograd_tape.warned import ignoring
 
 if TYPE_CHECKING:
     from torchcompat._tensor import Tensor
@@ -695,7 +696,7 @@ def _elements(numbers: np.ndarray, dtype: DType) -> np.ndarray:
     """Numbers as the bytes of elements of a dtype, of quantized ones as those of the integers that stand for them."""
     if numbers.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
         numbers = numbers.real
-    with np.errstate(all="ignore"):
+    with ignoring():
         found = numbers.astype(f"i{dtype.itemsize}") if dtype.group == "quantized" else converted(numbers, dtype.np)
     return np.ascontiguousarray(found).view(np.uint8)
 

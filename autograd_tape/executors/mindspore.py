@@ -26,6 +26,7 @@ from ..record import Record
 from .base import Executor
 from .kernels._on_demand import is_half
 from .numpy import in_single
+from ..warned import ignoring
 
 _lock = fork_safe_lock()
 _module: Any = None
@@ -280,7 +281,7 @@ def _cast(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _host_error(host: Callable[..., Any], values: Any) -> AutogradError | None:
     """What the NumPy kernel, which words errors as torch does, says to arguments that another kernel refused."""
     try:
-        with np.errstate(all="ignore"):
+        with ignoring():
             host(*values)
     except AutogradError as error:
         return error

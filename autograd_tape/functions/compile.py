@@ -31,6 +31,7 @@ from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
 from .words import signature_of, spelled_too, told_where_missing, words_of
+from ..warned import ignoring
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ def _gives_arrays(rec: Record) -> bool:
         return False
     one = np.ones((), np.float32)
     try:
-        with np.errstate(all="ignore"):
+        with ignoring():
             result = kernel(*[one if p.is_tensor else rec.defaults.get(p.name, 1) for p in rec.params if p.passed])
     except STUMBLES:
         return False

@@ -12,6 +12,7 @@ from ..annotations import Fn, Functions
 from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
 from ..errors import UnsupportedDTypeError
 from ..tensor import TensorRef
+from ..warned import ignoring
 
 _HALVES = {float16: float16, bfloat16: bfloat16, float16.np: float16, bfloat16.np: bfloat16}
 
@@ -54,7 +55,7 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
 def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
-    with np.errstate(all="ignore"):
+    with ignoring():
         root = np.asarray(np.sqrt(input.astype(np.float32)))
         once, twice = [np.asarray(np.reciprocal(r)).astype(input.dtype) for r in (root, root.astype(input.dtype).astype(np.float32))]
     rows, others = [a.transpose(np.argsort([-s for s in a.strides], kind="stable")) for a in (once, twice)]

@@ -47,6 +47,7 @@ from .arguments import (
 )
 from .mt19937 import MT19937
 from .polynomials import F32, F64, TWO_PI, fma32, log32, sincos32
+from ..warned import ignoring
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
@@ -550,7 +551,7 @@ class Generator:
             raise RuntimeError(f"Found dtype {scalar_name(chance.dtype)} but expected {scalar_name(dtype)}")
         count, chance = np.broadcast_arrays(count, chance)
         chances = np.ascontiguousarray(chance).ravel()
-        with np.errstate(all="ignore"):
+        with ignoring():
             wide = chances.astype(F64)
             misses = -np.where(chances > 0.5, 1.0 - wide, wide).astype(dtype)
             log_misses = np.log1p(misses).astype(F64) if dtype == F32 else _libm("log1p", misses)
@@ -661,7 +662,7 @@ def _libm(name: str, x: Array) -> Array:
     try:
         return np.fromiter(map(function, x.ravel().tolist()), F64, x.size).reshape(x.shape)
     except (ValueError, OverflowError):  # log(0) and exp(1000), which C answers with an infinity
-        with np.errstate(all="ignore"):
+        with ignoring():
             return getattr(np, name)(x)
 
 

@@ -20,6 +20,7 @@ from ._compressed import compressed_of, coordinates
 from ._coo import add_rows, coalesce, in_numpy, in_order, index_tensor, summed, unraveled
 from ._door import COMPRESSED, COO, composite, could_not_run, kernel, unrecorded
 from ._nodes import plain, recorded, values_of, with_values
+from autograd_tape.warned import ignoring
 
 F = frontend
 BOTH = (COO, COMPRESSED)
@@ -221,7 +222,7 @@ def _solved(m: Coo, right: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
     """The solution of a system whose matrix counts on one side of its diagonal, from the row that has one unknown on."""
     rows, cols = m.indices._data
     x, starts, values = right.copy(), np.searchsorted(rows, np.arange(m.shape[0] + 1)), m.values._data
-    with np.errstate(all="ignore"):
+    with ignoring():
         for i in range(m.shape[0] - 1, -1, -1) if upper else range(m.shape[0]):
             at = slice(starts[i], starts[i + 1])
             known = cols[at] > i if upper else cols[at] < i

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import blas, sharing
 from ._on_demand import LazyModule, compute_array, contiguous, state
+from ...warned import ignoring
 
 __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backward"]
 
@@ -29,7 +30,7 @@ def _softmax_rows(scores: np.ndarray, lse: np.ndarray, causal: bool, compiled: b
     if compiled:
         _compiled.softmax_rows[scores.dtype.char](scores, lse, causal, 0, len(scores))
         return
-    with np.errstate(all="ignore"):
+    with ignoring():
         if causal:
             scores[:, ~_triangle(scores.shape)] = -np.inf
         top = scores.max(2, keepdims=True)
@@ -45,7 +46,7 @@ def _probabilities(scores: np.ndarray, lse: np.ndarray, causal: bool, compiled: 
     if compiled:
         _compiled.probabilities[scores.dtype.char](scores, lse, causal, 0, len(scores))
         return
-    with np.errstate(all="ignore"):
+    with ignoring():
         scores -= lse[:, :, None]
         np.exp(scores, out=scores)
     if causal:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._on_demand import LazyModule, compute_array, contiguous, state
 from .sharing import share_elements
+from ...warned import ignoring
 
 __all__ = ["apply_mask", "apply_mask_backward", "dropout_from_bits", "dropout_from_uniform"]
 
@@ -24,7 +25,7 @@ def apply_mask(x: np.ndarray, keep: np.ndarray, scale: float) -> np.ndarray:
     """
     c = compute_array(x)
     if c.size < state.cheap:
-        with np.errstate(all="ignore"):
+        with ignoring():
             return np.asarray(c * (keep.astype(bool, copy=False) * c.dtype.type(scale)), x.dtype)
     c = contiguous(c)
     y = np.empty(c.shape, c.dtype)

@@ -22,6 +22,7 @@ from ...annotations import Fn
 from ._on_demand import LazyModule, compute_array, state
 from .halves import bits, narrow, widened
 from .sharing import share_elements
+from ...warned import ignoring
 
 __all__ = [
     "erf",
@@ -161,13 +162,13 @@ def _dense(c: np.ndarray) -> np.ndarray:
 def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
     """``formula`` over ``x`` in its compute precision, with overflow to infinity in silence as everywhere in torch."""
     c = compute_array(x)
-    with np.errstate(all="ignore"):
+    with ignoring():
         return np.asarray(formula(c), x.dtype)
 
 
 def _composed2(grad: np.ndarray, x: np.ndarray, formula: Callable[[Any, Any], Any]) -> np.ndarray:
     c = compute_array(x)
-    with np.errstate(all="ignore"):
+    with ignoring():
         return np.asarray(formula(grad.astype(c.dtype, copy=False), c), x.dtype)
 
 

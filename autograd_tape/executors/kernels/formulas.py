@@ -24,6 +24,7 @@ import numpy as np
 from ...annotations import Fn
 from ._on_demand import _NEVER, LazyModule, compute_array, state
 from .sharing import share
+from ...warned import ignoring
 
 if TYPE_CHECKING:
     from ._kernel import Kernel
@@ -193,7 +194,7 @@ class Formula:
             if out.dtype not in self.ready:
                 self.ready[out.dtype] = self.kernel().shared[char], np.zeros(128, np.int64)
             return
-        with np.errstate(all="ignore"):
+        with ignoring():
             if n <= FEW or state.fused != _NEVER:
                 self.one_by_one(columns, out)
                 return

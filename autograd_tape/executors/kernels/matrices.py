@@ -11,6 +11,7 @@ import numpy as np
 
 from ._on_demand import LazyModule, contiguous, uses_numba
 from .sharing import share_rows
+from ...warned import ignoring
 
 __all__ = ["factor_symmetric", "lu", "orders", "solve_symmetric", "solve_triangles"]
 
@@ -155,7 +156,7 @@ def solve_triangles(triangles: np.ndarray, matrices: np.ndarray, upper: bool, un
     compiled = matrices.dtype.char in "fd" and uses_numba(8 * work)
     t = contiguous(triangles) if compiled else triangles
     blocks = _blocks(n)
-    with np.errstate(all="ignore"):
+    with ignoring():
         for first, last in reversed(blocks) if upper else blocks:
             if upper and last < n:
                 x[:, first:last] -= t[:, first:last, last:] @ x[:, last:]

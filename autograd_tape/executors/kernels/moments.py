@@ -13,6 +13,7 @@ import numpy as np
 from ._on_demand import LazyModule, contiguous, state
 from .sharing import share_rows
 from .reduce import add
+from ...warned import ignoring
 
 __all__ = ["join", "moments", "of_rows"]
 
@@ -108,7 +109,7 @@ def _table(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _small(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = table.shape[1]
     wide = table.astype(np.float64)
-    with np.errstate(all="ignore"):
+    with ignoring():
         mean = add(wide, (1,), None, True)
         mean /= n
         wide -= mean

@@ -17,6 +17,7 @@ from ._on_demand import LazyModule, compute_array, contiguous, state
 from .moments import join, moments, of_rows
 from .sharing import share_rows
 from .reduce import RUN, add
+from ...warned import ignoring
 
 __all__ = [
     "batch_norm",
@@ -67,7 +68,7 @@ def layer_norm(
     if c.size >= state.fused:
         share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
-        with np.errstate(all="ignore"):
+        with ignoring():
             _normalize_small(rows, eps, y, mean, rstd)
             if w.size:
                 y *= w
@@ -121,7 +122,7 @@ def layer_norm_backward(
             share_rows(sums, char, blocks, per_block * size, 1, gs, xs, m, s, dw_parts, db_parts, per_block)
             dw, db = add(dw_parts, (0,)), add(db_parts, (0,))
     else:
-        with np.errstate(all="ignore"):
+        with ignoring():
             normal = (xs - m[:, None]) * s[:, None]
             if needs[0]:
                 v = gs * w if w.size else gs
@@ -227,7 +228,7 @@ def batch_norm(
     c = contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
-    with np.errstate(all="ignore"):
+    with ignoring():
         if training:
             if n and rows.shape[1] >= _SHORT:
                 means, variances = (v.reshape(1, n, channels) for v in moments(rows, (1,)))
@@ -269,7 +270,7 @@ def batch_norm_backward(
     count = n * rows.shape[1]
     s, w = rstd.astype(np.float64), _double(weight, channels, 1.0)
     dx: np.ndarray | None = None
-    with np.errstate(all="ignore"):
+    with ignoring():
         centre = np.tile(mean, n)
         total, dot = (v.reshape(n, channels).sum(0) for v in _grad_sums(gs, rows, centre))
         if needs[0]:
@@ -312,14 +313,14 @@ def group_norm(
     if 0 < c.size < state.fused:
         found, mean = np.empty((n * groups, c.size // (n * groups)), c.dtype), np.empty(n * groups, c.dtype)
         rstd = np.empty_like(mean)
-        with np.errstate(all="ignore"):
+        with ignoring():
             _normalize_small(c.reshape(found.shape), eps, found, mean, rstd)
             samples = found.reshape(n, channels, rows.shape[1])
             for parameter, apply in ((weight, np.multiply), (bias, np.add)):
                 if parameter is not None:
                     apply(samples, parameter.reshape(-1, 1).astype(c.dtype, copy=False), samples)
         return samples.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
-    with np.errstate(all="ignore"):
+    with ignoring():
         mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
         rstd = 1 / np.sqrt(var + eps)
         scale, shift = rstd.repeat(width), _double(bias, channels, 0.0)
@@ -352,7 +353,7 @@ def group_norm_backward(
     s = rstd.astype(np.float64).reshape(n, groups, 1)
     w = _double(weight, channels, 1.0).reshape(1, groups, width)
     dx: np.ndarray | None = None
-    with np.errstate(all="ignore"):
+    with ignoring():
         centre = np.repeat(mean.reshape(-1), width)
         total, dot = (v.reshape(n, groups, width) for v in _grad_sums(gs, rows, centre))
         if needs[0]:

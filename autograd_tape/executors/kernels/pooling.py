@@ -15,6 +15,7 @@ import numpy as np
 from . import reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
 from .sharing import share_rows
+from ...warned import ignoring
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -440,7 +441,7 @@ def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) 
         axis = 1 if taps <= _IN_TURN else 2
         places = table.T if axis == 1 else table
         y = np.concatenate([np.add.reduce(planes[i : i + step].take(places, 1), axis) for i in range(0, max(p, 1), step)])
-    with np.errstate(all="ignore"):  # for lines in NumPy
+    with ignoring():  # for lines in NumPy
         y /= divisors.reshape(-1)
     return y.reshape(*lead, *w.out).astype(x.dtype, copy=False)
 
@@ -459,7 +460,7 @@ def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | N
             _compiled.mean_windows_backward, g.dtype.char, p, count * taps, 1, g.reshape(p, *out), dx, divisors.reshape(out), *bounds
         )
     else:
-        with np.errstate(all="ignore"):
+        with ignoring():
             share = (g / divisors).reshape(p, count, 1)
         if w.tiles:
             parts = [v for m in w.out for v in (m, 1)]

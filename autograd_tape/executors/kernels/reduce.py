@@ -17,6 +17,7 @@ import numpy as np
 
 from . import order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
+from ...warned import ignoring
 
 __all__ = [
     "add",
@@ -228,7 +229,7 @@ def mean(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
     """
     count = prod(x.shape[a] for a in _axes(x, axis))
     total = _reduce(np.add, x.astype(np.float32) if is_half(x.dtype) else x, axis, keepdims)  # a half sum may overflow
-    with np.errstate(all="ignore"):
+    with ignoring():
         return np.asarray(total / total.dtype.type(count), x.dtype)
 
 

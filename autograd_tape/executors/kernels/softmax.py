@@ -13,6 +13,7 @@ import numpy as np
 
 from ._on_demand import LazyModule, compute_array, contiguous, state
 from .sharing import share_rows
+from ...warned import ignoring
 
 __all__ = [
     "cross_entropy",
@@ -50,7 +51,7 @@ def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
     if c.ndim == 0:
         return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
     if c.size < state.fused:
-        with np.errstate(all="ignore"):
+        with ignoring():
             shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
             if log:
                 shifted -= np.log(np.exp(shifted).sum(axis, keepdims=True))
@@ -79,7 +80,7 @@ def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarr
     if c.ndim == 0:
         return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
     if c.size < state.fused:
-        with np.errstate(all="ignore"):
+        with ignoring():
             if log:
                 dx = g - np.exp(c) * g.sum(axis, keepdims=True)
             else:
@@ -197,7 +198,7 @@ def cross_entropy(
     elif reduction == "mean":
         count: Any = kept.sum() if w is None else w[index[kept]].sum()
         denominator = np.asarray(count, c.dtype)
-        with np.errstate(all="ignore"):
+        with ignoring():
             value = loss.sum() / denominator  # nothing kept: 0 / 0 is NaN, as in torch
     else:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -222,7 +223,7 @@ def cross_entropy_backward(
     n = outer * inner
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
-    with np.errstate(all="ignore"):
+    with ignoring():
         g = np.empty(n, c.dtype)
         g[:] = (grad.astype(c.dtype, copy=False) / denominator).reshape(-1)
     dx = np.empty(table.shape, c.dtype)
@@ -283,7 +284,7 @@ def _cross_entropy_rows(
     T = rows.dtype.type
     kept = index != ignore
     safe = np.where(kept, index, 0)
-    with np.errstate(all="ignore"):
+    with ignoring():
         rows.max(1, out=top)
         shifted = rows - top[:, None]
         np.log(np.exp(shifted).sum(1), out=log_total)
@@ -313,7 +314,7 @@ def _cross_entropy_rows_backward(
     kept = np.nonzero(index != ignore)[0]
     dx[:] = 0
     t, g = index[kept], g[kept]
-    with np.errstate(all="ignore"):
+    with ignoring():
         hit = np.full(t.shape, T(1 - smoothing)) if w is None else T(1 - smoothing) * w[t]
         rest = T(smoothing / max(1, rows.shape[1]))
         p = np.exp((rows[kept] - top[kept, None]) - log_total[kept, None])

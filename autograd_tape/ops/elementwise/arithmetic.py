@@ -23,6 +23,7 @@ from .._host import on_host
 from .._precision import reciprocal_root
 from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
 from ...annotations import Fn, Functions, Values
+from ...warned import ignoring
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
 
@@ -543,12 +544,12 @@ class div:
 
 
 def _floor_divide(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
+    with ignoring():
         return np.floor_divide(input, other)
 
 
 def _divide_trunc(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
+    with ignoring():
         if np.asarray(input).dtype.kind == "f" or np.asarray(other).dtype.kind == "f":
             return np.trunc(np.divide(input, other))
         quotient = np.floor_divide(input, other)
@@ -560,7 +561,7 @@ def _half_quotient(whole: Fn, steps: Fn) -> Fn:
     def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         x, y = np.asarray(input), np.asarray(other)
         dtype = x.dtype if is_half(x.dtype) else y.dtype
-        with np.errstate(all="ignore"):
+        with ignoring():
             if y.size == 1:
                 return np.asarray(whole(x.astype(np.float32), y.astype(np.float32))).astype(dtype)
             return np.asarray(steps(x.astype(dtype), y.astype(dtype)))

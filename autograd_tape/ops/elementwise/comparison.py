@@ -18,6 +18,7 @@ from ...record import op
 from .._host import NO_ITEM, data_dependent, values_of
 from .._samples import category, integer_pairs, pairs, takes
 from .arithmetic import broadcast_shapes
+from ...warned import ignoring
 
 if TYPE_CHECKING:
     from ...tensor import TensorRef
@@ -160,7 +161,7 @@ def _isclose(input: np.ndarray, other: np.ndarray, rtol: float, atol: float, equ
     if rtol or atol:  # without tolerances the numbers themselves are compared, integers beyond 2**53 among them
         if input.dtype.kind in "biu":
             input, other = input.astype(np.float64), other.astype(np.float64)
-        with np.errstate(all="ignore"):
+        with ignoring():
             allowed = _size(np.multiply(other, other.dtype.type(rtol)))
             close = close | np.isfinite(input) & np.isfinite(other) & (_size(input - other) <= allowed + allowed.dtype.type(atol))
     return close | np.isnan(input) & np.isnan(other) if equal_nan else close

@@ -21,6 +21,7 @@ from .._host import on_host
 from .._samples import category, domain
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
+from ...warned import ignoring
 
 # B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative (Abramowitz and Stegun 6.1.41, 6.3.18).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
@@ -195,7 +196,7 @@ def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
         if n < 0:  # which `check` has a text for
             raise ValueError(n)
         return _digamma(input)
-    with np.errstate(all="ignore"):
+    with ignoring():
         pole = (input <= 0) & (input == np.rint(input))
         if n == 1:
             result = _trigamma(input)

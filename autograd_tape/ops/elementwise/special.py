@@ -23,6 +23,7 @@ from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
 from ...annotations import Fn, Functions, Values
+from ...warned import ignoring
 
 _2_SQRTPI, _SQRT1_2, _SQRT2 = 2 / math.sqrt(math.pi), math.sqrt(0.5), math.sqrt(2)
 _SQRT1_PI, _SQRT_HALF_PI = 1 / math.sqrt(math.pi), math.sqrt(math.pi / 2)
@@ -264,7 +265,7 @@ class logit:
     def numpy(input, eps):
         if eps is not None:
             input = np.minimum(np.maximum(input, input.dtype.type(eps)), input.dtype.type(1 - eps))
-        with np.errstate(all="ignore"):
+        with ignoring():
             return np.log(input / (1 - input))
 
     half = numpy  # each step of which rounds, as torch's do
@@ -286,7 +287,7 @@ def _times_logarithm(logarithm: np.ufunc) -> Fn:
     def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         other = np.asarray(other, getattr(other, "dtype", input.dtype))
         other = other if other.itemsize >= input.itemsize else other.astype(input.dtype)  # as precise as what is beside it
-        with np.errstate(all="ignore"):
+        with ignoring():
             return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * logarithm(other)))
 
     return kernel
@@ -358,7 +359,7 @@ class entr:
     lacks = {"float8": "entr_cpu"}
     scipy = "entr"
     def numpy(input):
-        with np.errstate(all="ignore"):
+        with ignoring():
             rest = np.where(input == 0, input.dtype.type(0), input.dtype.type(-np.inf))
             return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), rest))
 

@@ -32,6 +32,7 @@ from .factorization import (
 from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
+from ...warned import ignoring
 
 linalg = np.linalg
 
@@ -542,7 +543,7 @@ def _matrix_exp(A: np.ndarray) -> np.ndarray:
     n = A.shape[-1]
     x = A.reshape(-1, n, n).astype(np.result_type(A.dtype, np.float64))
     norm = np.abs(x).sum(-2).max(-1)
-    with np.errstate(all="ignore"):
+    with ignoring():
         times = np.where(norm > 5.37, np.ceil(np.log2(norm / 5.37)), 0)
     times = np.nan_to_num(times, nan=0, posinf=0).astype(np.int64)
     x = x / (2.0 ** times)[:, None, None]

@@ -20,6 +20,7 @@ from .._host import on_host
 from .._samples import category
 from .factorization import _check_matrix, _columns, check_equation
 from .general import INT32, like_lapack, without_data
+from ...warned import ignoring
 
 _ALPHA = (1 + math.sqrt(17)) / 8
 """What bounds the growth of elements best over pivots of either size."""
@@ -104,7 +105,7 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
         LD, pivots, info = columns.swapaxes(-2, -1), *[x.astype(np.int32) for x in found]
     else:
         pivots, info = np.zeros(LD.shape[:2], np.int32), np.zeros(len(LD), np.int32)
-        with np.errstate(all="ignore"):
+        with ignoring():
             for i, a in enumerate(LD):
                 info[i] = _ldl(a, hermitian and A.dtype.kind == "c", pivots[i])
     if check_errors and info.any():
@@ -197,7 +198,7 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
     if solved is not None:
         return _columns(solved.reshape(*batch, *B.shape[-2:]))
     result = np.empty(items[2].shape, B.dtype)
-    with np.errstate(all="ignore"):
+    with ignoring():
         for i, (factor, exchanges, b) in enumerate(zip(*items)):
             result[i] = _ldl_solved(factor, exchanges, b, hermitian and LD.dtype.kind == "c")
     return _columns(result.reshape(*batch, *B.shape[-2:]))

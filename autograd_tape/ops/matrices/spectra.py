@@ -17,6 +17,7 @@ from ...functions.refusals import on_meta
 from ...record import op
 from ...tensor import TensorRef, as_dtype
 from .fourier import wrap_dims
+from ...warned import ignoring
 
 _NORMS = {("backward", True): 0, ("backward", False): 2, ("ortho", True): 1, ("ortho", False): 1,
           ("forward", True): 2, ("forward", False): 0}
@@ -518,7 +519,7 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
             numbers = np.arange(count, dtype=wanted.np)
             if not half:
                 numbers[(n + 1) // 2:] -= numbers.dtype.type(n)
-            with np.errstate(all="ignore"):
+            with ignoring():
                 numbers *= numbers.dtype.type(step)
             return finish(F, numbers, device, requires_grad, None, layout)
         result = F.arange(count, dtype=wanted, layout=layout, device=device)

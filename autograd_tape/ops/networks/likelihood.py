@@ -27,6 +27,7 @@ from ...annotations import Functions
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._batch import BatchedCall
+from ...warned import ignoring
 
 if TYPE_CHECKING:
     from ...sharding.array import ShardedArray
@@ -218,7 +219,7 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if reduction == "sum":
         return loss.sum(), np.ones((), input.dtype)
     total = np.asarray(counts.sum(), input.dtype)
-    with np.errstate(all="ignore"):
+    with ignoring():
         return np.asarray(loss.sum() / total, input.dtype), total
 
 
@@ -241,7 +242,7 @@ class nll_loss_grad:
             target = target.reshape(())
         kept = target != ignore_index
         safe = within(np.where(kept, target, 0), size[axis], axis)
-        with np.errstate(all="ignore"):
+        with ignoring():
             g = -np.asarray(grad / denominator, grad.dtype)
             g = g.reshape(target.shape) if g.size == target.size else g
             # Only targets that count get a gradient: where none does, the denominator is 0, and 0 / 0 must not spread.

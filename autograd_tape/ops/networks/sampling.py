@@ -24,6 +24,7 @@ from ._losses import buffer, constant, elements
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 from .._batch import BatchedCall
+from ...warned import ignoring
 
 
 @op("reflected(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
@@ -244,7 +245,7 @@ def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: 
     sizes = input.shape[2:]
     if input.dtype.char not in "fd":
         return _grid_sampler(compute_array(input), compute_array(grid), mode, padding_mode, align).astype(input.dtype)
-    with np.errstate(all="ignore"):
+    with ignoring():
         index, weights, _ = _grid_taps(grid, sizes, mode, padding_mode, align)
         y = sampling.weighted_sums(input.reshape(*input.shape[:2], prod(sizes)), index, _corner_weights(weights))
     return y.reshape(*input.shape[:2], *grid.shape[1:-1])
@@ -257,7 +258,7 @@ def _grid_sampler_grad(grad: np.ndarray, input: np.ndarray, grid: np.ndarray, mo
         return None if dx is None else dx.astype(input.dtype), None if dgrid is None else dgrid.astype(grid.dtype)
     sizes, n = input.shape[2:], input.ndim - 2
     lead = input.shape[:2]
-    with np.errstate(all="ignore"):
+    with ignoring():
         index, weights, slopes = _grid_taps(grid, sizes, mode, padding_mode, align)
         flat, g = input.reshape(*lead, prod(sizes)), grad.reshape(*lead, index.shape[2])
         needed = needs[0], needs[1] and mode != "nearest"

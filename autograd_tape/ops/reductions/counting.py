@@ -20,6 +20,7 @@ from ...tensor import TensorRef, next_id
 from .._host import need_values, values_of
 from ..networks._losses import constant
 from ...annotations import Functions, Number, Values
+from ...warned import ignoring
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class histc:
         if values.dtype.kind in "iu" or not (high - low) * bins < float(np.finfo(np.float32).max):
             values = values.astype(np.float64)
         exact = values.dtype.type
-        with np.errstate(all="ignore"):
+        with ignoring():
             place = (values - exact(low)) * exact(bins) / exact(high - low)
         # NaN: numbers so large that adding 1 is nothing.
         at = np.where(np.isnan(place), place.dtype.type(bins // 2), place).astype(np.int64)

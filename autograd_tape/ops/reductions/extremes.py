@@ -21,6 +21,7 @@ from .._host import on_host
 from .. import _shapes as shapes
 from .sums import LARGE, finish
 from ...annotations import Dims, Fn, Functions, Values
+from ...warned import ignoring
 
 if TYPE_CHECKING:
     from ...return_types import median, nanmedian, sort
@@ -41,7 +42,7 @@ def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Dims) -> np.ndarray
     weights = np.asarray(equal).astype(input.dtype)
     if counts.size and np.minimum.reduce(counts, None) == np.maximum.reduce(counts, None) == 1:
         return weights
-    with np.errstate(all="ignore"):  # there are none where NaN is the extreme
+    with ignoring():  # there are none where NaN is the extreme
         share = 1 / counts
         return np.asarray(weights * (share.astype(np.float32) if input.itemsize == 2 else share).astype(input.dtype))
 

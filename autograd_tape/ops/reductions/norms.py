@@ -19,7 +19,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
-from ...warned import warn_once
+from ...warned import warn_once, ignoring
 from ..networks._losses import buffer, constant
 from ...annotations import Dims, Functions, Values
 
@@ -46,7 +46,7 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
         return add(size != 0, axes, size.dtype, keepdim)
     if ord < 0 and not x.size:  # which NumPy knows to be infinite
         _check_identity(x.shape, ord, dim)
-    with np.errstate(all="ignore"):
+    with ignoring():
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
 
 

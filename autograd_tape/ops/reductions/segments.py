@@ -17,6 +17,7 @@ from ...tensor import TensorRef
 from .._batch import BatchedCall, shifted
 from .._host import on_host, values_of
 from .._samples import check_number
+from ...warned import ignoring
 
 _KINDS: dict[str, tuple[np.ufunc, float]] = {
     "sum": (np.add, 0.0), "mean": (np.add, 0.0), "prod": (np.multiply, 1.0),
@@ -120,7 +121,7 @@ def _reduced(data: np.ndarray, reduce: str, lengths: np.ndarray | None = None, i
     if indices is not None:
         raise ValueError("lengths or offsets expected")
     cut = _Cut(data, lengths, offsets, axis, unsafe)
-    with np.errstate(all="ignore"):
+    with ignoring():
         found = cut.joined(ufunc, cut.data, identity if initial is None else initial)
         if reduce == "mean":
             counts = cut.counts[:, None].astype(data.dtype)
@@ -146,7 +147,7 @@ def _gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, reduce: st
         raise ValueError("a gradient of the result's shape expected")
     x = cut.data
     passed, result = grad.reshape(len(cut.counts), cut.rest), output.reshape(len(cut.counts), cut.rest)
-    with np.errstate(all="ignore"):
+    with ignoring():
         if reduce == "sum":
             found = cut.spread(passed)
         elif reduce == "mean":
