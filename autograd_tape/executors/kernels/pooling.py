@@ -14,6 +14,7 @@ import numpy as np
 
 from . import reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
+from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -21,6 +22,7 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool2d_backward",
     "adaptive_max_pool2d",
+    "added_at",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool2d_backward",
@@ -29,14 +31,18 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool2d_backward",
+    "is_few",
     "max_windows",
     "mean_windows",
     "mean_windows_backward",
+    "plan",
     "pool_output_size",
     "windows",
 ]
 
 _compiled = LazyModule("pooling")
+_max_windows, _mean_windows = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows")
+_mean_windows_backward, _max_pool_backward = Handy("pooling", "mean_windows_backward"), Handy("pooling", "max_pool_backward")
 _BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
 Pair = tuple[int, ...]  # of two
 Sizes = tuple[int, ...]
@@ -149,31 +155,36 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     g = contiguous(compute_array(grad))
     n, length = prod(shape[:-2]), prod(shape[-2:])
     gs, ks = g.reshape(n, g.size // max(n, 1)), np.ascontiguousarray(index, np.int64).reshape(n, index.size // max(n, 1))
-    if g.size >= state.fused:
+    run = None if g.size >= state.fused else _max_pool_backward.of(g.dtype.char, g.size)
+    if run is not None or g.size >= state.fused:
         dx = np.empty((n, length), g.dtype)
         try:
-            share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
+            if run is not None:
+                run(n, 1, gs, ks, dx)
+            else:
+                share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
         except IndexError:
             raise IndexError(_BAD_INDEX.format(length)) from None
     elif not within(ks, length):
         raise IndexError(_BAD_INDEX.format(length))
     else:
-        flat = (ks + np.arange(n)[:, None] * length).reshape(-1)
-        dx = np.bincount(flat, gs.reshape(-1), n * length).astype(g.dtype)
+        dx = added_at(n * length, (ks + np.arange(n)[:, None] * length).reshape(-1), gs.reshape(-1))
     return dx.reshape(shape).astype(grad.dtype, copy=False)
 
 
 @lru_cache(256)
-def counts(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, include: bool, divisor: int | None) -> np.ndarray:
-    """What each window's sum is divided by, an array of shape ``out`` that is not to be changed."""
+def counts(
+    size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, include: bool, divisor: int | None, char: str = "l"
+) -> np.ndarray:
+    """What each window's sum is divided by, an array of shape ``out`` and the dtype ``char`` that is not to be changed."""
     if divisor:
-        return np.full(out, divisor)
+        return np.full(out, divisor, char)
     total = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
         begin = np.arange(m) * s - p
         end = np.minimum(begin + k, n + p)
         total = total[..., None] * (end - begin if include else np.minimum(end, n) - np.maximum(begin, 0))
-    return total
+    return total.astype(char)
 
 
 def avg_pool2d(
@@ -276,7 +287,8 @@ class Windows:
     is False there (None: nowhere).
     """
 
-    __slots__ = ("begins", "empty", "ends", "out", "size", "split", "steps", "table", "taps", "tiles", "whole")
+    __slots__ = ("begins", "bounds", "count", "divisors", "empty", "ends", "full_out", "full_size", "number", "out", "pixels", "size",
+                 "steps", "table", "taps", "whole")
 
     table: np.ndarray
     whole: np.ndarray | None
@@ -287,10 +299,15 @@ class Windows:
         numbers = [-(-(e - b) // s) for b, e, s in zip(begins, ends, steps, strict=True)]
         self.taps = tuple([int(max(t.max(initial=0), 1)) for t in numbers])
         self.empty = any([bool((t < 1).any()) for t in numbers])
-        #: Sizes of the input with each dimension in two, where the windows are tiles of it.
-        self.split = tuple([v for pair in zip(self.out, self.taps, strict=True) for v in pair])
-        self.tiles = max(steps) == 1 and not self.empty and all(
-            [m * k == n and bool((t == k).all()) for m, k, n, t in zip(self.out, self.taps, size, numbers, strict=True)])
+        #: How many windows there are, taps of the largest, elements of the input.
+        self.count, self.number, self.pixels = prod(self.out), prod(self.taps), prod(size)
+        #: What compiled loops over three dimensions take: bounds and steps, the sizes of the input and of the result.
+        more = 3 - len(size)
+        bounds = [a for pair in zip((_NONE,) * more + begins, (_ONE,) * more + ends, strict=True) for a in pair]
+        self.bounds: tuple[np.ndarray | int, ...] = (*bounds, *(1,) * more, *steps)
+        self.full_size, self.full_out = (1,) * more + size, (1,) * more + self.out
+        #: What sums are divided by to make means, by dtype and what else decides.
+        self.divisors: dict[object, np.ndarray] = {}
 
     def __getattr__(self, name: str) -> object:
         """``table`` and ``whole``, made when they are first asked for."""
@@ -322,14 +339,6 @@ class Windows:
             total = total[..., None] * -(-(end - begin) // step)
         return total
 
-    def compiled(self) -> tuple[list[np.ndarray | int], tuple[int, ...], tuple[int, ...]]:
-        """What compiled loops over three dimensions take: bounds and steps, the sizes of the input and of the result."""
-        more = 3 - len(self.size)
-        bounds: list[np.ndarray | int] = []
-        for begin, end in zip((_NONE,) * more + self.begins, (_ONE,) * more + self.ends, strict=True):
-            bounds += [begin, end]
-        return [*bounds, *(1,) * more, *self.steps], (1,) * more + self.size, (1,) * more + self.out
-
 
 @lru_cache(512)
 def cells(size: Sizes, out: Sizes) -> Windows:
@@ -343,6 +352,13 @@ def cells(size: Sizes, out: Sizes) -> Windows:
 
 
 @lru_cache(512)
+def plan(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Windows:
+    """The windows of pooling, as many as there are."""
+    out = tuple([pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation, strict=True)])
+    return windows(size, out, kernel, stride, padding, dilation)
+
+
+@lru_cache(512)
 def windows(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Windows:
     """The windows of pooling, without their padding."""
     begins, ends = [], []
@@ -353,6 +369,11 @@ def windows(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Size
     return Windows(size, tuple(begins), tuple(ends), dilation)
 
 
+def is_few(x: np.ndarray, w: Windows) -> bool:
+    """Whether windows of an array are seen by their bounds whatever its layout, and not plane by plane."""
+    return len(w.size) == 3 or x.size // (w.pixels or 1) * w.count * w.number < min(state.fused, _FEW)
+
+
 def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:
     """Maxima of windows of the last dimensions, and their flat indices within these; of NaNs, the last.
 
@@ -361,31 +382,43 @@ def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:
     """
     n = len(w.size)
     lead = x.shape[: x.ndim - n]
-    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
     given = x if x.dtype.kind in "iu" else compute_array(x)
-    if p * count * taps >= state.fused and (given.dtype.char in "fd" or not w.empty and _fits_double(given)):
-        bounds, size, out = w.compiled()
+    p = given.size // w.pixels if w.pixels else prod(lead)
+    sees, char = p * w.count * w.number, given.dtype.char if given.dtype.char in "fd" else "d"
+    run = None if sees >= state.fused else _max_windows.of(char, sees)
+    if (run is not None or sees >= state.fused) and (given.dtype.char in "fd" or not w.empty and _fits_double(given)):
         f, channels = _planes_or_images(given if given.dtype.char in "fd" else given.astype(np.float64), n)
-        p //= channels
-        y, index = np.empty((p, *out, channels), f.dtype), np.empty((p, *out, channels), np.int64)
-        work = count * taps * channels
-        share_rows(_compiled.max_windows, f.dtype.char, p, work, 2, f.reshape(p, *size, channels), y, index, *bounds)
+        if channels == 1 and f.dtype is x.dtype:
+            y, index = np.empty((*lead, *w.out), x.dtype), np.empty((*lead, *w.out), np.int64)
+            shape = p, *w.full_out, 1
+            arrays = f.reshape(p, *w.full_size, 1), y.reshape(shape), index.reshape(shape)
+        else:
+            p //= channels
+            shape = p, *w.full_out, channels
+            arrays = f.reshape(p, *w.full_size, channels), np.empty(shape, f.dtype), np.empty(shape, np.int64)
+        if run is not None:
+            run(p, 1, *arrays, *w.bounds)
+        else:
+            share_rows(_compiled.max_windows, char, p, w.count * w.number * channels, 2, *arrays, *w.bounds)
+        if channels == 1 and f.dtype is x.dtype:
+            return y, index
+        y, index = arrays[1:]
         if channels > 1:
             y, index = [np.moveaxis(a.reshape(p, *w.out, channels), -1, 1) for a in (y, index)]
             return y.astype(x.dtype, copy=False), index
     else:
         c = contiguous(given)
-        table, planes = w.table, c.reshape(p, prod(w.size))
-        y, index = np.empty((p, count), c.dtype), np.empty((p, count), np.int64)
+        table, planes = w.table, c.reshape(p, w.pixels)
+        y, index = np.empty((p, w.count), c.dtype), np.empty((p, w.count), np.int64)
         step = max(1, _PART // max(table.size, 1))
-        rows = np.arange(0, table.size, taps)
+        rows = np.arange(0, table.size, w.number)
         for i in range(0, p, step):
             values = planes[i : i + step].take(table, 1)
             at = values.argmax(-1)  # the first of equals and the first NaN
             at += rows
             best = values.reshape(len(values), table.size)[np.arange(len(values))[:, None], at]
             if c.dtype.kind == "f" and (lost := best != best).any():
-                at = np.where(lost, rows + taps - 1 - (values != values)[..., ::-1].argmax(-1), at)
+                at = np.where(lost, rows + w.number - 1 - (values != values)[..., ::-1].argmax(-1), at)
             y[i : i + step], index[i : i + step] = best, table.take(at)
         if w.empty:
             none = (w.lengths() < 1).reshape(-1)
@@ -416,63 +449,92 @@ def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) 
     """
     n = len(w.size)
     lead = x.shape[: x.ndim - n]
-    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
     c = x.astype(np.float64) if x.dtype.kind in "iu" else compute_array(x)
-    divisors = (w.lengths() if divisors is None else divisors).astype(c.dtype)
-    if p * count * taps >= state.fused:
-        bounds, size, out = w.compiled()
+    p, taps = c.size // w.pixels if w.pixels else prod(lead), w.number
+    divisors = _divisors(w, divisors, c.dtype)
+    sees, char = p * w.count * taps, c.dtype.char
+    run = _mean_windows.of(char, sees) if sees < state.fused and taps <= _IN_TURN else None
+    if run is not None or sees >= state.fused:
         f, channels = _planes_or_images(c, n)
-        p //= channels
-        y, work = np.empty((p, *out, channels), c.dtype), count * taps * channels
-        images = f.reshape(p, *size, channels)
-        share_rows(_compiled.mean_windows, c.dtype.char, p, work, 1, images, y, divisors.reshape(out), *bounds)
-        y = np.moveaxis(y.reshape(p, *w.out, channels), -1, 1) if channels > 1 else y.reshape(*lead, *w.out)
-        return y.astype(x.dtype, copy=False)
-    c = contiguous(c)
-    if w.tiles:
-        y = np.add.reduce(c.reshape(p, *w.split), tuple(range(2, 2 * n + 1, 2))).reshape(p, count)
-    else:
-        beyond = prod(w.size)
-        table = w.table if w.whole is None else np.where(w.whole, w.table, beyond)
-        planes = c.reshape(p, beyond)
-        if w.whole is not None:
-            planes = np.concatenate([planes, np.zeros((p, 1), c.dtype)], 1)
-        step = max(1, _PART // max(table.size, 1))
-        axis = 1 if taps <= _IN_TURN else 2
-        places = table.T if axis == 1 else table
-        y = np.concatenate([np.add.reduce(planes[i : i + step].take(places, 1), axis) for i in range(0, max(p, 1), step)])
+        if channels == 1:
+            y = np.empty((*lead, *w.out), c.dtype)
+        else:
+            p //= channels
+            y = np.empty((p, *w.out, channels), c.dtype)
+        arrays = f.reshape(p, *w.full_size, channels), y.reshape(p, *w.full_out, channels), divisors.reshape(w.full_out)
+        if run is not None:
+            run(p, 1, *arrays, *w.bounds)
+        else:
+            share_rows(_compiled.mean_windows, char, p, w.count * taps * channels, 1, *arrays, *w.bounds)
+        y = y if channels == 1 else np.moveaxis(y, -1, 1)
+        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
+    table = w.table if w.whole is None else np.where(w.whole, w.table, w.pixels)
+    planes = contiguous(c).reshape(p, w.pixels)
+    if w.whole is not None:
+        planes = np.concatenate([planes, np.zeros((p, 1), c.dtype)], 1)
+    step = max(1, _PART // max(table.size, 1))
+    parts = [planes[i : i + step] for i in range(0, max(p, 1), step)]
     with ignoring():  # for lines in NumPy
+        if taps > _IN_TURN:
+            sums = [np.add.reduce(part.take(table, 1), 2) for part in parts]
+        elif w.count > 1:  # one after another, from 0 on, as compiled
+            sums = [np.add.reduce(part.take(table.T, 1), 1, initial=0) for part in parts]
+        else:  # where NumPy would add up pairs
+            sums = [np.add.accumulate(part.take(table, 1), 2)[..., -1] + c.dtype.type(0) for part in parts]
+        y = sums[0] if len(sums) == 1 else np.concatenate(sums)
         y /= divisors.reshape(-1)
     return y.reshape(*lead, *w.out).astype(x.dtype, copy=False)
+
+
+def _divisors(w: Windows, given: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+    """What sums are divided by, in their dtype; else the windows' sizes, which are kept."""
+    if given is not None:
+        return given if given.dtype is dtype else given.astype(dtype)
+    found = w.divisors.get(dtype.char)
+    if found is None:
+        found = w.divisors[dtype.char] = w.lengths().astype(dtype)
+    return found
 
 
 def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | None = None) -> np.ndarray:
     """The transpose of ``mean_windows``: every window's share spread over its elements."""
     n = len(w.size)
     lead = grad.shape[: grad.ndim - n]
-    p, count, taps = prod(lead), prod(w.out), prod(w.taps)
     g = contiguous(compute_array(grad))
-    divisors = (w.lengths() if divisors is None else divisors).astype(g.dtype)
-    if p * count * taps >= state.fused:
-        bounds, size, out = w.compiled()
-        dx = np.empty((p, *size), g.dtype)
-        share_rows(
-            _compiled.mean_windows_backward, g.dtype.char, p, count * taps, 1, g.reshape(p, *out), dx, divisors.reshape(out), *bounds
-        )
-    else:
-        with ignoring():
-            share = (g / divisors).reshape(p, count, 1)
-        if w.tiles:
-            parts = [v for m in w.out for v in (m, 1)]
-            dx = np.broadcast_to(share.reshape(p, *parts), (p, *w.split)).copy()
+    p, taps = g.size // w.count if w.count else prod(lead), w.number
+    divisors = _divisors(w, divisors, g.dtype)
+    sees, char = p * w.count * taps, g.dtype.char
+    run = None if sees >= state.fused else _mean_windows_backward.of(char, sees)
+    if run is not None or sees >= state.fused:
+        dx = np.empty((*lead, *w.size), g.dtype)
+        arrays = g.reshape(p, *w.full_out), dx.reshape(p, *w.full_size), divisors.reshape(w.full_out)
+        if run is not None:
+            run(p, 1, *arrays, *w.bounds)
         else:
-            places = np.arange(p)[:, None, None] * prod(w.size) + w.table
-            share = np.broadcast_to(share, places.shape)
-            if w.whole is not None:
-                chosen = np.broadcast_to(w.whole, places.shape)
-                places, share = places[chosen], share[chosen]
-            dx = np.bincount(places.reshape(-1), share.reshape(-1), p * prod(w.size)).astype(g.dtype)
+            share_rows(_compiled.mean_windows_backward, char, p, w.count * taps, 1, *arrays, *w.bounds)
+        return dx if dx.dtype is grad.dtype else dx.astype(grad.dtype, copy=False)
+    with ignoring():
+        share = (g / divisors).reshape(p, w.count, 1)
+        places = np.arange(p)[:, None, None] * w.pixels + w.table
+        share = np.broadcast_to(share, places.shape)
+        if w.whole is not None:
+            chosen = np.broadcast_to(w.whole, places.shape)
+            places, share = places[chosen], share[chosen]
+        dx = added_at(p * w.pixels, places.reshape(-1), share.reshape(-1))
     return dx.reshape(*lead, *w.size).astype(grad.dtype, copy=False)
+
+
+def added_at(size: int, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Zeros with ``values`` added at ``places``, one after another, as compiled loops do.
+
+    >>> added_at(3, np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))
+    array([1., 0., 5.])
+    """
+    if values.dtype.char == "d":
+        return np.bincount(places, values, size)
+    total = np.zeros(size, values.dtype)
+    np.add.at(total, places, values)
+    return total
 
 
 def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:

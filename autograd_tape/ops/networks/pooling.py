@@ -17,12 +17,10 @@ from ...dims import within
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
-from ...executors.kernels._on_demand import state
-from ...functions.constants import NUMBERS, SMALL
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import Sample, op
-from ...strided import in_format
+from ...strided import in_format, suggests_channels_last
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
@@ -43,27 +41,26 @@ def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
     return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
 
 
-def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
-    """Means of windows that neither overlap nor leave gaps."""
-    n, lead = len(kernel), input.shape[:input.ndim - len(kernel)]
-    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
-    split = [v for pair in zip(out, kernel) for v in pair]
-    sums = np.add.reduce(input[(..., *whole)].reshape(*lead, *split), tuple(range(len(lead) + 1, len(lead) + 2 * n, 2)))
-    sums /= NUMBERS[input.dtype.char, divisor or prod(kernel)]
-    return sums
+def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
+    """What is made of windows of `input`, in memory as that is."""
+    if not (input.flags.c_contiguous and input.strides[1] > input.strides[-1]):
+        innermost = input.ndim == n + 2 and suggests_channels_last(input)
+        results = tuple([in_format(n, y, input) if innermost else np.ascontiguousarray(y) for y in results])
+    return results[0] if len(results) == 1 else results
 
 
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
     n = len(kernel)
-    if n < 3:
-        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode) if n == 1 else fused.max_pool2d(
-            input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
-        return in_format(n, y, input), in_format(n, index, input)
-    size = input.shape[-n:]
-    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
-    y, index = fused.max_windows(input, fused.windows(size, out, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)))
-    return in_format(n, y, input), in_format(n, index, input)
+    kernel, stride, padding, dilation = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
+    w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, dilation, ceil_mode)
+    if fused.is_few(input, w):
+        y, index = fused.max_windows(input, w)
+    elif n == 1:
+        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
+    else:
+        y, index = fused.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode)
+    return _like(n, input, y, index)
 
 
 @op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
@@ -198,19 +195,31 @@ class max_unpool_nd:
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
     n = len(kernel)
-    if (tuple(kernel) == tuple(stride) and not ceil_mode and 0 < input.size < min(state.fused, 4 * SMALL) and not any(padding)
-            and input.dtype.char in "fd" and divisor != 0 and input.flags.c_contiguous):
-        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
-        if min(out) > 0:
-            return _mean_tiles(input, kernel, out, divisor)
+    kernel, stride, padding = tuple(kernel), tuple(stride), tuple(padding)
+    if n < 3 and divisor != 0:
+        w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, _ONES[n], ceil_mode)
+        if fused.is_few(input, w):
+            return _like(n, input, fused.mean_windows(input, w, _counted(w, input, kernel, stride, padding, include, divisor)))
     if n == 1 and not divisor:
         return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include), input)
     if n == 2:
-        return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
-    size = input.shape[-n:]
-    out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
-    geometry = size, out, tuple(kernel), tuple(stride), tuple(padding)
-    return np.ascontiguousarray(fused.mean_windows(input, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor)))
+        return in_format(n, fused.avg_pool2d(input, kernel, stride, padding, ceil_mode, include, divisor), input)
+    w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, _ONES[n], ceil_mode)
+    return np.ascontiguousarray(fused.mean_windows(input, w, _counted(w, input, kernel, stride, padding, include, divisor)))
+
+
+def _counted(w: fused.Windows, input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, include: bool,
+             divisor: int | None) -> np.ndarray:
+    """What sums of windows are divided by, in the dtype that they are computed in; kept with the windows."""
+    char = input.dtype.char if input.dtype.char in "fd" else "d" if input.dtype.kind in "iu" else "f"
+    key = char, include, divisor, kernel, padding
+    found = w.divisors.get(key)
+    if found is None:
+        found = w.divisors[key] = fused.counts(w.size, w.out, tuple(kernel), tuple(stride), tuple(padding), include, divisor, char)
+    return found
+
+
+_ONES = ((), (1,), (1, 1), (1, 1, 1))
 
 
 def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
@@ -219,7 +228,8 @@ def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, pad
     if n == 2:
         return fused.avg_pool2d_backward(grad, size, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
     geometry = size[-n:], grad.shape[-n:], tuple(kernel), tuple(stride), tuple(padding)
-    return fused.mean_windows_backward(grad, fused.windows(*geometry, (1,) * n), fused.counts(*geometry, include, divisor))
+    char = "d" if grad.dtype.char == "d" else "f"
+    return fused.mean_windows_backward(grad, fused.windows(*geometry, _ONES[n]), fused.counts(*geometry, include, divisor, char))
 
 
 _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
@@ -284,9 +294,9 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     if 0 in size:
         return np.empty((*input.shape[:-n], *size), input.dtype)
     if n == 2:
-        return in_format(n, np.ascontiguousarray(fused.adaptive_avg_pool2d(input, tuple(size))), input)
-    y = np.ascontiguousarray(fused.mean_windows(input, fused.cells(input.shape[-n:], tuple(size))))
-    return in_format(n, y, input) if n < 3 else y
+        return _like(n, input, fused.adaptive_avg_pool2d(input, tuple(size)))
+    y = fused.mean_windows(input, fused.cells(input.shape[input.ndim - n:], tuple(size)))
+    return _like(n, input, y) if n < 3 else np.ascontiguousarray(y)
 
 
 def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
@@ -337,8 +347,8 @@ class adaptive_avg_pool_nd_grad:
 
 def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
-    y, index = fused.max_windows(input, fused.cells(input.shape[-n:], tuple(size)))
-    return (in_format(n, y, input), in_format(n, index, input)) if n < 3 else (np.ascontiguousarray(y), np.ascontiguousarray(index))
+    y, index = fused.max_windows(input, fused.cells(input.shape[input.ndim - n:], tuple(size)))
+    return _like(n, input, y, index) if n < 3 else (np.ascontiguousarray(y), np.ascontiguousarray(index))
 
 
 @op("adaptive_max_pool_nd(Tensor input, int[] size) -> (Tensor values, Index indices)", namespace="_internal", method=False, out=False,
@@ -451,8 +461,10 @@ def _check_not_empty(shape: tuple[int, ...], n: int, function: str) -> None:
 
 def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: int, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                 indices: bool = False) -> max_pool_nd:
-    given = [tuple(v) if isinstance(v, list) else v for v in (kernel_size, stride, padding, dilation)]
-    return F.max_pool_nd(input, *_max_geometry(n, tuple(input.shape), *given, ceil_mode, indices), ceil_mode)
+    shape, given = tuple(input._data.shape), (kernel_size, stride, padding, dilation)
+    if list in map(type, given):
+        given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
+    return F.max_pool_nd(input, *_max_geometry(n, shape, *given, ceil_mode, indices), ceil_mode)
 
 
 @lru_cache(512, typed=True)
@@ -472,8 +484,10 @@ def _max_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any,
 
 def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
                 padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> TensorRef:
-    given = [tuple(v) if isinstance(v, list) else v for v in (kernel_size, stride, padding)]
-    geometry = _avg_geometry(n, tuple(input.shape), *given, ceil_mode, divisor_override == 0)
+    given = (kernel_size, stride, padding)
+    if list in map(type, given):
+        given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
+    geometry = _avg_geometry(n, tuple(input._data.shape), *given, ceil_mode, divisor_override == 0)
     return F.avg_pool_nd(input, *geometry, ceil_mode, count_include_pad, divisor_override)
 
 

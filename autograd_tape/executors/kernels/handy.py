@@ -1,0 +1,67 @@
+"""Kernels for few numbers: machine code that is at hand already, of kernels whose results have the same bits as NumPy's.
+
+Below ``state.fused`` a kernel is not worth being compiled, but once it is, a call of it costs less than one of NumPy's ufuncs on few
+numbers. Which of the two serves may depend on what ran before only where both give the same bits, so this is for such kernels alone: those
+that choose elements, or add them up one after another in the order in which NumPy does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ._on_demand import _NEVER, LazyModule, state
+from .formulas import CALL, KEPT, OFTEN, SELDOM
+
+__all__ = ["Handy"]
+
+Run = Callable[..., object]
+"""``run(items, 1, *arguments)`` does all of a kernel's items on this thread."""
+
+
+class Handy:
+    """A shared kernel for few numbers.
+
+    >>> from autograd_tape.executors.kernels._on_demand import use_numba
+    >>> previous = use_numba("numpy")
+    >>> Handy("pooling", "max_windows").of("f", 100) is None
+    True
+    >>> _ = use_numba(previous)
+    """
+
+    __slots__ = ("_kept", "_module", "_name", "_ready", "_spent")
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name, self._spent = module, name, 0
+        self._ready: dict[str, Run] = {}
+        self._kept: dict[str, bool] = {}
+
+    def of(self, char: str, n: int) -> Run | None:
+        """The kernel for a dtype where its machine code is at hand, or is worth having after what has been asked for; `n` numbers are
+        to be computed."""
+        if state.fused == _NEVER:
+            return None
+        return self._ready.get(char) or self._asked(char, n)
+
+    def _asked(self, char: str, n: int) -> Run | None:
+        self._spent += n + CALL
+        if self._spent < KEPT and state.mode == "auto":
+            return None
+        if not self._is_kept(char) and self._spent < (OFTEN if "numba" in sys.modules else SELDOM) and state.mode == "auto":
+            return None
+        kernel = getattr(LazyModule(self._module), self._name)
+        self._ready[char] = run = partial(kernel.shared[char], np.zeros(128, np.int64))
+        return run
+
+    def _is_kept(self, char: str) -> bool:
+        """Whether the machine code is on disk."""
+        if char not in self._kept:
+            from ._kernel import _file_name
+            from ._store import Store
+
+            self._kept[char] = os.path.exists(Store(_file_name(f"{self._module}.{self._name}", "shared", char)).path)
+        return self._kept[char]

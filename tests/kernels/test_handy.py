@@ -1,0 +1,80 @@
+"""Kernels that serve few numbers once their machine code is at hand: results have the bits of NumPy's, whichever served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _on_demand, handy, pooling
+
+KINDS = [
+    pooling.cells((5, 7), (2, 3)),
+    pooling.cells((7, 8), (1, 1)),
+    pooling.cells((4, 5, 6), (2, 2, 3)),
+    pooling.windows((7,), (4,), (3,), (2,), (1,), (1,)),
+    pooling.windows((6, 9), (3, 4), (2, 3), (2, 2), (1, 1), (1, 1)),
+]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels count as worth having from the first call on."""
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    for name in ("KEPT", "OFTEN", "SELDOM"):
+        monkeypatch.setattr(handy, name, 0)
+    yield
+
+
+def _both(function: Callable[[], object]) -> tuple[object, object]:
+    """Results of NumPy, and of a kernel below the sizes from which on kernels serve anyway."""
+    previous = _on_demand.use_numba("numpy")
+    try:
+        composed = function()
+        _on_demand.use_numba("auto")
+        return composed, function()
+    finally:
+        _on_demand.use_numba(previous)
+
+
+def _same(composed: object, compiled: object) -> None:
+    for a, b in zip(composed, compiled, strict=True) if isinstance(composed, tuple) else [(composed, compiled)]:
+        assert isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_array_equal(np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8))
+
+
+@pytest.mark.parametrize("w", KINDS, ids=lambda w: f"{w.size} to {w.out}")
+@pytest.mark.parametrize("innermost", [False, True])
+def test_windows(w: pooling.Windows, innermost: bool, dtype: np.dtype, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((2, 3, *w.size)).astype(dtype)
+    x.reshape(-1)[:9] = [np.nan, -np.inf, -0.0, -0.0, 0.0, np.inf, -0.0, -0.0, -0.0]
+    x[1, 0] = -0.0
+    if innermost:
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+    _same(*_both(lambda: pooling.max_windows(x, w)))
+    _same(*_both(lambda: pooling.max_windows(np.nan_to_num(x, posinf=9, neginf=-9).astype(np.int32), w)))
+    _same(*_both(lambda: pooling.mean_windows(x, w)))
+    grad = rng.standard_normal((2, 3, *w.out)).astype(dtype)
+    _same(*_both(lambda: pooling.mean_windows_backward(grad, w)))
+    index = rng.integers(0, w.pixels, (2, 3, w.count))
+    _same(*_both(lambda: pooling.max_pool2d_backward(grad.reshape(2, 3, w.count), index, (2, 3, 1, w.pixels))))
+
+
+def test_kernels_wait_until_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KEPT", "OFTEN", "SELDOM"):
+        monkeypatch.setattr(handy, name, 1 << 40)
+    previous = _on_demand.use_numba("auto")
+    try:
+        kernel = handy.Handy("pooling", "max_windows")
+        assert [kernel.of("f", 100) for _ in range(3)] == [None] * 3
+        monkeypatch.setattr(handy, "SELDOM", 0)
+        monkeypatch.setattr(handy, "OFTEN", 0)
+        monkeypatch.setattr(handy, "KEPT", 0)
+        assert kernel.of("f", 100) is not None
+        _on_demand.use_numba("numpy")
+        assert kernel.of("f", 100) is None
+    finally:
+        _on_demand.use_numba(previous)
