@@ -20,10 +20,6 @@ from .tape import RecordingContext, Tape, clear_default_tape, current_tape, get_
 from .node import GradFn, TapeEntry
 from .scopes import scope
 from .tensor import TapeId, TensorRef
-from .ops import load_records as _load_records
-
-_load_records()
-
 from .frontend import F, install_methods
 
 install_methods(TensorRef, F)
@@ -31,15 +27,10 @@ install_methods(TensorRef, F)
 from .lazy import OpSpec
 from .manual import OpKind, Operation, vjp_rule
 from .registry import get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn
-from .grad import GradManager, GradientInfo
 from .executors import Executor, available_executors, compiled_kernels, cpu_executor, get_executor, register_executor, set_executor
 from .executors.choose import apply_environment as _apply_environment
 
 _apply_environment()
-from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
-from .graph import Graph
-from .samples import check_operation
-from .check import assert_gradients, check_grad
 from .tree import register_tree
 from .backward import BackwardContext, BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, topological_order
 
@@ -49,9 +40,13 @@ _warned.silence(__name__ + ".")
 
 if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_tape.callable`
     from .backward import backward
-    from .grad import grad
+    from .check import assert_gradients, check_grad
+    from .grad import GradManager, GradientInfo, grad
+    from .graph import Graph
+    from .samples import check_operation
+    from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 else:
-    from . import backward, grad
+    from . import backward
 
 __version__ = "0.1.0"
 OpNode = TapeEntry
@@ -69,8 +64,22 @@ __all__ = [
 ]
 
 
+_MODULES = frozenset(["array_api", "check", "grad", "graph", "numpy", "samples", "sharding", "show", "transforms"])
+_LAZY = {
+    **dict.fromkeys(["assert_gradients", "check_grad"], "check"), **dict.fromkeys(["GradManager", "GradientInfo"], "grad"),
+    "Graph": "graph", "check_operation": "samples", **dict.fromkeys(
+        ["Trace", "backward_on_trace", "hessian", "jacobian", "jvp", "trace", "value_and_grad", "vjp"], "transforms"),
+}
+
+
 def __getattr__(name: str) -> object:
-    if name in ("show", "numpy", "array_api", "sharding"):  # imported when first asked for
+    if name in _LAZY:
+        return globals().setdefault(name, getattr(import_module(f"{__name__}.{_LAZY[name]}"), name))
+    if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     # float32, int64, ... and grad_add, grad_matmul, ...: there is no list of the latter, which are derived from the records.
     return DType.by_name[name] if name in DType.by_name else named_grad_fn(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

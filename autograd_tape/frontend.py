@@ -10,7 +10,7 @@ import functools
 from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from .functions.faces import face_of
 from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
-from .record import Param, Record, registered
+from .ops._index import METHODS
+from .record import Param, Record, method_names, registered
 from .tensor import BUFFERS, LEAF, TensorRef, above, leaf_node
 from .version import Version
 from .views import unwatched_view
@@ -645,18 +646,22 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     if "__rtruediv__" not in own:
         tensor_class.__rtruediv__ = tensor_class.__rdiv__ = rtruediv  # type: ignore[attr-defined]  # a class made at run time
 
-    def add(rec: Record) -> None:
-        for name in (rec.name, *[a for a in rec.alias if "." not in a]):
-            if rec.method and name not in own:
+    def add(names: Iterable[str]) -> None:
+        for name in names:
+            if name not in own:
                 stub(name, frontend.method, name)
-            if rec.inplace_method and name + "_" not in own:
-                stub(name + "_", frontend.method, name + "_")
 
-    for rec in RECORDS.values():
-        add(rec)
-    registered.append(add)
+    add(METHODS)
+    for rec in RECORDS.loaded():
+        add(method_names(rec))
+    registered.append(lambda rec: add(method_names(rec)))
     if "__hash__" not in own:  # comparison makes tensors, so equality must not decide hashing
         tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
+
+
+def same_method(tensor_class: type, attribute: str, present: str) -> None:
+    """Gives a tensor class's method a second name, under which it is the same function."""
+    setattr(tensor_class, attribute, _Stub(tensor_class, attribute, functools.partial(getattr, tensor_class, present)))
 
 
 _RETURN_TYPES: dict[tuple[str, str], Any] = {}

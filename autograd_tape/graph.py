@@ -570,6 +570,3 @@ def _decode(value: Any) -> Any:
     if key == "tensor":
         return TensorRef.over(_decode(content))
     raise ValueError(f"unknown tag {key!r}")
-
-
-above.graph_of = Graph.from_tape

@@ -7,6 +7,7 @@ import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -627,7 +628,40 @@ def if_any(step: str) -> tuple[str, bool]:
     return name, name != step
 
 
-RECORDS: dict[str, Record] = {}
+class Records(dict[str, Record]):
+    """The records by name. Where each stands is known from the start, so that names can be looked up and gone through; its module is
+    imported when the record is asked for, and all are when all are gone through. What is there of a record until then is the module."""
+
+    def __getitem__(self, name: str) -> Record:
+        found = super().__getitem__(name)
+        if found.__class__ is str:
+            import_module(found)
+            found = super().__getitem__(name)
+            if found.__class__ is str:
+                raise LookupError(f"{found} has no record of {name!r}; run: python -m autograd_tape.ops")
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The record, `default` where there is none."""
+        return self[name] if name in self else default
+
+    def values(self) -> Any:
+        """All of them."""
+        for name in self:
+            self[name]
+        return super().values()
+
+    def items(self) -> Any:
+        """All names and records."""
+        self.values()
+        return super().items()
+
+    def loaded(self) -> list[Record]:
+        """Those whose modules were imported."""
+        return [found for found in super().values() if found.__class__ is not str]
+
+
+RECORDS = Records()
 ALIASES: dict[str, str] = {}
 registered: list[Callable[[Record], None]] = []
 """Told of each record when it is registered: by front ends, whose tensors get its methods."""
@@ -666,7 +700,7 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         record = Record(body, schema, family=family, alias=(alias,) if isinstance(alias, str) else tuple(alias), promotion=promotion,
                         result=result, quiet=quiet, broadcasts=broadcasts, method=method, inplace=inplace, out=out,
                         varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes, complex=complex)
-        if record.name in RECORDS:
+        if record.name in RECORDS and dict.get(RECORDS, record.name) != record.module:
             raise ValueError(f"operation {record.name!r} has two records, in {RECORDS[record.name].module} and {record.module}; merge them")
         RECORDS[record.name] = record
         for other in record.alias:
@@ -676,6 +710,12 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         return record
 
     return register
+
+
+def method_names(rec: Record) -> list[str]:
+    """The names of an operation's methods, and of those that change the tensor in place."""
+    names = [rec.name, *[name for name in rec.alias if "." not in name]]
+    return [name + end for name in names for end, has in (("", rec.method), ("_", rec.inplace_method)) if has]
 
 
 def no_derivative(name: str) -> Fn:

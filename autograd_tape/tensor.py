@@ -67,8 +67,12 @@ class Above:
     sparse_elements: Callable[..., Any] | None = None
     """A front end's: the gradients for a table of which few rows were looked up, and for a tensor of which few elements were; None where no
     front end has sparse tensors."""
-    graph_of: Callable[[Any, Any], Any]
-    """`graph`: a tape as a graph of these outputs."""
+
+    @cached_property
+    def graph_of(self) -> Callable[[Any, Any], Any]:
+        """`graph`, which is imported at its first use: a tape as a graph of these outputs."""
+        found: Callable[[Any, Any], Any] = import_module(f"{__package__}.graph").Graph.from_tape
+        return found
 
     @cached_property
     def seen(self) -> Fn:

@@ -17,18 +17,17 @@ import numpy as np
 
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
-from autograd_tape.strided import contiguous_strides, strided, suggests_channels_last
+from autograd_tape.strided import channels_last_strides, contiguous_strides, strided, suggests_channels_last
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bool_, default_dtype, int64, kind,
 )
 from autograd_tape.errors import AutogradError
-from autograd_tape.frontend import install_methods
+from autograd_tape.frontend import install_methods, same_method
 from autograd_tape.functions.overloads import no_match
 from autograd_tape.version import Version, sever
 from autograd_tape.warned import warn_once
 from autograd_tape.modes import GradMode, grad_mode, no_grad
-from autograd_tape.ops.views.shape import _format_strides
 from autograd_tape.node import Folded, NoGradView, RemovableHandle, seen
 from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
@@ -757,7 +756,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         ranks = {channels_last: 4, channels_last_3d: 5}
         if memory_format in ranks and len(sizes) != ranks[memory_format]:
             raise RuntimeError(f"required rank {ranks[memory_format]} tensor to use {memory_format.name} format")
-        steps = None if memory_format not in ranks else _format_strides(np.broadcast_to(np.float32(0), sizes), memory_format)
+        steps = None if memory_format not in ranks else channels_last_strides(sizes)
         before = self.numel()
         resize(self, sizes)
         if steps is not None:
@@ -1101,6 +1100,6 @@ for _name in ("to_padded_tensor", "_nested_tensor_size", "_nested_tensor_strides
 install_methods(Tensor, frontend)
 WITHOUT.add(Tensor)
 for _name, _present in (("nonzero", "bool"), ("long", "int"), ("div", "truediv"), ("idiv", "itruediv")):
-    setattr(Tensor, f"__{_name}__", getattr(Tensor, f"__{_present}__"))  # of Python 2, which torch has still
+    same_method(Tensor, f"__{_name}__", f"__{_present}__")  # of Python 2, which torch has still
 for _name in ("detach", "item", "__bool__", "__int__", "__float__", "__deepcopy__", "__dlpack__", "__dlpack_device__"):
     frontend.passing(getattr(Tensor, _name))

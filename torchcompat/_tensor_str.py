@@ -7,9 +7,9 @@ row by row within the line width, and the suffixes (``size=``, ``dtype=``, ``gra
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,14 @@ from autograd_tape.dtypes import DType, float8_e8m0fnu
 Array = npt.NDArray[Any]
 
 
-@dataclasses.dataclass
-class PrintOptions:
+class PrintOptions(SimpleNamespace):
     """The settings of `set_printoptions`."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    precision: int
+    threshold: float
+    edgeitems: int
+    linewidth: int
+    sci_mode: bool | None
 
 
 _PROFILES: dict[str, Keywords] = {
@@ -37,7 +36,7 @@ _PROFILES: dict[str, Keywords] = {
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
-options = PRINT_OPTS = PrintOptions()
+options = PRINT_OPTS = PrintOptions(**_PROFILES["default"], sci_mode=None)
 
 
 def set_printoptions(
@@ -67,7 +66,7 @@ def set_printoptions(
 
 def get_printoptions() -> Keywords:
     """The current settings, as keyword arguments of `set_printoptions`."""
-    return dataclasses.asdict(options)
+    return dict(vars(options))
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from autograd_tape.dtypes import (
 from autograd_tape.errors import MAX_DIMS, AutogradError, type_name
 from autograd_tape.strided import by_memory
 from autograd_tape.ops._samples import check_number
-from autograd_tape.ops.data.create import given_size
+from autograd_tape.ops._shapes import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.random.arguments import check_numbers

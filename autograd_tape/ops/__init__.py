@@ -25,11 +25,15 @@ the Tensor method, the in-place and `out=` variants, aliases, the stub, the test
 at `record.Record`, options at `record.op`. `F` in `compose` and `vjp` is the executor's operations on plain buffers, or,
 when gradients of gradients are wanted, the operations on tensors: use `F.name(...)`, arithmetic operators and `.shape` only,
 and both work.
+
+Modules of records are imported when one of their records is asked for. Which has which is in `_index`, which
+`python -m autograd_tape.ops` writes anew after operations were added.
 """
 
 from importlib import import_module
 
 from ..record import ALIASES, RECORDS, Record, Sample, get_record, op
+from ._index import ALIASES as KNOWN_ALIASES, INDEX
 
 ROOMS = {
     "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
@@ -42,13 +46,21 @@ ROOMS = {
     "matrices": ("products", "contractions", "factorization", "general", "scaled", "checked", "reflectors", "indefinite", "fourier",
         "spectra", "short_time"),
 }
+MODULES = [f"{room}.{module}" for room, modules in ROOMS.items() for module in modules]
 
 
 def load_records() -> None:
     """Imports the modules of all rooms, which register their records."""
-    for room, modules in ROOMS.items():
-        for module in modules:
-            import_module(f"autograd_tape.ops.{room}.{module}")
+    for module in MODULES:
+        import_module(f"{__name__}.{module}")
 
+
+def _know_records() -> None:
+    """Has the records' names known, and their modules imported when they are asked for."""
+    dict.update(RECORDS, {name: f"{__name__}.{module}" for module, names in INDEX.items() for name in names})
+    ALIASES.update(KNOWN_ALIASES)
+
+
+_know_records()
 
 __all__ = ["ALIASES", "RECORDS", "Record", "Sample", "get_record", "load_records", "op"]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
-from ..dims import normalize_dims, wrap_dim
-from ..dims import broadcast_shape
+import numpy as np
+
+from ..annotations import Arguments, Functions
+from ..dims import broadcast_shape, normalize_dims, wrap_dim
+from ..dtypes import INTEGER
+from ..errors import ArgumentError, AutogradError, check_rank, type_name
+from ..tensor import TensorRef
 
 Shape = Sequence[int]
 
@@ -102,3 +108,47 @@ def padded(input: Shape, pad: Shape, *rest: object) -> tuple[int, ...]:
     for i in range(len(pad) // 2):
         shape[-1 - i] += pad[2 * i] + pad[2 * i + 1]
     return tuple(shape)
+
+
+def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
+    """The sizes given as one sequence or as several numbers; torch's errors for others."""
+    dims = size[0] if len(size) == 1 and size[0].__class__ in _SEQUENCES else size
+    if len(dims) < 33:
+        for n in dims:
+            if n.__class__ is not int or n < 0:
+                break
+        else:
+            return tuple(dims)
+    dims = size
+    if not size or not _is_size(size[0]):
+        if len(size) > 1:
+            raise ArgumentError(f"{name}() takes 1 positional argument but {len(size)} were given")
+        dims = size[0]
+        if not isinstance(dims, (tuple, list)):
+            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(dims)}",
+                                expected="ints", found=type_name(dims), remedy="pass sizes as ints or one tuple of ints")
+    check_rank(len(dims))
+    found = []
+    for i, n in enumerate(dims):
+        if not _is_size(n, i > 0):
+            raise ArgumentError(f"{name}(): argument 'size' " + (
+                f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {type_name(n)}"' if i else
+                f"(position 1) must be tuple of ints, but found element of type {type_name(n)} at pos 0"),
+                                expected="ints", found=type_name(n))
+        found.append(operator.index(n))
+    for n in found:
+        if n < 0:
+            raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
+                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more",
+                                found=str(n))
+    return tuple(found)
+
+
+_SEQUENCES = frozenset([tuple, list])
+
+
+def _is_size(n: object, bools: bool = False) -> bool:
+    """Whether torch takes `n` for one of several sizes; for all but the first it takes bools, too."""
+    if isinstance(n, TensorRef):
+        return n.ndim == 0 and n._k.dtype.category == INTEGER
+    return isinstance(n, (int, np.integer)) and (bools or n.__class__ is not bool)

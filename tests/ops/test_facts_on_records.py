@@ -17,6 +17,8 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",
+    ("autograd_tape/ops/_index.py", "INDEX"): "which module has which record, written by a program and held current",
+    ("autograd_tape/ops/_index.py", "METHODS"): "the same of methods",
     ("torchcompat/functional.py", "_OPERATIONS"): "what torch has in torch.functional, which has no operations of its own",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
     ("torchcompat/fx/node.py", "magic_methods"): "how Python writes its operators",

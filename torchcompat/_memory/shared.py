@@ -12,7 +12,6 @@ import gc
 import itertools
 import mmap
 import os
-import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -115,6 +114,8 @@ def _unnamed_file(size: int) -> int:
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("torch", os.MFD_CLOEXEC)
     else:
+        import tempfile
+
         with tempfile.TemporaryFile() as file:
             fd = os.dup(file.fileno())
     os.ftruncate(fd, size)

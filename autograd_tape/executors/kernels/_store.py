@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import shutil
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -193,4 +192,6 @@ def _evict(base: str) -> None:
     folders = [entry for entry in os.scandir(base) if entry.name.startswith("kernels-") and entry.is_dir(follow_symlinks=False)]
     folders.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
     for entry in folders[KEPT:]:
+        import shutil  # with all compressions, which no other start of a process needs
+
         shutil.rmtree(entry.path, ignore_errors=True)

@@ -8,7 +8,6 @@ naming one.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,10 @@ import numpy as np
 
 from ... import warned
 from ...dtypes import (
-    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, INTEGER, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind,
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind,
     fill, number_array, scalar_dtype,
 )
-from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, check_rank, type_name
+from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, type_name
 from ...executors import executor_for
 from ...executors.meta import meta_array
 from ...functions.namespace import REALS
@@ -31,6 +30,7 @@ from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
 from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
 from ..networks._losses import constant
+from .._shapes import given_size
 from ..views.shape import _format_strides
 from ...annotations import Arguments, Fn, Functions, Keywords, Number, Sizes
 
@@ -57,50 +57,6 @@ def named_size(name: str, size: tuple[object, ...], named: Keywords) -> Argument
     if size:
         raise ArgumentError(f"{name}() got multiple values for argument 'size'", remedy="give the sizes once")
     return (named["size"],)
-
-
-def given_size(F: Functions, name: str, size: Arguments) -> tuple[int, ...]:
-    """The sizes given as one sequence or as several numbers; torch's errors for others."""
-    dims = size[0] if len(size) == 1 and size[0].__class__ in _SEQUENCES else size
-    if len(dims) < 33:
-        for n in dims:
-            if n.__class__ is not int or n < 0:
-                break
-        else:
-            return tuple(dims)
-    dims = size
-    if not size or not _is_size(size[0]):
-        if len(size) > 1:
-            raise ArgumentError(f"{name}() takes 1 positional argument but {len(size)} were given")
-        dims = size[0]
-        if not isinstance(dims, (tuple, list)):
-            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(dims)}",
-                                expected="ints", found=type_name(dims), remedy="pass sizes as ints or one tuple of ints")
-    check_rank(len(dims))
-    found = []
-    for i, n in enumerate(dims):
-        if not _is_size(n, i > 0):
-            raise ArgumentError(f"{name}(): argument 'size' " + (
-                f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {type_name(n)}"' if i else
-                f"(position 1) must be tuple of ints, but found element of type {type_name(n)} at pos 0"),
-                                expected="ints", found=type_name(n))
-        found.append(operator.index(n))
-    for n in found:
-        if n < 0:
-            raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
-                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more",
-                                found=str(n))
-    return tuple(found)
-
-
-_SEQUENCES = frozenset([tuple, list])
-
-
-def _is_size(n: object, bools: bool = False) -> bool:
-    """Whether torch takes `n` for one of several sizes; for all but the first it takes bools, too."""
-    if isinstance(n, TensorRef):
-        return n.ndim == 0 and n._k.dtype.category == INTEGER
-    return isinstance(n, (int, np.integer)) and (bools or n.__class__ is not bool)
 
 
 def check_storage(shape: Sequence[int], itemsize: int, strides: Sequence[int] | None = None) -> None:

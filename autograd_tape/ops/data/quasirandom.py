@@ -13,7 +13,7 @@ from ...random.directions import BITS, DIMENSIONS, direction_numbers
 from ...record import Sample, op
 from ...tensor import TensorRef, as_dtype
 from .._host import need_values, values_of
-from .create import given_size
+from .._shapes import given_size
 
 
 def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
