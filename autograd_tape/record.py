@@ -228,6 +228,7 @@ class Record:
     `out_list`            of an operation that returns a list: what torch calls the signature with `out=`, a list, too, for which it returns
                           nothing; others have no `out=`
     `no_out(...)`         whether torch's signature for these arguments has no `out=`
+    `indices`             "int32" where the quiet path takes an Index of that dtype, and none of int64
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
                           {dtype} stands for the dtype; dtypes are names, or words as for the option `dtypes`. "if any" after a kernel's

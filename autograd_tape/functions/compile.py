@@ -95,7 +95,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests = [_in("_k", quiet) if scalar is None else _scalar_test(rec)]
     for p in tensors:
         if p.type in ("Index", "Mask"):
-            tests.append(f"{p.name}._k in {'Q_INT64' if p.type == 'Index' else 'Q_BOOL'}")
+            tests.append(f"{p.name}._k in {'Q_BOOL' if p.type == 'Mask' else 'Q_INT32' if rec.field('indices') else 'Q_INT64'}")
         elif p.type == "Index?":
             tests.append(f"({p.name} is None or {p.name}._k in Q_INT64)")
         elif p.type == "Mask?":

@@ -25,6 +25,7 @@ QUIET_SETS = {
     "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
     "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
+    "Q_INT32": frozenset([dtypes.CPU_KINDS[np.dtype("i4")]]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
     "Q_HALF": _HALVES,
     "Q_ANY": frozenset(_NATIVE) | _HALVES,  # of what looks at no elements

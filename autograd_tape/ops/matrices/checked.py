@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dims import broadcast_shape
 from ...errors import LinAlgError, ShapeMismatchError
+from ...executors.kernels import lapack
 from ...functions.out import EXPECTED
 from ...record import Sample, get_record, op
 from ...warned import warn_once
@@ -57,7 +58,7 @@ def _nothing(A: np.ndarray, *rest: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _inv_ex(A: np.ndarray, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    results, info = _each(linalg.inv, _nothing, A)
+    results, info = _each(lapack.inv, _nothing, A)
     if check_errors:
         _refuse("linalg.inv_ex", info, "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
                                        "singular.")
@@ -105,7 +106,7 @@ def _partial_factor(A: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _cholesky_ex(A: np.ndarray, upper: bool = False, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    L, info = _each(linalg.cholesky, _partial_factor, A.swapaxes(-2, -1) if upper else A)
+    L, info = _each(lapack.cholesky, _partial_factor, A.swapaxes(-2, -1) if upper else A)
     if check_errors:
         _refuse("linalg.cholesky_ex", info, "The factorization could not be completed because the input is not positive-definite (the "
                                             "leading minor of order {} is not positive-definite).")
@@ -145,7 +146,7 @@ cholesky_gradient, cholesky_tangent = (get_record("linalg_cholesky").field(name)
 
 
 def _solve_ex(A: np.ndarray, B: np.ndarray, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    result, info = _each(linalg.solve, _nothing, A, B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + B.shape))
+    result, info = _each(lapack.solve, _nothing, A, B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + B.shape))
     if check_errors:
         _refuse("torch.linalg.solve_ex", info, "The solver failed because the input matrix is singular.")
     return result, info

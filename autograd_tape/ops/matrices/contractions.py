@@ -396,11 +396,21 @@ def _check_cross(input: TensorRef, other: TensorRef, dim: int) -> None:
         same_scalar_type(input, other, "cross")
 
 
+_FEW = 32768  # elements in all up to which copies are cheaper than calls of NumPy
+
+
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
     if a.ndim != b.ndim:
         raise ValueError("vectors of the same rank expected")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ValueError("vectors of length 3 expected")
+    if a.size + b.size < _FEW:  # side by side twice, of which two slices are the other components in their order
+        before = (slice(None),) * (dim if dim >= 0 else a.ndim + dim)
+        second, third = (*before, slice(1, 4)), (*before, slice(2, 5))
+        a, b = np.concatenate((a, a), dim), np.concatenate((b, b), dim)
+        result = a[second] * b[third]
+        result -= a[third] * b[second]
+        return np.ascontiguousarray(result)
     a, b = a.swapaxes(0, dim), b.swapaxes(0, dim)
     result = np.empty((3, *broadcast_shape(a.shape[1:], b.shape[1:])), np.result_type(a, b))
     for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):

@@ -15,11 +15,10 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape, wrap_dim
-from ...executors.kernels import matrices as kernels
+from ...executors.kernels import lapack, matrices as kernels
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
-from ...strided import contiguous_strides, empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import on_host
@@ -34,11 +33,7 @@ linalg = np.linalg
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
-    # A copy even of what is contiguous either way, for the strides of sizes 0 and 1.
-    *batch, step, columns = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
-    result = empty_strided(a.shape, (*batch, columns, step), a.dtype)
-    result[...] = a
-    return result
+    return a.swapaxes(-2, -1).copy().swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 0 and 1
 
 
 def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
@@ -136,7 +131,7 @@ def _element(ok: Sequence[bool], shape: Sequence[int]) -> str:
 
 def _inv(A: np.ndarray) -> np.ndarray:
     try:
-        return _columns(linalg.inv(A))
+        return _columns(lapack.inv(A))
     except linalg.LinAlgError:
         flat = A.reshape(-1, *A.shape[-2:])
         full: list[bool] = []
@@ -150,7 +145,7 @@ def _inv(A: np.ndarray) -> np.ndarray:
 
 def _is_regular(a: np.ndarray) -> bool:
     try:
-        linalg.inv(a)
+        lapack.inv(a)
     except linalg.LinAlgError:
         return False
     return True
@@ -207,15 +202,15 @@ def _cofactors(A: np.ndarray) -> np.ndarray:
     """The cofactor matrices: the determinant times the inverse's transpose where that exists and is accurate (less than 0.001 away, by the
     condition in the 1-norm), else det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
     try:
-        inverse = linalg.inv(A)
+        inverse = lapack.inv(A)
         if (_one_norm(A) * _one_norm(inverse) * np.finfo(A.dtype).eps < 1e-3).all():
-            return linalg.det(A)[..., None, None] * inverse.swapaxes(-2, -1)
+            return lapack.det(A)[..., None, None] * inverse.swapaxes(-2, -1)
     except linalg.LinAlgError:
         pass
-    u, s, vh = linalg.svd(A)
+    u, s, vh = lapack.svd(A)
     n = s.shape[-1]
     others = np.stack([np.delete(s, i, -1).prod(-1) for i in range(n)], -1) if n else s
-    sign = linalg.det(u) * linalg.det(vh)
+    sign = lapack.det(u) * lapack.det(vh)
     matrices = np.matmul(u * others[..., None, :], vh)
     return (matrices.conj() if A.dtype.kind == "c" else matrices) * sign[..., None, None]
 
@@ -243,8 +238,8 @@ class det:
     sharding = "*b N N -> *b"
     lacks = {"half float8 chalf": "lu_cpu if any"}
     saved_as = {"input": "A"}
-    numpy = linalg.det
-    compose = on_host(linalg.det)
+    numpy = lapack.det
+    compose = on_host(lapack.det)
     def check(input): _check_matrix("linalg.det", input, True)
     def vjp_input(F, grad, input): return F.reshape(grad, (*grad.shape, 1, 1)) * F.cofactors(input)
     batch = batches.matrices
@@ -256,7 +251,7 @@ class det:
 
 
 def _slogdet(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return tuple(linalg.slogdet(input))
+    return tuple(lapack.slogdet(input))
 
 
 @op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", node="LinalgSlogdetBackward0",
@@ -319,7 +314,7 @@ def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     if B.ndim < A.ndim:  # NumPy 1 would take them for vectors
         B = B.reshape((1,) * (A.ndim - B.ndim) + B.shape)
     try:
-        return _columns(linalg.solve(A, B))
+        return _columns(lapack.solve(A, B))
     except linalg.LinAlgError:
         full = [linalg.matrix_rank(m) == A.shape[-1] for m in A.reshape(-1, *A.shape[-2:])]
         raise LinAlgError(f"torch.linalg.solve: {_element(full, A.shape) if False in full else ''}The solver failed because the input "
@@ -482,7 +477,7 @@ class linalg_solve_triangular:
 
 def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky") -> np.ndarray:
     try:
-        factor = linalg.cholesky(A.swapaxes(-2, -1) if upper else A)
+        factor = lapack.cholesky(A.swapaxes(-2, -1) if upper else A)
     except linalg.LinAlgError:
         flat = A.reshape(-1, *A.shape[-2:])
         bad = next((i for i, m in enumerate(flat) if _broken_minor(m)), 0)
@@ -497,7 +492,7 @@ def _broken_minor(a: np.ndarray) -> int:
     """The order of the first leading minor that is not positive; 0 where all are."""
     for k in range(1, len(a) + 1):
         try:
-            linalg.cholesky(a[:k, :k])
+            lapack.cholesky(a[:k, :k])
         except linalg.LinAlgError:
             return k
     return 0
@@ -578,9 +573,26 @@ class cholesky:
 
 def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
     if mode == "r":
-        return np.zeros(0, A.dtype), _columns(np.asarray(linalg.qr(A, "r")))
-    q, r = linalg.qr(A, mode)
-    return _columns(q), _columns(r)
+        return np.zeros(0, A.dtype), _upper_columns(lapack.qr_factors(A)[0], min(A.shape[-2:]), A.dtype)
+    if not A.size or mode not in ("reduced", "complete"):
+        q, r = linalg.qr(A, mode)
+        return _columns(q), _columns(r)
+    h, tau = lapack.qr_factors(A)
+    m, n = A.shape[-2:]
+    complete = mode == "complete" and m > n
+    return (_columns(lapack.qr_product(h, tau, complete).astype(A.dtype, copy=False)),
+            _upper_columns(h, m if complete else min(m, n), A.dtype))
+
+
+def _upper_columns(a: np.ndarray, rows: int, dtype: np.dtype) -> np.ndarray:
+    """The upper triangles of so many rows of matrices, column-major."""
+    result = a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C")
+    if rows <= _FEW_ROWS:
+        for j in range(min(rows, a.shape[-1])):
+            result[..., j, j + 1:] = 0
+    else:
+        np.copyto(result, 0, where=np.arange(a.shape[-1])[:, None] < np.arange(rows))
+    return result.swapaxes(-2, -1)
 
 
 def _qr_grad_tall(F: Functions, Q: Values, R: Values, gQ: Values, gR: Values | None) -> Values:
@@ -654,7 +666,7 @@ def singular(A: np.ndarray, full_matrices: bool = True, compute_uv: bool = True)
     """The singular value decompositions of matrices, as NumPy has them; torch's error where one does not converge."""
     try:
         with np.errstate(over="ignore"):  # for lines in NumPy
-            return linalg.svd(A, full_matrices) if compute_uv else linalg.svd(A, compute_uv=False)
+            return lapack.svd(A, full_matrices) if compute_uv else lapack.svdvals(A)
     except linalg.LinAlgError:
         finite = np.isfinite(A).all((-2, -1)).ravel()
         raise LinAlgError(f"linalg.svd: {_element(finite, A.shape)}The algorithm failed to converge because the input matrix contained "
@@ -778,7 +790,7 @@ class linalg_svd:
 
 
 def _eigh(A: np.ndarray, UPLO: Any = "L") -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = linalg.eigh(A, UPLO)
+    values, vectors = lapack.eigh(A, UPLO)
     if A.dtype.kind in "biu":  # there are no elements, or torch would have refused them, and its results are of the same dtype
         values, vectors = values.astype(A.dtype), vectors.astype(A.dtype)
     return values, _columns(vectors)
@@ -905,7 +917,7 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np
 
 def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
     if hermitian and A.size:  # of which one triangle is read
-        s, v = linalg.eigh(A)
+        s, v = lapack.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
     else:
         u, s, vh = singular(A, False)
@@ -969,7 +981,7 @@ class linalg_matrix_rank:
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     amp = "float32"
     def numpy(A, atol=None, rtol=None, hermitian=False):
-        s = np.abs(linalg.eigvalsh(A)) if hermitian and A.size else singular(A, compute_uv=False)
+        s = np.abs(lapack.eigvalsh(A)) if hermitian and A.size else singular(A, compute_uv=False)
         return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
     compose = on_host(numpy)
     batch = batches.matrices

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
-from ...executors.kernels import matrices as kernels
+from ...executors.kernels import lapack, matrices as kernels
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, casts_safely
@@ -241,7 +241,7 @@ class _lu_with_info:
     def samples(rng): yield (_square(rng, 3, 3),)
 
 
-@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Index P, Tensor L, Tensor U)", namespace="_internal", alias="linalg.lu", method=False,
+@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Constant P, Tensor L, Tensor U)", namespace="_internal", alias="linalg.lu", method=False,
     node="LinalgLuBackward0", complex="explicit")
 class linalg_lu:
     """P, L, U with A = P L U: a permutation, and triangular factors.
@@ -254,6 +254,7 @@ class linalg_lu:
     def sharding(call): return call.letters("*b M N -> *b M M, *b M K, *b K N" if call["pivot"] else "*b M N -> P, *b M K, *b K N")
     lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
+    numpy = _lu
     compose = on_host(_lu)
     def meta(A, pivot=True): return _lu_meta(A)
     check = _check_lu("linalg.lu")
@@ -266,7 +267,7 @@ class linalg_lu:
         yield (rng.standard_normal((2, 3)),)
 
 
-@op("lu_unpack(Tensor LU_data, Index LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Index P, Tensor L, Tensor U)",
+@op("lu_unpack(Tensor LU_data, Index LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Constant P, Tensor L, Tensor U)",
     method=False, node="LuUnpackBackward0", complex="explicit")
 class lu_unpack:
     """The factors that `linalg.lu_factor` keeps in one matrix; what is not asked for is empty.
@@ -283,6 +284,8 @@ class lu_unpack:
     out_dtype = EXPECTED
     saved_also = {"LU_data_sym_argsize_minus_1": "LU_data_shape[-1]", "LU_data_sym_argsize_minus_2": "LU_data_shape[-2]"}
     saved_as = {"LU_data_shape": None}
+    indices = "int32"
+    numpy = _lu_unpack
     compose = on_host(_lu_unpack)
     def check(LU_data, LU_pivots, unpack_data, unpack_pivots):
         if unpack_pivots and LU_pivots.dtype.name != "int32":
@@ -345,6 +348,8 @@ class lu_solution:
     saved_as = {"LU": "LU", "LU_shape": None, "B_shape": None}
     saved_also = {"left": "True"}
     meta_layout = "columns"
+    indices = "int32"
+    numpy = _lu_solution
     compose = on_host(_lu_solution)
     def shape(LU, pivots, B, adjoint): return (*broadcast_shape(LU[:-2], B[:-2]), *B[-2:])
 
@@ -454,9 +459,9 @@ class lu_solve:
 def _eig(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(A).all():
         raise AutogradError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    values, vectors = linalg.eig(A)
+    values, vectors = lapack.eig(A)
     dtype = np.result_type(A.dtype, np.complex64)
-    return values.astype(dtype), _columns(vectors.astype(dtype))
+    return values.astype(dtype, copy=False), _columns(vectors.astype(dtype, copy=False))
 
 
 @op("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eig", method=False,
@@ -474,6 +479,7 @@ class linalg_eig:
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
     amp = "float32"
     saved_as = {"A": None}
+    numpy = _eig
     compose = on_host(_eig)
     def meta(A):
         dtype = np.result_type(A.dtype, np.complex64)
@@ -553,7 +559,7 @@ def _matrix_exp(A: np.ndarray) -> np.ndarray:
     x6 = x4 @ x2
     odd = x @ (x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
     even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
-    result = linalg.solve(even - odd, even + odd)
+    result = lapack.solve(even - odd, even + odd)
     for step in range(int(times.max())):
         more = times > step
         result[more] = result[more] @ result[more]
@@ -571,6 +577,7 @@ class matrix_exp:
 
     lacks = {"float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "sum_cpu", "float8_e8m0fnu": "abs_cpu", "chalf": "bmm"}
     sharding = "*b N N -> *b N N"
+    numpy = _matrix_exp
     compose = on_host(_matrix_exp)
     shape = like_first
     def check(input): _check_matrix("linalg.matrix_exp", input, True)
@@ -651,6 +658,7 @@ class lstsq_solution:
     sharding = "*b M N, *b M k -> *b N k, *b"
     passes_partial = ""  # the rank is no sum
     saved_as = {"B": None, "A_shape": None, "B_shape": None}
+    numpy = _lstsq
     compose = on_host(_lstsq)
 
     def meta(A, B, rcond, pivoted=False):

@@ -219,6 +219,7 @@ class linalg_ldl_solve:
     lacks = {"half rare": "ldl_solve_kernel_cpu"}
     out_dtype = EXPECTED
     meta_layout = "columns"
+    indices = "int32"
     numpy = _ldl_solve
     compose = on_host(_ldl_solve)
     vjp = no_derivative("linalg_ldl_solve")
@@ -236,7 +237,7 @@ class linalg_ldl_solve:
             raise AutogradError(f"{name}: Expected pivots to be integers. Got {SCALAR_TYPE_NAMES[pivots.dtype.name]}")
 
     def samples(rng):
-        yield Sample((np.array([[2.0, 0.0], [0.5, 2.5]]), np.array([1, 2]), rng.standard_normal((2, 3))),
+        yield Sample((np.array([[2.0, 0.0], [0.5, 2.5]]), np.array([1, 2], np.int32), rng.standard_normal((2, 3))),
                      no_gradient="torch has none")
-        yield Sample((np.array([[0.5, 0.0], [1.0, -0.5]]), np.array([-2, -2]), rng.standard_normal((2, 2, 1))),
+        yield Sample((np.array([[0.5, 0.0], [1.0, -0.5]]), np.array([-2, -2], np.int32), rng.standard_normal((2, 2, 1))),
                      no_gradient="torch has none")
