@@ -154,6 +154,12 @@ class Frontend:
         door.function = method
         return cast("SomeFn", method)
 
+    def before(self, function: Fn, quick: SomeFn) -> SomeFn:
+        """`quick`, which does the usual calls at once and leaves others to `function`, in that one's place: what it has a door for."""
+        functools.update_wrapper(quick, function)
+        function.door.function = quick  # type: ignore[attr-defined]  # `passing` put it there
+        return quick
+
     def below(self, general: Any, inplace: bool) -> Fn:
         """The entrance of a regular operation below the door: its quiet path, and `general.rest` where that ends."""
         key = general.rec.name, inplace

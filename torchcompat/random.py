@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import (
-    BOOL, CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, home, inference_kind, int64, kind,
+    BOOL, CPU_KINDS, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, Device, DType, Kind, default_dtype, float32, home, inference_kind, int64,
+    kind,
 )
 from autograd_tape.errors import MAX_DIMS, AutogradError, type_name
 from autograd_tape.strided import by_memory
@@ -19,9 +22,9 @@ from autograd_tape.ops._samples import check_number
 from autograd_tape.ops._shapes import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
+from autograd_tape.random.generator import Way, way_of
 from autograd_tape.random.arguments import check_numbers
 from autograd_tape.modes import GradMode, grad_mode
-from autograd_tape.tensor import LEAF
 
 from ._calls.absent import absences as _absences
 from ._calls.above import above
@@ -32,7 +35,7 @@ from ._memory.layout import layout, memory_format
 from ._tensor import Tensor, frontend
 from .overrides import overridable
 
-_new, _FLOAT32 = object.__new__, kind(float32)
+_new = object.__new__
 _NO_GENERATOR = {
     "cuda": "Cannot get CUDA generator without ATen_cuda library. PyTorch splits its backend into two shared libraries: a CPU "
             "library and a CUDA library; this error has occurred because you are trying to use some CUDA functionality, but the "
@@ -242,25 +245,74 @@ def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
     return (named["size"],)
 
 
-def _single(array: np.ndarray, requires_grad: bool) -> Tensor:
-    """A tensor of a new array of float32."""
+def _tensor(array: np.ndarray, k: Kind) -> Tensor:
+    """A tensor of a new array, of a kind of the CPU's."""
     t = _new(Tensor)
-    t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
-    t._node, t._v, t._base = LEAF if requires_grad else None, None, None
+    t._data, t._k = array, k if grad_mode() is not GradMode.INFERENCE else inference_kind(k)
+    t._node = t._v = t._base = None
     return t
 
 
-def _few(draw: Fn, size: Arguments, generator: Generator | None, out: object, dtype: DType | None, device: DeviceLike | None,
-         requires_grad: bool) -> Tensor | None:
-    """Not many numbers of float32 of the default stream, at once; None where it is anything else, or sizes are bad."""
-    if generator is not None or dtype is not None or out is not None or device is not None or above.drawn is not None or (
-            frontend.default_device is not None or default_dtype() is not float32):
-        return None
+def _alone() -> bool:
+    """Whether nobody is to hear of new random numbers, on the CPU."""
+    return not TO_ALL and above.drawn is None and frontend.default_device is None
+
+
+class _Ways(dict[Any, "Way | None"]):
+    """How the stream makes not many numbers, by what `way` needs to know; None where that is for the general way."""
+
+    def __init__(self, way: Callable[..., Way | None]) -> None:
+        super().__init__()
+        self._way = way
+
+    def __missing__(self, key: Any) -> Way | None:
+        if len(self) >= _MOST_WAYS:
+            self.clear()
+        way = self[key] = self._way(*key)
+        return way
+
+
+_MOST_WAYS = 64
+_SINGLE = kind(float32)
+_FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
+_OF_FLOATS = frozenset(_FLOATS.values())
+_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np))
+_uniforms = _Ways(lambda k, few: way_of("uniform", k.np))
+_integers = _Ways(lambda low, high: way_of("random", int64.np, (low, high)))
+
+
+def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
+    """Not many floating-point numbers of the default stream; None where that is for the general way."""
     try:
-        array = draw(size if size[0].__class__ is int else tuple(*size))
-    except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
+        k = _FLOATS[default_dtype() if dtype is None else dtype]
+        count = math.prod(shape)
+        if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16]))) is None:
+            return None
+    except (KeyError, TypeError, ValueError):  # sizes, or a dtype, that are no such
         return None
-    return None if array is None else _single(array, requires_grad)
+    return _tensor(numbers.copy() if len(shape) == 1 else numbers.reshape(shape).copy(), k)
+
+
+def _sized(ways: _Ways, general: Fn) -> Fn:
+    """The quick way of a function of sizes."""
+    def quick(*size: Any, **named: Any) -> Tensor:
+        if (not named or len(named) == 1 and "dtype" in named) and size and _alone() and (
+                few := _few(ways, size if size[0].__class__ is int else size[0], named.get("dtype"))) is not None:
+            return few
+        return general(*size, **named)
+
+    return frontend.before(general, quick)
+
+
+def _shaped(ways: _Ways, general: Fn) -> Fn:
+    """The quick way of a function of a tensor whose shape and dtype count."""
+    def quick(input: Tensor, **named: Any) -> Tensor:
+        if not named and input.__class__ is Tensor and input._k in _OF_FLOATS and _alone() and input._data.flags.c_contiguous:
+            if (few := _few(ways, input._data.shape, input._k.dtype)) is not None:
+                return few
+        return general(input, **named)
+
+    return frontend.before(general, quick)
 
 
 @frontend.refusing
@@ -272,8 +324,6 @@ def rand(*size: Any, generator: Generator | None = None, out: Any = None, dtype:
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
     size = _named_size("rand", size, named)
-    if (few := _few(_default_stream.small_uniforms, size, generator, out, dtype, device, requires_grad)) is not None:
-        return few
     dtype, size = _wanted(dtype, "rand", out) or default_dtype(), _size("rand", size)
     if _fills(out, size, dtype):
         return out.uniform_(generator=generator)
@@ -289,8 +339,6 @@ def randn(*size: Any, generator: Generator | None = None, out: Any = None, dtype
     if TO_ALL and (found := passed(randn, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
     size = _named_size("randn", size, named)
-    if (few := _few(_default_stream.small_normals, size, generator, out, dtype, device, requires_grad)) is not None:
-        return few
     dtype, size = _wanted(dtype, "randn", out) or default_dtype(), _size("randn", size)
     if _fills(out, size, dtype):
         return out.normal_(generator=generator)
@@ -323,6 +371,23 @@ def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = No
     if _fills(out, size, dtype):
         return out.random_(low, high, generator=generator)
     return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
+
+
+def _quick_integers(low: Any = None, high: Any = None, size: Any = None, **named: Any) -> Tensor:
+    if not named and _alone():
+        first, last, shape = (low, high, size) if size is not None else (0, low, high)
+        if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and shape:
+            try:
+                way = _integers[first, last]
+                if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(math.prod(shape), way)) is not None:
+                    return _tensor(numbers.reshape(shape).copy(), INT64_KIND)
+            except TypeError:  # sizes that are none
+                pass
+    return _some_integers(low, high, size, **named)
+
+
+rand, randn, _some_integers = _sized(_uniforms, rand), _sized(_normals, randn), randint
+randint = frontend.before(randint, _quick_integers)
 
 
 _LARGEST = {"float16": (2 ** 11 + 1, "2049"), "float32": (2 ** 24 + 1, "2^24+1"), "float64": (2 ** 53 + 1, "2^53+1")}
@@ -406,8 +471,8 @@ def _like(function: Fn, fill: str) -> Fn:
     return like
 
 
-rand_like = frontend.refusing(frontend.passing(_like(rand, "uniform_")))
-randn_like = frontend.refusing(frontend.passing(_like(randn, "normal_")))
+rand_like = _shaped(_uniforms, frontend.refusing(frontend.passing(_like(rand, "uniform_"))))
+randn_like = _shaped(_normals, frontend.refusing(frontend.passing(_like(randn, "normal_"))))
 
 
 def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | None = None,
@@ -497,6 +562,62 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     numbers = (noise * _constant(std) + _constant(mean)).to(k.dtype)
     result = _sampled(numbers, f"normal({', '.join(parameters)})", *parameters.values())
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
+
+
+def _plain(x: Any) -> bool:
+    """Whether a tensor of not many numbers lies in rows on the CPU, and nobody asks for its history."""
+    return x.__class__ is Tensor and x._node is None and x._k in _OF_FLOATS and 0 < x._data.size <= 256 and x._data.flags.c_contiguous
+
+
+def _are_chances(values: np.ndarray) -> bool:
+    if values.size < 32:
+        found = values.ravel().tolist()
+        return min(found) >= 0 and max(found) <= 1 and sum(found) >= 0  # which numbers alone are that are all numbers
+    return bool(np.minimum.reduce(values, None) >= 0 and np.maximum.reduce(values, None) <= 1)
+
+
+def _quick_coins(input: Tensor, p: float | None = None, **named: Any) -> Tensor:
+    if p is None and not named and _alone() and above.has_tangents is None and _plain(input):
+        chance, k = input._data, input._k
+        wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
+        if _are_chances(wide) and (numbers := _default_stream.draw(
+                chance.size, cast("Way", _uniforms[k if wide is chance else _SINGLE, True]))) is not None:
+            return _tensor((numbers.reshape(chance.shape) < wide).astype(k.np), k)
+    return _coins(input, p, **named)
+
+
+def _quick_normal(mean: Any, std: Any = 1.0, size: Any = None, **named: Any) -> Tensor:
+    if not named and _alone() and above.has_tangents is None:
+        if size is None:
+            x = mean if mean.__class__ is Tensor else std
+            wanted = _tensors_of(mean, std) if _plain(x) and x._data.itemsize > 2 else None
+            if wanted is not None and (noise := _few(_normals, x._data.shape, x._k.dtype)) is not None:
+                numbers, (centre, spread) = noise._data, wanted
+                np.multiply(numbers, spread, numbers)
+                np.add(numbers, centre, numbers)
+                return noise
+        elif (mean.__class__ is float or mean.__class__ is int) and (std.__class__ is float or std.__class__ is int) and (
+                size.__class__ is tuple and mean == 0 and std == 1) and (few := _few(_normals, size, None)) is not None:
+            return few
+    return _numbers_about(mean, std, size, **named)
+
+
+def _tensors_of(mean: Any, std: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Two parameters, one of them a plain tensor, as arrays of one dtype and shape, or of none; None where there is more to say of them."""
+    if mean.__class__ is Tensor and std.__class__ is Tensor:
+        if not (_plain(mean) and _plain(std) and mean._k is std._k and mean._data.shape == std._data.shape):
+            return None
+    elif mean.__class__ is float and std.__class__ is Tensor:
+        return (std._k.scalar(mean), std._data) if np.minimum.reduce(std._data, None) >= 0 else None
+    elif std.__class__ is float and mean.__class__ is Tensor:
+        return (mean._data, mean._k.scalar(std)) if std >= 0 else None
+    else:
+        return None
+    return (mean._data, std._data) if np.minimum.reduce(std._data, None) >= 0 else None
+
+
+_coins, _numbers_about = bernoulli, normal
+bernoulli, normal = frontend.before(bernoulli, _quick_coins), frontend.before(normal, _quick_normal)
 
 
 @overridable
@@ -589,7 +710,40 @@ def _turned(p: object, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     return np.broadcast_to(p._data, shape).transpose(order) if isinstance(p, Tensor) else p
 
 
+def _few_of(name: str, dtype: np.dtype, few: bool, args: tuple[float, ...]) -> Way | None:
+    """How the stream makes not many numbers of the method called `name`; None where the general way must say so."""
+    if any([a.__class__ is not float and a.__class__ is not int for a in args]) or len(args) > 2 - (name in ("exponential_", "geometric_")):
+        return None
+    if name == "normal_":
+        return way_of("_paired", dtype, (*args, *(0.0, 1.0)[len(args):])) if few else way_of("normal", dtype, args)
+    if name == "bernoulli_":
+        return way_of("_chances", dtype, args or (0.5,)) if len(args) < 2 else None
+    if name == "random_":
+        return way_of("random", dtype, (0, *args) if len(args) == 1 else args)
+    return way_of(name[:-1], dtype, args) if args or name != "geometric_" else None
+
+
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
+    ways = _Ways(lambda k, few, args: _few_of(name, k.np, few, args) if CPU_KINDS.get(k.np) is k else None)
+
+    def quick(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: object) -> Tensor:
+        if not TO_ALL and generator is None and not kwargs and above.drawn is None and above.has_tangents is None:
+            k, data = self._k, self._data
+            if self._node is None and self._base is None and (size := data.size) < 257 and data.flags.c_contiguous:
+                key = k, size < 16, args
+                try:
+                    way = ways[key]
+                except TypeError:  # arguments that are no numbers
+                    way = None
+                if way is not None and (numbers := _default_stream.draw(size, way)) is not None:
+                    data.flat = numbers
+                    if (version := self._v) is None:
+                        frontend.bump(self)
+                    else:
+                        version.number += 1
+                    return self
+        return general(self, *args, generator=generator, **kwargs)
+
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
         k = self._k
@@ -642,7 +796,8 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    setattr(Tensor, name, frontend.refusing(frontend.passing(method)))
+    general = frontend.refusing(frontend.passing(method))
+    setattr(Tensor, name, frontend.before(general, quick))
 
 
 _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.np, kw.get("from", from_), to),

@@ -117,9 +117,14 @@ def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
         )
 
 
+def is_plain(low: int, high: int, dtype: np.dtype) -> bool:
+    """Whether there is nothing to say of the range of integers from `low` to below `high`: `dtype` has them all."""
+    return dtype.itemsize >= 4 and -_ALL_HOLD <= low < high <= _ALL_HOLD and dtype.kind in "if"
+
+
 def integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The half-open range of integers that `dtype` can hold without rounding out of it, checked as torch checks it."""
-    if high.__class__ is int and dtype.itemsize >= 4 and -_ALL_HOLD <= low < high <= _ALL_HOLD and dtype.kind in "if":
+    if high.__class__ is int and is_plain(low, high, dtype):
         return low, high
     digits = digits_of(dtype)
     if high is None:

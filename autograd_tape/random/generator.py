@@ -11,10 +11,12 @@ torch rounds, so that any sequence of calls stays in step with torch.  The rules
 
 from __future__ import annotations
 
+import functools
 import math
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +42,13 @@ from .arguments import (
     check_wide,
     digits_of,
     integer_bounds,
+    is_plain,
     number,
     part_of,
     scalar_name,
     shape_of,
 )
-from .mt19937 import MT19937
+from .mt19937 import MT19937, Given, Way, Words
 from .polynomials import F32, F64, TWO_PI, fma32, log32, sincos32
 from ..warned import ignoring
 
@@ -212,29 +215,33 @@ class Generator:
         count = math.prod(shape)
         with self._lock:
             if count < 16 or not contiguous:
-                out = _narrow(_fma(self._normal_pairs(count), float(std), float(mean)), dtype)
+                out = self._paired(count, dtype, mean, std)
             elif dtype == F64:
                 out = self._normal_blocks64(count, float(mean), float(std))
             else:
                 out = self._normal_blocks32(count, dtype, F32(mean), F32(std))
         return out.reshape(shape)
 
-    def small_uniforms(self, shape: tuple[int, ...]) -> Array | None:
-        """`uniform(shape)` of float32, for sizes that are plain and few."""
-        count = math.prod(shape)
-        if not 1 <= count <= 4096 or min(shape) < 1 or len(shape) > 8 or count.__class__ is not int:
-            return None
+    def draw(self, count: int, way: Way) -> Array | None:
+        """The next `count` numbers of a way of `way_of`, to be read, not written; None where one draw at a time is for others: of odd
+        numbers of normals that come in pairs, and of parts of blocks."""
         with self._lock:
-            return self._uniform32(count).reshape(shape)
+            engine = self._engine
+            words = count * way.words
+            if words % way.group:
+                return None
+            if engine.way is way and engine.after == engine.next and (end := (at := engine.ahead_at) + count) <= engine.ahead.size:
+                engine.ahead_at = end
+                engine.next = engine.after = engine.next + words
+                return engine.ahead[at:end]
+            if not 0 < count <= _FEW or self._cached is not None and way.group == _PAIR:
+                return None
+            return engine.drawn(count, way)
 
-    def small_normals(self, shape: tuple[int, ...]) -> Array | None:
-        """`normal(shape)` of float32, where that is quick: for small multiples of 16 numbers."""
-        count = math.prod(shape)
-        if count & 15 or not 16 <= count <= 256 or min(shape) < 1:
-            return None
-        with self._lock:
-            found = self._engine.transformed(count, _standard_normals)
-        return None if found is None else found.copy() if len(shape) == 1 else np.ndarray(shape, _SINGLE, found).copy()
+    def _paired(self, count: Shape, dtype: np.dtype, mean: float, std: float) -> Array:
+        """Normal numbers by the pair rule."""
+        count = count if isinstance(count, int) else math.prod(count)
+        return _narrow(_fma(self._normal_pairs(count), float(std), float(mean)), dtype)
 
     def _normal_blocks32(self, count: int, dtype: np.dtype, mean: np.float32, std: np.float32) -> Array:
         """Box-Muller over blocks of 16 words; the last 16 numbers are drawn anew where `count` is no multiple of 16."""
@@ -403,6 +410,10 @@ class Generator:
         if not wide:
             chance = chance.astype(F32)  # type: ignore[union-attr]
         return (u < chance).astype(F32 if dtype is None else dtype).reshape(shape)
+
+    def _chances(self, shape: Shape, dtype: np.dtype, p: float) -> Array:
+        check_numbers(dtype, "bernoulli_scalar_cpu_")
+        return self.bernoulli(p, shape, dtype)
 
     def randint(self, low: int, high: int, shape: Shape, dtype: npt.DTypeLike = np.int64) -> Array:
         """Integers in ``[low, high)``: ``torch.randint``."""
@@ -608,6 +619,53 @@ class Generator:
         return out
 
 
+# -- words that become numbers ahead -------------------------------------------------------------------------------
+
+
+_PAIR, _FEW, _MOST_WAYS = 4, 256, 64
+
+
+@functools.lru_cache(_MOST_WAYS)
+def way_of(name: str, dtype: np.dtype, args: tuple[float, ...] = ()) -> Way | None:
+    """How words become the numbers of ``Generator.name(shape, dtype, *args)``, or "paired" ones; None where that says what is wrong, or
+    each call is one of its own.
+
+    >>> way_of("uniform", np.dtype("f8")).words, way_of("uniform", np.dtype("f8"), (2.0, 1.0))
+    (2, None)
+    """
+    words = None if 0 in args[1:] or DType.by_np[dtype].is_complex else _WORDS[name](dtype, *args)  # the sign of 0 may count
+    if words is None:
+        return None
+
+    def make(given: Words) -> Array:
+        source = object.__new__(Generator)
+        source._lock, source._engine, source._cached = nullcontext(), cast("MT19937", Given(given)), None
+        found: Array = getattr(source, name)((len(given) // words,), dtype, *args)
+        return found
+
+    try:
+        make(np.empty(0, np.uint32))
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):
+        return None
+    return Way(make, words, _GROUPS.get(name, 1) * words)
+
+
+def _words_of_integers(dtype: np.dtype, low: int | None = None, high: int | None = None) -> int | None:
+    if low is None or high is None:
+        return 2 if dtype == np.int64 or dtype == F64 else 1
+    plain = low.__class__ is int and high.__class__ is int and is_plain(low, high, dtype)
+    return (2 if high - low >= SKEW_LIMIT else 1) if plain else None
+
+
+_WORDS: dict[str, Callable[..., int | None]] = {
+    "uniform": lambda dtype, *_: 2 if dtype == F64 else 1, "normal": lambda dtype, *_: 2 if dtype == F64 else 1,
+    "random": _words_of_integers,
+    **dict.fromkeys(("exponential", "cauchy", "log_normal", "geometric", "_chances", "_paired"), lambda *_: 2),
+}
+_GROUPS = {"normal": 16, "log_normal": 2, "_paired": 2}
+"""Numbers that are made of words together; each of words of its own where nothing is said."""
+
+
 def _default_generator() -> Generator:
     generator = Generator()
     generator.seed()
@@ -629,10 +687,6 @@ def _box_muller32(words: npt.NDArray[np.uint32], mean: np.float32, std: np.float
     radius = np.sqrt(F32(-2) * log32(F32(1) - u[:, 0]))
     sine, cosine = sincos32(TWO_PI * u[:, 1])
     return fma32(np.stack((radius * cosine, radius * sine), 1), std, mean).reshape(-1)
-
-
-def _standard_normals(words: npt.NDArray[np.uint32]) -> Array:
-    return _box_muller32(words, F32(0), F32(1))
 
 
 def _box_muller64(u: npt.NDArray[np.float64], mean: float, std: float) -> Array:

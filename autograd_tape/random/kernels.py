@@ -12,9 +12,10 @@ from importlib.util import find_spec
 from typing import Any
 
 WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
-WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already
+WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already, or not needed
 
-PATIENCE = 5000  # as many small draws take as long without the compiled code as loading it does, and so do
+PATIENCE = 5000  # as many small draws take as long without the compiled code as importing the compiler does,
+LESS_PATIENCE = 300  # as many as loading the code alone does, and so do
 WORDS = 512  # so many times as many words
 
 _loaded: Kernels | None = None
@@ -45,13 +46,20 @@ class Kernels:
         return kernel[char]
 
 
+def _links() -> bool:
+    """Whether machine code that was kept is being linked, for which no compiler is imported."""
+    found = sys.modules.get("autograd_tape.executors.kernels._on_demand")
+    return found is not None and found.state.linking
+
+
 def load(size: int) -> Kernels | None:
     """The compiled kernels, or ``None`` where the draw is too small to pay for them or numba is absent."""
     global _loaded, _tried, _small_draws
     if _tried:
         return _loaded
     _small_draws += 1 + size // WORDS
-    if size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING) or _small_draws > PATIENCE:
+    ready = "numba" in sys.modules or _links()
+    if size >= (WORTH_LOADING if ready else WORTH_IMPORTING) or _small_draws > (LESS_PATIENCE if ready else PATIENCE):
         _loaded = Kernels() if find_spec("numba") is not None else None
         _tried = True
     return _loaded

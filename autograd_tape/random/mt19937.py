@@ -8,6 +8,7 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,31 @@ STATE = np.dtype(
 )  # fmt: skip
 
 
+class Way(NamedTuple):
+    """How words become numbers: each is made of as many words, and of words in groups of one size, whatever came before."""
+
+    make: Callable[[Words], npt.NDArray[np.generic]]  # which may overwrite the words
+    words: int
+    group: int
+
+
+class Given:
+    """Words that were drawn before, as a stream."""
+
+    def __init__(self, words: Words) -> None:
+        self._words, self._at = words, 0
+
+    def words(self, count: int) -> Words:
+        """The next `count` words, of which there must be as many."""
+        start = self._at
+        self._at = start + count
+        return self._words[start : start + count]
+
+    def take(self, count: int) -> Words:
+        """The same in memory of their own."""
+        return self.words(count).copy()
+
+
 class MT19937:
     """A stream of 32-bit words, seeded by the low 32 bits of a seed.
 
@@ -37,8 +63,7 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_before", "_bits", "_block", "_fresh", "_marked", "_next", "_own",
-                 "_source")
+    __slots__ = ("_before", "_bits", "_block", "_fresh", "_marked", "_own", "_source", "after", "ahead", "ahead_at", "next", "way")
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937(0)
@@ -47,36 +72,36 @@ class MT19937:
         self._own: Words | None = None      # the key, once compiled code makes the words; NumPy's is then left behind
         self._marked = False                # between `mark` and `rewind`
         self._before: Words | None = None   # the key that the first new block since then was made of
-        self._ahead: npt.NDArray[np.float32] | None = None  # what `transformed` has made of words that are still to come:
-        self._ahead_of: Words | None = None                 # of this block,
-        self._ahead_at = 0                                  # from this word on
-        self._after = 0                                     # where the last of its draws ended
+        self.way: Way | None = None         # in which numbers were last `drawn`,
+        self.after = N                      # where that ended,
+        self.ahead: npt.NDArray[np.generic] = np.empty(0)  # the numbers that it made of those words, and of some that come after,
+        self.ahead_at = 0                   # and how many of these were drawn
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
         """Restart the stream; like torch, only the low 32 bits matter."""
         self._source.seed(seed & 0xFFFFFFFF)
-        self._own = None
+        self._own = self.way = None
         self._block: Words | None = None
-        self._next = N
+        self.next = N
         self._fresh = True
 
     def words(self, count: int) -> Words:
         """The next `count` words.  The result may be a slice of the block: read it, do not write it."""
-        start = self._next
+        start = self.next
         end = start + count
         if end <= N:
-            self._next = end
+            self.next = end
             return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]  # filled where words are left
         return self.take(count)
 
     def take(self, count: int) -> Words:
         """The next `count` words in memory of their own."""
         out = np.empty(count, np.uint32)
-        left = min(N - self._next, count)
+        left = min(N - self.next, count)
         if left:
-            out[:left] = self._block[self._next : self._next + left]  # type: ignore[index]  # filled where words are left
-            self._next += left
+            out[:left] = self._block[self.next : self.next + left]  # type: ignore[index]  # filled where words are left
+            self.next += left
         whole = (count - left) // N * N
         rest = count - left - whole
         if whole:
@@ -86,47 +111,43 @@ class MT19937:
         if rest:
             self._refill()
             out[left + whole :] = self._block[:rest]  # type: ignore[index]  # filled where words are left
-            self._next = rest
+            self.next = rest
         return out
 
-    def transformed(self, count: int, transform: Callable[[Words], npt.NDArray[np.float32]]) -> npt.NDArray[np.float32] | None:
-        """What `transform` makes of the next `count` words, a multiple of 16, which it takes in blocks of 16; None where the words at
-        hand do not begin a block.  To be read, not written.
+    def drawn(self, count: int, way: Way) -> npt.NDArray[np.generic]:
+        """The next `count` numbers of a way, which are whole groups of its; to be read, not written.
 
-        Where such draws follow one another, the words up to the end of the block are transformed at once: for a few of them a
-        transformation costs as much as for all.
+        Where such draws follow one another, the words up to the end of the block become numbers at once, `ahead`: for a few of them that
+        costs as much as for all. What is there of them is for who asks to take, from `ahead_at` on, as long as `next` is `after`.
         """
-        block, start = self._block, self._next
-        end = start + count
-        if block is None or (N - start) % 16 and end > N:
-            return None
-        if end > N:  # what is left, and a new block
-            words = self.take(count)
-            block, start = self._block, self._next
-            assert block is not None
-            rest = block[start : start + (N - start) // 16 * 16]
-            found = transform(np.concatenate((words, rest)))
-            self._ahead, self._ahead_of, self._ahead_at, self._after = found[count:], block, start, start
-            return found[:count]
-        self._next = end
-        if self._ahead_of is not block or start < self._ahead_at or (start - self._ahead_at) % 16:
-            if start != self._after:
-                self._after = end
-                return transform(block[start:end].copy())
-            self._ahead = transform(block[start : start + (N - start) // 16 * 16].copy())
-            self._ahead_of, self._ahead_at = block, start
-        self._after = end
-        at = start - self._ahead_at
-        return self._ahead[at : at + count]  # type: ignore[index]  # made above, or before
+        block, start = self._block, self.next
+        again, self.way = start == self.after and way is self.way, way
+        end = start + count * way.words
+        if end <= N and block is not None:
+            self.next = self.after = end
+            if not again:
+                self.ahead = way.make(block[start:end].copy())
+            else:
+                self.ahead = way.make(block[start : start + (N - start) // way.group * way.group].copy())
+        else:
+            words = self.take(count * way.words)  # what is left, and of a new block
+            self.after = self.next
+            if again and self._block is not None:
+                rest = (N - self.next) // way.group * way.group
+                words = np.concatenate((words, self._block[self.next : self.next + rest]))
+            self.ahead = way.make(words)
+        self.ahead_at = count
+        return self.ahead[:count]
 
     def mark(self) -> tuple[Words | None, int, bool]:
         """The place in the stream, for `rewind`."""
         self._marked, self._before = True, None
-        return self._block, self._next, self._fresh
+        return self._block, self.next, self._fresh
 
     def rewind(self, mark: tuple[Words | None, int, bool], used: int) -> None:
         """Go back to `mark`, then `used` words ahead."""
-        self._block, self._next, self._fresh = mark
+        self._block, self.next, self._fresh = mark
+        self.way = None
         self._marked = False
         if self._before is not None:
             self._set_key(self._before)
@@ -165,9 +186,9 @@ class MT19937:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""
         record = np.zeros((), STATE)
         record["seed"] = seed
-        record["left"] = N + 1 - self._next
+        record["left"] = N + 1 - self.next
         record["seeded"] = 1
-        record["next"] = 0 if self._fresh else self._next
+        record["next"] = 0 if self._fresh else self.next
         record["state"] = self._key()
         if cached is not None:
             record["normal_y"], record["normal_is_valid"] = cached, 1
@@ -181,9 +202,10 @@ class MT19937:
             raise RuntimeError("Invalid mt19937 state")
         key = record["state"].astype(np.uint32)
         self._set_key(key)
-        self._next = N if left == 1 else following
+        self.way = None
+        self.next = N if left == 1 else following
         self._fresh = left == 1 and following == 0
-        self._block = None if self._next == N else _temper(key)
+        self._block = None if self.next == N else _temper(key)
         return int(record["seed"]), float(record["normal_y"]) if record["normal_is_valid"] else None
 
 

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from tests.random.random_cases import PROGRAMS, STATE_TABLE, TABLE, encode, parameters
 
 import torchcompat as torch
+from autograd_tape.dtypes import DType
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.random import Generator, kernels
+from autograd_tape.random.generator import way_of
 from autograd_tape.random.polynomials import log32, sincos32
 
 
@@ -197,30 +199,61 @@ def test_errors_say_what_torch_says(call: Any, error: type[Exception], text: str
     assert str(caught.value) == text
 
 
-@given(st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from(["small", "uniform", "integers", "state", "seed"]), st.integers(1, 40)),
-                                       max_size=60))
-def test_numbers_transformed_ahead_are_those_of_one_draw_at_a_time(seed: int, draws: list[tuple[str, int]]) -> None:
+WAYS = [("uniform", "float32", ()), ("uniform", "float64", ()), ("uniform", "bfloat16", (-1.0, 3.0)), ("exponential", "float32", (0.5,)),
+        ("cauchy", "float64", ()), ("log_normal", "float32", ()), ("geometric", "int64", (0.3,)), ("normal", "float32", ()),
+        ("normal", "float64", (1.0, 2.0)), ("_paired", "float16", (0.0, 1.0)), ("random", "int64", (0, 9)), ("random", "float32", ()),
+        ("random", "int64", (0, 1 << 24)), ("_chances", "int32", (0.3,))]
+
+
+@given(st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from([*WAYS, "uniform", "integers", "state", "seed"]), st.integers(1, 40),
+                                                 st.integers(1, 12)), max_size=30))
+def test_numbers_made_ahead_are_those_of_one_draw_at_a_time(seed: int, draws: list[tuple[Any, int, int]]) -> None:
     ahead, plain = Generator(seed), Generator(seed)
-    for kind, n in draws:
-        if kind == "small":
-            shape = (n % 17, 16)
-            found = ahead.small_normals(shape)
-            expected = plain.normal(shape, "float32")
-            if found is None:
-                found = ahead.normal(shape, "float32")
-            else:
-                assert found.flags.owndata and found.flags.writeable
-            np.testing.assert_array_equal(found, expected)
-        elif kind == "uniform":
+    for kind, n, times in draws:
+        if kind == "uniform":
             np.testing.assert_array_equal(ahead.uniform((n,), "float32"), plain.uniform((n,), "float32"))
         elif kind == "integers":
             np.testing.assert_array_equal(ahead.randperm(n, "int64"), plain.randperm(n, "int64"))
         elif kind == "state":
             ahead.set_state(ahead.get_state())
-        else:
+        elif kind == "seed":
             ahead.manual_seed(n)
             plain.manual_seed(n)
+        else:
+            name, dtype, args = kind[0], DType.by_name[kind[1]].np, kind[2]
+            count = n if name != "normal" else n % 3 * 16 + 16 if n > 3 else 5
+            for _ in range(times):
+                found = ahead.draw(count, way_of(name, dtype, args))
+                expected = getattr(plain, name)((count,), dtype, *args)
+                np.testing.assert_array_equal(getattr(ahead, name)((count,), dtype, *args) if found is None else found, expected)
         np.testing.assert_array_equal(ahead.get_state(), plain.get_state())
+
+
+FEW_CALLS = [lambda f, **k: f.rand(2, 3, **k), lambda f, **k: f.randn(2, 4, **k), lambda f, **k: f.randn(3, **k),
+             lambda f, **k: f.randn(2, 16, **k), lambda f, **k: f.rand(5, dtype=f.float64, **k),
+             lambda f, **k: f.randn(4, dtype=f.bfloat16, **k),
+             lambda f, **k: f.randint(9, (2, 3), **k), lambda f, **k: f.randint(-5, 9, (2,), **k),
+             lambda f, **k: f.bernoulli(f.full((2, 3), 0.3), **k), lambda f, **k: f.bernoulli(f.full((40,), 0.3, dtype=f.bfloat16), **k),
+             lambda f, **k: f.normal(f.ones(2, 3), f.full((2, 3), 2.0), **k), lambda f, **k: f.normal(0.5, f.ones(16), **k),
+             lambda f, **k: f.normal(f.ones(4), 2.0, **k), lambda f, **k: f.normal(0.0, 1.0, (2, 4), **k)]
+FEW_IN_PLACE = [
+    ("uniform_", (), torch.float32), ("uniform_", (-1, 2), torch.float16), ("normal_", (), torch.float64),
+    ("normal_", (1.0, 2.0), torch.float32), ("exponential_", (), torch.float32), ("bernoulli_", (), torch.float32),
+    ("bernoulli_", (0.7,), torch.int64), ("random_", (), torch.int64), ("random_", (7,), torch.float32), ("random_", (2, 7), torch.int64),
+    ("geometric_", (0.4,), torch.float32), ("cauchy_", (1, 2), torch.float32), ("log_normal_", (), torch.bfloat16)]
+FEW_CALLS += [lambda f, n=n, a=a, d=d, s=s, **k: getattr(f.zeros(s, dtype=d), n)(*a, **k)
+              for s in ((2, 3), (5,), (4, 8)) for n, a, d in FEW_IN_PLACE]
+
+
+@pytest.mark.parametrize("which", range(len(FEW_CALLS)))
+def test_quick_ways_draw_what_the_general_ones_draw(which: int) -> None:
+    """A generator that is named takes the general way."""
+    torch.manual_seed(7)
+    named = torch.Generator().manual_seed(7)
+    for _ in range(60):
+        quick, general = FEW_CALLS[which](torch), FEW_CALLS[which](torch, generator=named)
+        assert quick.dtype is general.dtype and quick.stride() == general.stride() and torch.equal(quick, general)
+    assert torch.equal(torch.get_rng_state()[24:], named.get_state()[24:])
 
 
 DRAWN_IN_PLACE = sorted(n for n, f in vars(torch.Tensor).items()
