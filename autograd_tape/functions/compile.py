@@ -165,6 +165,12 @@ def _rounds(rec: Record) -> bool:
             and all([p.type == "Tensor" for p in rec.params if p.passed]))
 
 
+def _of_one(rec: Record) -> bool:
+    """Whether each element of the result is a function of the same element of the one tensor, by more than one of NumPy's functions."""
+    return (rec.family == "unary" and len(rec.tensor_params) == 1 == len(rec.returns) and rec.params[0].type == "Tensor"
+            and rec.field("half") is None and not rec.returns_list and not rec.saved_returns and not _is_ufunc(rec))
+
+
 def _in_single(rec: Record) -> bool:
     """Whether half precision with a number is computed in float32, of which the number is one."""
     return rec.field("opmath") == "number" and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
@@ -172,7 +178,7 @@ def _in_single(rec: Record) -> bool:
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
     ufunc = _is_ufunc(rec)
-    if half and (_rounds(rec) or scalar and _in_single(rec)):
+    if half and (_rounds(rec) and not _of_one(rec) or scalar and _in_single(rec)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
         wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
@@ -354,14 +360,15 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     guard = ["out is None"] if with_out else []
     guard += ["_more is ..."] if more else []
     check: list[str] = []
+    check_number: list[str] = []
     kind_of_number = "_k"
     if half:
         if rec.field("opmath") == "number":  # numbers are not rounded before
             operand, guard = operand if _in_single(rec) else None, [f"{rec.tensor_params[-1].name}._data.ndim"]
             kind_of_number = "SINGLE"
         if rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
-            # It may refuse the dtype.
-            check = [f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"]
+            # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
+            check, check_number = _checking(rec, None), _checking(rec, operand)
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
@@ -372,7 +379,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
                   f"        {set_k}",
                   "        if _c is float or _c is int:",
                   f"            if {' and '.join([*(guard if kind_of_number == '_k' else ()), quiet_scalar])}:",
-                  *["    " + line for line in check],
+                  *["    " + line for line in check_number],
                   f"                _o = {kind_of_number}.scalars.get({operand.name})",
                   f"                if _o is None: _o = {kind_of_number}.scalar({operand.name})",
                   f"                _r = {_call(rec, operand.name, half)}"]
@@ -388,6 +395,17 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
+
+
+def _checking(rec: Record, number: Param | None) -> list[str]:
+    """Statements that check arguments of half precision, of which an Operand may be a `number`. Of element-wise operations those are kept
+    that have passed: dtypes and numbers decide."""
+    line = f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"
+    if not rec.elementwise:
+        return [line]
+    given = ", ".join(["_k", *[p.name for p in rec.params if not p.is_tensor or p is number]])
+    return [f"            if (_g := ({given},)) not in checked:", f"    {line}",
+            "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
 
 
 def _half_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -593,7 +611,17 @@ def source(name: str) -> str:
 
 def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
-    return kernel if not widens(rec) or _rounds(rec) else lambda *values: in_single(rec, kernel, values)
+    of_one = _of_one(rec)
+    if not widens(rec) or _rounds(rec) and not of_one:
+        return halves.tabled(kernel) if of_one else kernel
+
+    def wide(*values: object) -> Any:
+        return in_single(rec, kernel, values)
+
+    if not of_one:
+        return wide
+    wide.formula = getattr(kernel, "formula", None)  # type: ignore[attr-defined]
+    return halves.tabled(wide)
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
@@ -612,7 +640,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
         plain = cells["kernel"]
-        cells |= {"kernel": _half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened, "check": rec.field("check")}
+        cells |= {"kernel": _half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened}
+        cells |= {"check": rec.field("check"), "checked": set()}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

@@ -14,7 +14,8 @@ from autograd_tape import F
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
-from autograd_tape.functions.compile import forward_source, inplace_source
+from autograd_tape.executors.kernels._on_demand import state
+from autograd_tape.functions.compile import _half_kernel, _of_one, forward_source, inplace_source
 from autograd_tape.functions.general import General, half_operand
 from autograd_tape.tensor import LEAF
 from autograd_tape.tree import tree_map as map_leaves
@@ -171,6 +172,30 @@ def test_the_quiet_path_of_half_precision_does_what_the_general_one_does(name: s
     torch_frontend.entrances.pop((name, "half"), None)
     assert found == expected
     assert ended[0] < len(found) or not taken or name in LOUD_IN_HALF, f"no sample of {name} is quiet in half precision"
+
+
+@pytest.mark.no_numbers("the same bits")
+@pytest.mark.parametrize("name", [n for n in REGULAR if half_operand(RECORDS[n]) is not None and _of_one(RECORDS[n])])
+def test_tables_of_half_precision_hold_what_the_kernel_gives(name: str) -> None:
+    rec = RECORDS[name]
+    rng = np.random.default_rng(0)
+    for half in HALVES:
+        kernel = _half_kernel(rec, torch_frontend.numpy_kernel(rec))
+        every = np.arange(1 << 16, dtype=np.uint16)
+        with np.errstate(all="ignore"):
+            for sample in samples(rec):
+                args, kwargs = bind(rec, sample)
+                how = [{**dict(zip([p.name for p in rec.params], args)), **kwargs}.get(p.name, rec.defaults.get(p.name))
+                       for p in rec.params if p.passed][1:]
+                for _ in range(70):
+                    kernel(np.ones(3, half), *how)
+                found = [kernel.found.get((np.dtype(half).char, state.fused, *how), 0)]
+                if found[0].__class__ is int:  # what is computed number by number, and zeros among what says how
+                    assert kernel.formula is not None or 0 in how, how
+                    continue
+                for size in (1, 7, 100, 256):
+                    part = rng.choice(every, size).view(half)
+                    assert kernel(part, *how).tobytes() == kernel.function(part, *how).tobytes()
 
 
 def test_the_general_path_is_noticed(entered: list[str]) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from ._entry import FITS, INDEX, MISFIT, Code, compiled
 from ._on_demand import LazyModule
 from ._store import Store, kept_names
 
-__all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all"]
+__all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all", "file_name"]
 
 _lock = fork_safe_lock()
 
@@ -189,10 +188,6 @@ class Kernel(_Compiled):
         self._body = _Compiled(self, "body")
         self.shared = _Compiled(self, "shared")
 
-    def is_kept(self, char: str) -> bool:
-        """Whether the shared kernel's machine code is on disk."""
-        return os.path.exists(Store(_file_name(self.name, "shared", char, self.digest)).path)
-
     def _compile_body(self, char: str) -> Fn:
         """The loop for the code around it, of which it becomes part and is kept with: nothing is made by which Python would call it."""
         from numba import njit, types
@@ -222,7 +217,7 @@ class Kernel(_Compiled):
         self, variant: str, text: str, char: str, arguments: list[Any], names: Callable[[], dict[str, Any]]
     ) -> Fn:
         """A generated function, loaded from where it was kept, or compiled with what the ``names`` in it then stand for."""
-        name = _file_name(self.name, variant, char if self.spec.generic else "f", self.digest)
+        name = file_name(self.name, variant, char if self.spec.generic else "f", self.digest)
 
         def compile_it() -> Code:
             from numba import njit, types
@@ -239,7 +234,7 @@ class Kernel(_Compiled):
         return Store(name).function(compile_it)
 
 
-def _file_name(name: str, variant: str, char: str, digest: str = "") -> str:
+def file_name(name: str, variant: str, char: str, digest: str = "") -> str:
     """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `digest`: of what is in no source."""
     letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
     return f"{name}.{variant}.{letter}" + (f".{hashlib.sha256(digest.encode()).hexdigest()[:12]}" if digest else "")
@@ -257,7 +252,7 @@ class KeptKernel(dict[str, Fn]):
     def __missing__(self, char: str) -> Fn:
         with _lock:
             if char not in self:
-                found = Store(_file_name(f"{self.module}.{self.name}", self.variant, char)).kept()
+                found = Store(file_name(f"{self.module}.{self.name}", self.variant, char)).kept()
                 if found is None:
                     kernel = getattr(importlib.import_module(f"{__package__}.compiled.{self.module}"), self.name)
                     found = (kernel if self.variant == "checked" else kernel.shared)[char]

@@ -15,14 +15,16 @@ before. Numbers are computed in double precision, or with ``own=True`` in the ar
 from __future__ import annotations
 
 import math
-import sys
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import _NEVER, LazyModule, compute_array, state
+from ._kernel import file_name
+from ._on_demand import _NEVER, LazyModule, at_hand, compute_array, state
+from ._store import Store
 from .sharing import share
 from ...warned import ignoring
 
@@ -142,6 +144,18 @@ def polynomial(coefficients: tuple[float, ...], x: float) -> float:
     return result
 
 
+class _Machine(dict[str, Fn]):
+    """Machine code of a formula by dtype character: what was kept needs no compiler."""
+
+    def __init__(self, formula: Formula) -> None:
+        super().__init__()
+        self.formula = formula
+
+    def __missing__(self, char: str) -> Fn:
+        found = self[char] = self.formula.store(char).kept() or self.formula.kernel().shared[char]
+        return found
+
+
 class Formula:
     """A function of numbers, and how often it has been asked for.
 
@@ -158,6 +172,8 @@ class Formula:
         self.spent = 0
         #: Whether machine code is on disk, by dtype character.
         self.kept: dict[str, bool] = {}
+        #: Machine code by dtype character.
+        self.shared = _Machine(self)
         self.machine: Kernel | None = None
         #: Machine code in memory by dtype, for few numbers in one piece, and the counters that it takes.
         self.ready: dict[np.dtype, tuple[Fn, np.ndarray]] = {}
@@ -165,21 +181,32 @@ class Formula:
 
     def is_compiled(self, char: str, n: int) -> bool:
         """Whether machine code computes these `n` numbers: always the many, and the few after some calls."""
-        machine = self.machine
-        if machine is not None and char in machine.shared:
+        if char in self.shared:
             return state.mode != "numpy"
         if n * self.cost >= state.fused:
             return True
         if state.mode != "auto" or state.fused == _NEVER:
             return False
         self.spent += n + CALL
-        if "numba" not in sys.modules:
-            return self.spent >= SELDOM
-        if n >= SOME or self.spent >= OFTEN:
-            return True
-        if self.spent >= KEPT and char not in self.kept:
-            self.kept[char] = self.kernel().is_kept(char)
-        return self.kept.get(char, False)
+        if n < SOME and self.spent < KEPT:
+            return False
+        if char not in self.kept:
+            self.kept[char] = os.path.exists(self.store(char).path)
+        return self.kept[char] or (n >= SOME or self.spent >= OFTEN if at_hand() else self.spent >= SELDOM)
+
+    @property
+    def name(self) -> str:
+        """That of the compiled loop."""
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__qualname__.replace('<locals>.', '')}"
+
+    @property
+    def digest(self) -> str:
+        """What decides the machine code, beside the sources of `compiled/`."""
+        return fingerprint(self.function) + str(self.own)
+
+    def store(self, char: str) -> Store:
+        """Where the machine code is kept."""
+        return Store(file_name(f"formulas.{self.name}", "shared", char, self.digest))
 
     def kernel(self) -> Kernel:
         if self.machine is None:
@@ -190,9 +217,9 @@ class Formula:
         """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype."""
         n = out.size
         if self.is_compiled(char, n):
-            share(self.kernel(), char, n, _GRAIN // self.cost, *columns, out)
+            share(self, char, n, _GRAIN // self.cost, *columns, out)
             if out.dtype not in self.ready:
-                self.ready[out.dtype] = self.kernel().shared[char], np.zeros(128, np.int64)
+                self.ready[out.dtype] = self.shared[char], np.zeros(128, np.int64)
             return
         with ignoring():
             if n <= FEW or state.fused != _NEVER:
@@ -246,7 +273,7 @@ def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.nd
         alone = ready.get(input.dtype)
         if alone is not None and input.size <= _SHORT and input.flags.carray and state.fused != _NEVER:
             out = np.empty(input.shape, input.dtype)
-            alone[0](alone[1], input.size, 1, input.reshape(-1), out.reshape(-1))
+            alone[0](alone[1], input.size, 1, input.ravel(), out.ravel())
             return out
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
@@ -256,6 +283,7 @@ def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.nd
         formula.over(x.dtype.char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1))
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
+    kernel.formula = formula  # type: ignore[attr-defined]  # for who asks whether it is compiled
     return kernel
 
 

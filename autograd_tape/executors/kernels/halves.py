@@ -8,10 +8,12 @@ import numpy as np
 
 from ...annotations import Fn
 from ...strided import empty_in_order, strided
+from ...warned import ignoring
 from ._on_demand import LazyModule, state
+from .handy import Handy
 from .sharing import share_elements
 
-__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "ufunc", "widened"]
+__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -20,6 +22,11 @@ SINGLE = np.dtype(np.float32)
 FEW, _MANY = (512, 4096), 8192
 #: NumPy's functions of signs alone, for which its loops convert nothing, or next to nothing.
 OF_SIGNS = frozenset([np.absolute, np.negative])
+_widen, _narrow = Handy("elementwise", "widen"), Handy("elementwise", "narrow")
+_CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
+#: Elements up to which there are tables, calls after which one is made, and the most of one function.
+_TABLED, _OFTEN, _MOST = 256, 64, 16
+_BITS = np.dtype(np.uint16)
 _BLOCK = 16384  # elements that stay in a core's cache in float32, too
 
 
@@ -30,17 +37,61 @@ def bits(a: np.ndarray) -> np.ndarray:
 
 
 def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``a.astype(dtype)``; between half and single precision compiled where it is big."""
-    if a.size >= state.fused and a.flags.forc and a.flags.aligned and a.dtype.isnative:
-        if dtype.char == "f" and a.dtype.char in "eE":
-            out = np.empty_like(a, SINGLE)
-            share_elements(_compiled.widen, a.dtype.char, a.size, bits(a), bits(out))
-            return out
-        if a.dtype.char == "f" and dtype.char in "eE":
+    """``a.astype(dtype)``; between half and single precision compiled where it is big, or where machine code is at hand."""
+    n = a.size
+    if n >= _CAST and a.flags.forc and a.flags.aligned and a.dtype.isnative:
+        char, own = dtype.char, a.dtype.char
+        if char == "f" and own in "eE":
+            kernel, at_hand, half = "widen", _widen, own
+        elif own == "f" and char in "eE":
+            kernel, at_hand, half = "narrow", _narrow, char
+        else:
+            return a.astype(dtype)
+        if n >= state.fused:
             out = np.empty_like(a, dtype)
-            share_elements(_compiled.narrow, dtype.char, a.size, bits(a), bits(out))
+            share_elements(getattr(_compiled, kernel), half, n, bits(a), bits(out))
+            return out
+        run = at_hand.of(half, n)
+        if run is not None:
+            out = np.empty_like(a, dtype)
+            run(n, 1, bits(a), bits(out))
             return out
     return a.astype(dtype)
+
+
+class _Tabled:
+    """A function of one number of half precision, and others that say how: after some calls with the same of those, few numbers are
+    looked up in a table of all 65536, which is made by the very function, so that the bits are the same."""
+
+    def __init__(self, function: Fn) -> None:
+        self.function = function
+        self.formula = getattr(function, "formula", None)
+        #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
+        self.found: dict[tuple[object, ...], np.ndarray | int] = {}
+
+    def __call__(self, x: np.ndarray, *how: Any) -> Any:
+        if x.size <= _TABLED and x.flags.c_contiguous and (char := x.dtype.char) in "eE" and x.ndim:
+            key = (char, state.fused, *how)
+            table = self.found.get(key, 0)
+            if table.__class__ is not int:
+                return table.take(x.view(_BITS))  # type: ignore[union-attr]  # no number
+            self.count(key, table, x.dtype, how)  # type: ignore[arg-type]
+        return self.function(x, *how)
+
+    def count(self, key: tuple[object, ...], calls: int, half: np.dtype, how: tuple[Any, ...]) -> None:
+        """Note a call; the last of many makes the table, unless there are zeros among what says how, of which keys see no sign, or Python
+        would compute number by number."""
+        if calls < _OFTEN:
+            if len(self.found) > _MOST:
+                self.found.clear()
+            self.found[key] = calls + 1
+        elif half.isnative and all([v or v is None or v is False for v in how]) and (self.formula is None or "f" in self.formula.shared):
+            with ignoring():
+                every = np.arange(1 << 16, dtype=_BITS).view(half).reshape(-1, _TABLED)
+                self.found[key] = np.concatenate([self.function(part, *how) for part in every])
+
+
+tabled = _Tabled
 
 
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:

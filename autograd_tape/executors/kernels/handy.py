@@ -8,13 +8,12 @@ that choose elements, or add them up one after another in the order in which Num
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from ._on_demand import _NEVER, LazyModule, state
+from ._on_demand import _NEVER, LazyModule, at_hand, state
 from .formulas import CALL, KEPT, OFTEN, SELDOM
 
 __all__ = ["Handy"]
@@ -51,7 +50,7 @@ class Handy:
         self._spent += n + CALL
         if self._spent < KEPT and state.mode == "auto":
             return None
-        if not self._is_kept(char) and self._spent < (OFTEN if "numba" in sys.modules else SELDOM) and state.mode == "auto":
+        if not self._is_kept(char) and self._spent < (OFTEN if at_hand() else SELDOM) and state.mode == "auto":
             return None
         kernel = getattr(LazyModule(self._module), self._name)
         self._ready[char] = run = partial(kernel.shared[char], np.zeros(128, np.int64))
@@ -60,8 +59,8 @@ class Handy:
     def _is_kept(self, char: str) -> bool:
         """Whether the machine code is on disk."""
         if char not in self._kept:
-            from ._kernel import _file_name
+            from ._kernel import file_name
             from ._store import Store
 
-            self._kept[char] = os.path.exists(Store(_file_name(f"{self._module}.{self._name}", "shared", char)).path)
+            self._kept[char] = os.path.exists(Store(file_name(f"{self._module}.{self._name}", "shared", char)).path)
         return self._kept[char]

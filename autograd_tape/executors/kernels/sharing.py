@@ -22,12 +22,14 @@ from __future__ import annotations
 import atexit
 import os
 from _thread import LockType, allocate_lock, start_new_thread
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from time import sleep
+from typing import Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...annotations import Fn
 from ...locks import on_fork
 from ._common import BINARY, TILE, UNARY, YIELD
 from ._kernel import AnyKernel
@@ -74,6 +76,13 @@ def _default_threads() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not every system has affinity masks
         return os.cpu_count() or 1
+
+
+class Shared(Protocol):
+    """A kernel by what is asked of it here: machine code by dtype character."""
+
+    @property
+    def shared(self) -> Mapping[str, Fn]: ...
 
 
 class _Job:
@@ -293,7 +302,7 @@ def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: 
     parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
 
 
-def share(kernel: AnyKernel, char: str, n: int, grain: int, *arguments: object) -> None:
+def share(kernel: Shared, char: str, n: int, grain: int, *arguments: object) -> None:
     """Run a compiled kernel, ``kernel[char](*arguments, start, stop)``, over slices of ``range(n)`` as ``parallel_for``."""
     run = kernel.shared[char]
     pool = _pool

@@ -44,13 +44,12 @@ def kernel_of(made: formulas.Formula) -> Kernel:
     """The kernel of a formula. Its function is compiled when the kernel is, unless the machine code was kept."""
     loop, function = LOOPS[made.operands - 1], made.function
     names: dict[str, Any] = {"__name__": __name__, "np": np, "number": as_it_is if made.own else np.float64}
-    body = FunctionType(loop.__code__, names, f"{function.__module__.rpartition('.')[2]}.{function.__qualname__.replace('<locals>.', '')}")
-    digest = formulas.fingerprint(function)
+    body = FunctionType(loop.__code__, names, made.name)
 
     def complete() -> None:
         names["formula"] = _translated(function, {})
 
-    return Kernel(body, "r1[n] " * made.operands + "w1[n] :n", frozenset(), digest + str(made.own), complete)
+    return Kernel(body, "r1[n] " * made.operands + "w1[n] :n", frozenset(), made.digest, complete)
 
 
 @overload(formulas.like, strict=False)
