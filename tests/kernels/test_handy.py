@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, handy, pooling
+from autograd_tape.executors.kernels import _on_demand, handy, norm, pooling
 
 KINDS = [
     pooling.cells((5, 7), (2, 3)),
@@ -78,3 +78,24 @@ def test_kernels_wait_until_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -
         assert kernel.of("f", 100) is None
     finally:
         _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("shape, groups", [((2, 6, 5), 3), ((3, 4), 2), ((1, 4, 3, 3), 4), ((2, 3, 4, 5), 1)])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_normalization(shape: tuple[int, ...], groups: int, scaled: bool, dtype: np.dtype, rng: np.random.Generator) -> None:
+    x, grad = (rng.standard_normal(shape) + 3).astype(dtype), rng.standard_normal(shape).astype(dtype)
+    x[0, 0] = 1.1  # whose variance is 0
+    channels = shape[1]
+    weight, bias = [rng.standard_normal(channels).astype(dtype) if scaled else None for _ in range(2)]
+    kept = rng.uniform(0.5, 1, (2, channels)).astype(dtype)
+    mean, rstd = norm.group_norm(x, groups, weight, bias)[1:]
+    _same(*_both(lambda: norm.group_norm(x, groups, weight, bias)))
+    _same(*_both(lambda: norm.group_norm_backward(grad, x, mean, rstd, groups, weight)))
+    for training in (False, True):
+        def normed(training: bool = training) -> tuple[np.ndarray, ...]:
+            running = kept.copy()
+            return (*norm.batch_norm(x, weight, bias, *running, training, 0.1, 1e-5), running)
+
+        _same(*_both(normed))
+        _, centre, scale, _ = normed()
+        _same(*_both(lambda t=training, c=centre, s=scale: norm.batch_norm_backward(grad, x, c, s, weight, t)))

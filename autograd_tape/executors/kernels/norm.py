@@ -13,7 +13,8 @@ from math import prod
 
 import numpy as np
 
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from ._on_demand import SIZE_FUSED, LazyModule, compute_array, contiguous, state
+from .handy import Handy
 from .moments import join, moments, of_rows
 from .sharing import share_rows
 from .reduce import RUN, add
@@ -26,9 +27,11 @@ __all__ = [
     "group_norm_backward",
     "layer_norm",
     "layer_norm_backward",
+    "layer_norm_of_few",
 ]
 
 _compiled = LazyModule("norm")
+_normalize, _normalize_gradients = Handy("norm", "normalize"), Handy("norm", "normalize_gradients")
 #: Blocks, at least, of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
 _BLOCKS = 16
 #: Rows shorter than this are not worth a kernel over rows.
@@ -65,7 +68,9 @@ def layer_norm(
     w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
     y = np.empty(rows.shape, c.dtype)
     mean, rstd = np.empty(n, c.dtype), np.empty(n, c.dtype)
-    if c.size >= state.fused:
+    if 0 < c.size < state.fused <= SIZE_FUSED:
+        y, mean, rstd = layer_norm_of_few(c, n_dims, weight, bias, eps)
+    elif c.size >= state.fused:
         share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with ignoring():
@@ -75,6 +80,21 @@ def layer_norm(
             if b.size:
                 y += b
     return y.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(kept), rstd.reshape(kept)
+
+
+def layer_norm_of_few(
+    c: np.ndarray, n_dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``layer_norm`` of few numbers in order, where the kernel may be at hand."""
+    kept = c.shape[: c.ndim - n_dims] + (1,) * n_dims
+    n = prod(kept)
+    y, mean, rstd, _ = _normalized(c, (1, n, 1, c.size // n, 1), None, None, eps)
+    with ignoring():
+        if weight is not None:
+            y *= weight
+        if bias is not None:
+            y += bias
+    return y, mean.reshape(kept), rstd.reshape(kept)
 
 
 def _normalize_small(rows: np.ndarray, eps: float, y: np.ndarray, mean: np.ndarray, rstd: np.ndarray) -> None:
@@ -140,6 +160,97 @@ def layer_norm_backward(
     )
 
 
+# Few numbers, of which NumPy and compiled loops make the same bits (see `compiled/norm.py`): (O, N, K * M) for O pieces of each of N rows,
+# which are of K channels with M numbers each; row r belongs to group r % G, whose channels follow one another in weight and bias.
+
+
+def _is_few(x: np.ndarray) -> bool:
+    return 0 < x.size < min(state.fused, SIZE_FUSED)
+
+
+def _sums(v: np.ndarray) -> np.ndarray:
+    """The sums of each row of (N, O, M), each piece of it in four lanes."""
+    n, o, m = v.shape
+    if m % 4:
+        v, given = np.zeros((n, o, m + -m % 4)), v
+        v[..., :m] = given
+    lanes = np.add.reduce(v.reshape(n, -1, 4), 1)
+    return lanes[:, 0] + lanes[:, 1] + (lanes[:, 2] + lanes[:, 3]) + 0.0
+
+
+def _normalized(
+    c: np.ndarray, sizes: tuple[int, int, int, int, int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
+    moments: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """``c`` normalized, and each row's mean, 1 / standard deviation, and mean and variance in double precision, which may be given."""
+    o, n, k, m, groups = sizes
+    y, mean, rstd = np.empty(c.shape, c.dtype), np.empty(n, c.dtype), np.empty(n, c.dtype)
+    w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
+    given, moments = moments is not None, np.empty((2, n)) if moments is None else moments
+    run = _normalize.of(c.dtype.char, c.size)
+    if run is not None:
+        rows = o, n, k * m
+        run(n, 1, c.reshape(rows), w, b, y.reshape(rows), mean, rstd, moments, k, m, groups, eps, given)
+        return y, mean, rstd, moments
+    wide = c.reshape(o, n, k * m).transpose(1, 0, 2).astype(np.float64, order="C")
+    with ignoring():
+        if not given:
+            count = o * k * m
+            first = _sums(wide) / count
+            d = wide - first[:, None, None]
+            shift = _sums(d) / count
+            d *= d
+            variance = _sums(d) / count - shift * shift
+            moments[0], moments[1] = first + shift, np.where(variance < 0, 0, variance)
+        scale = 1 / np.sqrt(moments[1] + eps)
+        mean[...], rstd[...] = moments[0], scale
+        wide -= moments[0][:, None, None]
+        parts = wide.reshape(n // groups, groups, o, k, m)
+        parts *= scale.reshape(-1, groups, 1, 1, 1) * (w.reshape(groups, 1, k, 1).astype(np.float64) if w.size else 1.0)
+        parts += b.reshape(groups, 1, k, 1) if b.size else 0.0
+        y.reshape(o, n, k * m)[...] = wide.transpose(1, 0, 2)
+    return y, mean, rstd, moments
+
+
+def _normalized_backward(
+    g: np.ndarray, c: np.ndarray, mean: np.ndarray, rstd: np.ndarray, sizes: tuple[int, int, int, int, int], weight: np.ndarray | None,
+    found: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The gradient of ``c``, and for each row's channels the sums of ``g`` and of ``g * (c - mean)``, in double precision."""
+    o, n, k, m, groups = sizes
+    dx, totals, dots, w = np.empty(c.shape, c.dtype), np.empty((n, k)), np.empty((n, k)), _flat(weight, c.dtype)
+    means, s = _flat(mean, c.dtype), _flat(rstd, c.dtype)
+    run = _normalize_gradients.of(c.dtype.char, c.size)
+    if run is not None:
+        rows = o, n, k * m
+        run(n, 1, g.reshape(rows), c.reshape(rows), means, s, w, dx.reshape(rows), totals, dots, k, m, groups, found)
+        return dx, totals, dots
+
+    def wide(x: np.ndarray) -> np.ndarray:
+        return x.reshape(o, n, k, m).transpose(1, 2, 0, 3).astype(np.float64, order="C")
+
+    with ignoring():
+        gs, xs, s = wide(g), wide(c), s.astype(np.float64)
+        xs -= means.reshape(n, 1, 1, 1).astype(np.float64)
+        totals[...] = _sums(gs.reshape(n * k, o, m)).reshape(n, k)
+        dots[...] = _sums((gs * xs).reshape(n * k, o, m)).reshape(n, k)
+        by = np.tile(w.reshape(groups, k).astype(np.float64) if w.size else np.ones((groups, k)), (n // groups, 1))
+        dx_rows = dx.reshape(o, n, k, m)
+        gs *= (by * s[:, None])[:, :, None, None]
+        if found:
+            total, dot = [np.add.accumulate(by * v, 1)[:, -1] + 0.0 for v in (totals, dots)]
+            count = o * k * m
+            xs *= (-(s * s * s * dot) / count).reshape(n, 1, 1, 1)
+            gs += xs
+            gs += (-(s * total) / count).reshape(n, 1, 1, 1)
+        else:
+            xs *= 0.0
+            gs += xs
+            gs += 0.0
+        dx_rows[...] = gs.transpose(2, 0, 1, 3)
+    return dx, totals, dots
+
+
 # Batch and group normalization share four row kernels; a row is one channel of one sample, and the statistics of
 # several rows are combined here, on arrays of N * C numbers, in double precision.
 
@@ -202,8 +313,14 @@ def _channels(x: np.ndarray) -> tuple[np.ndarray, int, int]:
     return x.reshape(n * channels, prod(x.shape[2:])), n, channels
 
 
-def _put(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
-    running[...] = momentum * value + (1 - momentum) * running
+def _move(
+    running_mean: np.ndarray | None, running_var: np.ndarray | None, mean: np.ndarray, variance: np.ndarray, momentum: float, count: int
+) -> None:
+    """Moves running statistics towards those of a batch of ``count`` numbers."""
+    if running_mean is not None:
+        running_mean[...] = momentum * mean + (1 - momentum) * running_mean
+    if running_var is not None:
+        running_var[...] = momentum * (count / max(count - 1, 1)) * variance + (1 - momentum) * running_var
 
 
 def batch_norm(
@@ -228,6 +345,14 @@ def batch_norm(
     c = contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
+    if not training and (running_mean is None or running_var is None):
+        raise ValueError("Expected running_mean and running_var to be defined when training=False")
+    if _is_few(c):
+        given = None if training or running_mean is None else np.array((running_mean, running_var), np.float64)
+        y, mean, rstd, moments_ = _normalized(c, (n, channels, 1, rows.shape[1], channels), weight, bias, eps, given)
+        if training:
+            _move(running_mean, running_var, *moments_, momentum, count)
+        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean, rstd
     with ignoring():
         if training:
             if n and rows.shape[1] >= _SHORT:
@@ -235,13 +360,10 @@ def batch_norm(
                 mean, var = (v[0] for v in join(means, variances, np.ones((n, 1))))
             else:  # few positions: whole columns at a time
                 mean, var = (v.reshape(-1) for v in moments(c.reshape(n, channels, rows.shape[1]), (0, 2)))
-            if running_mean is not None:
-                _put(running_mean, mean, momentum)
-            if running_var is not None:
-                _put(running_var, var * (count / max(count - 1, 1)), momentum)
+            _move(running_mean, running_var, mean, var, momentum, count)
         else:
-            if running_mean is None or running_var is None:
-                raise ValueError("Expected running_mean and running_var to be defined when training=False")
+            assert running_mean is not None
+            assert running_var is not None
             mean, var = running_mean.astype(np.float64), running_var.astype(np.float64)
         rstd = 1 / np.sqrt(var + eps)
         scale = rstd * _double(weight, channels, 1.0)
@@ -267,6 +389,10 @@ def batch_norm_backward(
     c = contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
+    if _is_few(c):
+        sizes = n, channels, 1, rows.shape[1], channels
+        dx, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
+        return _found(dx, dots.reshape(-1) * rstd, totals.reshape(-1), x, weight, needs)
     count = n * rows.shape[1]
     s, w = rstd.astype(np.float64), _double(weight, channels, 1.0)
     dx: np.ndarray | None = None
@@ -310,16 +436,9 @@ def group_norm(
             f"{list(x.shape)} and num_groups={groups}"
         )
     width = channels // groups
-    if 0 < c.size < state.fused:
-        found, mean = np.empty((n * groups, c.size // (n * groups)), c.dtype), np.empty(n * groups, c.dtype)
-        rstd = np.empty_like(mean)
-        with ignoring():
-            _normalize_small(c.reshape(found.shape), eps, found, mean, rstd)
-            samples = found.reshape(n, channels, rows.shape[1])
-            for parameter, apply in ((weight, np.multiply), (bias, np.add)):
-                if parameter is not None:
-                    apply(samples, parameter.reshape(-1, 1).astype(c.dtype, copy=False), samples)
-        return samples.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
+    if _is_few(c):
+        y, mean, rstd, _ = _normalized(c, (1, n * groups, width, rows.shape[1], groups), weight, bias, eps)
+        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
     with ignoring():
         mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
         rstd = 1 / np.sqrt(var + eps)
@@ -349,6 +468,12 @@ def group_norm_backward(
     rows, n, channels = _channels(c)
     gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
     width = channels // groups
+    if _is_few(c):
+        sizes = 1, n * groups, width, rows.shape[1], groups
+        dx, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, True)
+        dots *= rstd.reshape(-1, 1)
+        db, dw = [add(v.reshape(n, channels), (0,)) if n > 1 else v.reshape(-1) for v in (totals, dots)]
+        return _found(dx, dw, db, x, weight, needs)
     count = width * rows.shape[1]
     s = rstd.astype(np.float64).reshape(n, groups, 1)
     w = _double(weight, channels, 1.0).reshape(1, groups, width)
@@ -368,4 +493,14 @@ def group_norm_backward(
         dx,
         (dot * s).sum(0).reshape(channels).astype(parameter_dtype) if needs[1] else None,
         total.sum(0).reshape(channels).astype(parameter_dtype) if needs[2] else None,
+    )
+
+
+def _found(dx: np.ndarray, dw: np.ndarray, db: np.ndarray, x: np.ndarray, weight: np.ndarray | None, needs: Needs) -> Grads:
+    """The gradients that are needed, in the dtypes of the input and of its parameters."""
+    dtype = x.dtype if weight is None else weight.dtype
+    return (
+        dx.reshape(x.shape).astype(x.dtype, copy=False) if needs[0] else None,
+        dw.astype(dtype) if needs[1] else None,
+        db.astype(dtype) if needs[2] else None,
     )

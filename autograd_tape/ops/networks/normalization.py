@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...calls import LISTENING
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import norm as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import SIZE_FUSED, state
 from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
+from ...functions.namespace import QUIET_SETS
 from ...functions.refusals import averaged, no_kernel, on_meta
 from ...record import Sample, op
 from ...strided import in_format
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     pass
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
+_PLAIN = QUIET_SETS["Q_FLOAT"] | QUIET_SETS["Q_HALF"]
 
 
 def _check_floating(kernel: str, input: TensorRef) -> None:
@@ -98,6 +101,8 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
     if not n_dims or input.shape[-n_dims:] != size or any([p is not None and p.shape != size for p in (weight, bias)]):
         raise ValueError("shapes do not match")
     char = input.dtype.char
+    if 0 < input.size < state.fused <= SIZE_FUSED and (char == "f" or char == "d") and input.flags.c_contiguous:
+        return fused.layer_norm_of_few(input, n_dims, weight, bias, eps)
     if input.size >= state.fused or n_dims > 1 or char != "f" and char != "d":
         return fused.layer_norm(input, n_dims, weight, bias, eps)
     n = input.shape[-1]
@@ -522,6 +527,11 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
                    running_var: TensorRef | None, use_input_stats: bool, momentum: float, eps: float) -> TensorRef:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    data = input._data
+    if not LISTENING and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
+            data.ndim > 1 and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
+                                   for t in (weight, bias)])):
+        return F.group_norm(input, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below
     _check_floating("batch_norm", input)
     shape = tuple(input.shape)
     n, c = shape[:2]

@@ -21,6 +21,8 @@ from .._kernel import Kernel
 # a*b+c may be fused, and in kernels that sum, sums reordered (SIMD needs it); NaN, infinity and -0 keep their meaning.
 FUSE = frozenset({"contract"})
 REORDER = frozenset({"contract", "reassoc"})
+# As written: kernels whose results have the bits of NumPy's.
+EXACT: frozenset[str] = frozenset()
 # Reordering would cancel the two-step range reductions below, so the polynomials allow fusing only.
 _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .base import REORDER, kernel, row_moments
+from .base import EXACT, REORDER, kernel, row_moments
 
 
 @kernel("r2[n,m] r1[m]? r1[m]? w2[n,m] w1[n] w1[n] s :n", REORDER)
@@ -148,3 +148,108 @@ def grad_affine(grad, x, centre, a, b, c, dx, start, stop):
         gs, xs, ds, m, p, q, s = grad[r], x[r], dx[r], centre[r], a[r], b[r], c[r]
         for i in range(ds.size):
             ds[i] = p * gs[i] + q * (xs[i] - m) + s
+
+
+# Few numbers, in double precision and in an order that NumPy can follow, so that either may compute them: sums are of four lanes, each of
+# which takes every fourth number of a piece. Rows lie in pieces, one of each of ``o`` samples; of each piece, ``m`` numbers at a time
+# belong to one of ``k`` channels.
+
+
+@kernel("r3[o,n,k*m] r1[groups*k]? r1[groups*k]? w3[o,n,k*m] w1[n] w1[n] D2[2,n] i i i s i (k>0) (m>0) (groups>0) :n", EXACT)
+def normalize(x, weight, bias, y, mean, rstd, moments, k, m, groups, eps, given, start, stop):
+    """``moments`` are means and variances, ``given`` or else found."""
+    T = y.dtype.type
+    count = np.float64(x.shape[0] * x.shape[2])
+    for r in range(start, stop):
+        if not given:
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for o in range(x.shape[0]):
+                xs = x[o, r]
+                whole = xs.size - xs.size % 4
+                for i in range(0, whole, 4):
+                    a += np.float64(xs[i])
+                    b += np.float64(xs[i + 1])
+                    c += np.float64(xs[i + 2])
+                    d += np.float64(xs[i + 3])
+                if whole < xs.size:
+                    a += np.float64(xs[whole])
+                if whole + 1 < xs.size:
+                    b += np.float64(xs[whole + 1])
+                if whole + 2 < xs.size:
+                    c += np.float64(xs[whole + 2])
+            first = (a + b + (c + d)) / count
+            a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for o in range(x.shape[0]):
+                xs = x[o, r]
+                whole = xs.size - xs.size % 4
+                for i in range(0, whole, 4):
+                    u, v = np.float64(xs[i]) - first, np.float64(xs[i + 1]) - first
+                    w, z = np.float64(xs[i + 2]) - first, np.float64(xs[i + 3]) - first
+                    a, b, c, d = a + u, b + v, c + w, d + z
+                    e, f, g, h = e + u * u, f + v * v, g + w * w, h + z * z
+                if whole < xs.size:
+                    u = np.float64(xs[whole]) - first
+                    a, e = a + u, e + u * u
+                if whole + 1 < xs.size:
+                    v = np.float64(xs[whole + 1]) - first
+                    b, f = b + v, f + v * v
+                if whole + 2 < xs.size:
+                    w = np.float64(xs[whole + 2]) - first
+                    c, g = c + w, g + w * w
+            shift = (a + b + (c + d)) / count
+            variance = (e + f + (g + h)) / count - shift * shift
+            moments[0, r] = first + shift
+            moments[1, r] = 0.0 if variance < 0.0 else variance
+        centre, scale = moments[0, r], 1.0 / math.sqrt(moments[1, r] + eps)
+        mean[r], rstd[r] = T(centre), T(scale)
+        for o in range(x.shape[0]):
+            for j in range(k):
+                at = (r % groups) * k + j
+                by = scale * np.float64(weight[at]) if weight.size > 0 else scale
+                plus = np.float64(bias[at]) if bias.size > 0 else 0.0
+                xs, ys = x[o, r, j * m : (j + 1) * m], y[o, r, j * m : (j + 1) * m]
+                for i in range(ys.size):
+                    ys[i] = T((np.float64(xs[i]) - centre) * by + plus)
+
+
+@kernel("r3[o,n,k*m] r3[o,n,k*m] r1[n] r1[n] r1[groups*k]? w3[o,n,k*m] D2[n,k] D2[n,k] i i i i (k>0) (m>0) (groups>0) :n", EXACT)
+def normalize_gradients(grad, x, mean, rstd, weight, dx, totals, dots, k, m, groups, found, start, stop):
+    """Gradients, and sums of ``grad`` and of ``grad * (x - mean)`` for each row's channels; moments were ``found``, or constants."""
+    T = x.dtype.type
+    count = np.float64(x.shape[0] * x.shape[2])
+    for r in range(start, stop):
+        centre, s = np.float64(mean[r]), np.float64(rstd[r])
+        total, dot = 0.0, 0.0
+        for j in range(k):
+            a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for o in range(x.shape[0]):
+                gs, xs = grad[o, r, j * m : (j + 1) * m], x[o, r, j * m : (j + 1) * m]
+                whole = xs.size - xs.size % 4
+                for i in range(0, whole, 4):
+                    u, v, w, z = np.float64(gs[i]), np.float64(gs[i + 1]), np.float64(gs[i + 2]), np.float64(gs[i + 3])
+                    a, b, c, d = a + u, b + v, c + w, d + z
+                    e += u * (np.float64(xs[i]) - centre)
+                    f += v * (np.float64(xs[i + 1]) - centre)
+                    g += w * (np.float64(xs[i + 2]) - centre)
+                    h += z * (np.float64(xs[i + 3]) - centre)
+                if whole < xs.size:
+                    u = np.float64(gs[whole])
+                    a, e = a + u, e + u * (np.float64(xs[whole]) - centre)
+                if whole + 1 < xs.size:
+                    v = np.float64(gs[whole + 1])
+                    b, f = b + v, f + v * (np.float64(xs[whole + 1]) - centre)
+                if whole + 2 < xs.size:
+                    w = np.float64(gs[whole + 2])
+                    c, g = c + w, g + w * (np.float64(xs[whole + 2]) - centre)
+            totals[r, j], dots[r, j] = a + b + (c + d), e + f + (g + h)
+            by = np.float64(weight[(r % groups) * k + j]) if weight.size > 0 else 1.0
+            total, dot = total + by * totals[r, j], dot + by * dots[r, j]
+        slope, shift = 0.0, 0.0
+        if found:
+            slope, shift = -(s * s * s * dot) / count, -(s * total) / count
+        for o in range(x.shape[0]):
+            for j in range(k):
+                by = s * np.float64(weight[(r % groups) * k + j]) if weight.size > 0 else s
+                gs, xs, ds = grad[o, r, j * m : (j + 1) * m], x[o, r, j * m : (j + 1) * m], dx[o, r, j * m : (j + 1) * m]
+                for i in range(ds.size):
+                    ds[i] = T(by * np.float64(gs[i]) + slope * (np.float64(xs[i]) - centre) + shift)
