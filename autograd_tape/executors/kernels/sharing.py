@@ -401,7 +401,8 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
 
 
 def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``ufunc(a, b)``, shared by the pool when big and C-contiguous: of one shape, or one of them a scalar or a row.
+    """``ufunc(a, b)``, shared by the pool when big and C-contiguous: of one shape, or one of them a scalar or a row; a column, too, where
+    there is machine code for the function.
 
     >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
     array([2., 5.])
@@ -414,7 +415,9 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         or part.shape != full.shape[full.ndim - part.ndim :]
         or not part.flags.c_contiguous
     ):
-        return ufunc(a, b)
+        ops = BINARY.get(ufunc)
+        found = None if ops is None else _spread(ops, a, b)
+        return ufunc(a, b) if found is None else found
     swapped = full is b
     if a.dtype.char in "fd" and full.size >= state.cheap and full.flags.aligned and part.flags.aligned:
         ops = BINARY.get(ufunc)
@@ -442,6 +445,43 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     parallel_for(len(x), max(1, len(x) // (2 * _pool.n_threads)), run)
     return out
+
+
+def _spread(ops: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """Arithmetic where innermost dimensions of one operand are broadcast, as those of a column; None where that is not so, or where the
+    others are neither leading ones that are broadcast nor all there."""
+    if a.dtype.char not in "fd" or b.dtype is not a.dtype or state.cheap > BIG or not all(
+        [x.flags.c_contiguous and x.flags.aligned for x in (a, b)]
+    ):
+        return None
+    ndim = max(a.ndim, b.ndim)
+    shapes = [(1,) * (ndim - x.ndim) + x.shape for x in (a, b)]
+    shape = tuple([m if n == 1 else n for n, m in zip(*shapes, strict=True)])
+    if 0 in shape or shape not in (shapes[0], shapes[1]) and np.broadcast_shapes(*shapes) != shape:
+        return None
+    for swapped, (x, z) in enumerate(((a, b), (b, a))):
+        wide, part = shapes[swapped], shapes[1 - swapped]
+        at = ndim
+        while at and part[at - 1] == 1 and wide[at - 1] == shape[at - 1]:
+            at -= 1
+        lead, inner = shape[:at], 1
+        for n in shape[at:]:
+            inner *= n
+        if inner >= _WIDE and all([_by_turns(own[:at], lead) for own in (wide, part)]):
+            out = np.empty(shape, a.dtype)
+            lines = out.reshape(-1, inner)
+            share_rows(_arithmetic.columns, a.dtype.char, len(lines), inner, 1, ops[swapped], x.reshape(-1, inner), z.reshape(-1), lines)
+            return out
+    return None
+
+
+#: How many numbers a line has that is computed with one number.
+_WIDE = 16
+
+
+def _by_turns(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an operand's dimensions repeat it as a whole."""
+    return all([n == m or all([k == 1 for k in own[: i + 1]]) for i, (n, m) in enumerate(zip(own, shape, strict=True))])
 
 
 def _arithmetic2(op: int, full: np.ndarray, part: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from ...dtypes import SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import blas
+from ...executors.kernels.sharing import BIG, ufunc2
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
@@ -537,7 +538,9 @@ class outer:
     def numpy(input, vec2):
         if input.ndim != 1 or vec2.ndim != 1:
             raise ValueError("vectors expected")
-        return np.multiply.outer(input, vec2)
+        if input.size * vec2.size < BIG:
+            return np.multiply.outer(input, vec2)
+        return ufunc2(np.multiply, input.reshape(-1, 1), vec2)
     def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2

@@ -46,9 +46,8 @@ def rows(op, x, z, y, start, stop):
         _line(op, x[r], z, y[r])
 
 
-@kernel("i r1[n] s w1[n] :n")
-def scalars(op, x, number, y, start, stop):
-    xs, ys, z = x[start:stop], y[start:stop], x.dtype.type(number)
+@register_jitable
+def _line_with(op, xs, z, ys):
     if op == ADD:
         for i in range(ys.size):
             ys[i] = xs[i] + z
@@ -67,6 +66,18 @@ def scalars(op, x, number, y, start, stop):
     else:
         for i in range(ys.size):
             ys[i] = z / xs[i]
+
+
+@kernel("i r1[n] s w1[n] :n")
+def scalars(op, x, number, y, start, stop):
+    _line_with(op, x[start:stop], x.dtype.type(number), y[start:stop])
+
+
+@kernel("i r2[k,m] r1[j] w2[n,m] (k>0) (j>0) :n")
+def columns(op, x, z, y, start, stop):
+    """Each row of ``y`` is one of ``x``, by turns, with one number of ``z``, by turns."""
+    for r in range(start, stop):
+        _line_with(op, x[r % x.shape[0]], z[r % z.size], y[r])
 
 
 @kernel("i r1[n] w1[n] :n")
