@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,16 @@ def _dims(dim: int | Sequence[int], ndim: int) -> list[int]:
 def _order(a: np.ndarray, dims: list[int], last: int = 0) -> list[int]:
     """The dimensions as the result has them in memory: those transformed innermost, and each group by its steps in `a`. The `last` ones
     stay last."""
-    at, every = len(dims) - last, list(range(a.ndim))
-    if a.flags.c_contiguous and dims == every[a.ndim - len(dims):]:
+    return _in_order(a.strides, a.flags.c_contiguous, dims, last)
+
+
+def _in_order(strides: Shape, in_rows: bool, dims: list[int], last: int) -> list[int]:
+    at, every = len(dims) - last, list(range(len(strides)))
+    if in_rows and dims == every[len(every) - len(dims):]:
         return every
 
     def step(d: int) -> int:
-        return -a.strides[d]
+        return -strides[d]
 
     return [*sorted([d for d in every if d not in dims], key=step), *sorted(dims[:at], key=step), *dims[at:]]
 
@@ -55,14 +60,52 @@ def _shape(a: np.ndarray, d: int, n: int) -> Shape:
     return (*a.shape[:d], n, *a.shape[d + 1:])
 
 
-def _laid_out(lines: np.ndarray, order: list[int], dtype: Any, normalization: int, count: int) -> np.ndarray:
-    """Lines along the last of the dimensions in `order` as a result: normalized sums of `count` numbers each, in one block of memory."""
-    if not normalization:
-        result = np.ascontiguousarray(lines, dtype)
-    else:
-        result = np.empty(lines.shape, dtype)
-        np.multiply(lines, 1 / (math.sqrt(count) if normalization == 1 else count), out=result, casting="same_kind")
-    return result.transpose(sorted(range(len(order)), key=order.__getitem__))
+@lru_cache(1024)
+def _geometry(shape: Shape, strides: Shape, in_rows: bool, dim: int | Shape, last: int
+              ) -> tuple[list[int], list[int] | None, list[int] | None, int]:
+    """(the dimensions transformed, those of the result in their order in memory, the way back, how many numbers a sum is of); None for
+    orders that change nothing."""
+    dims = _dims(dim, len(shape))
+    order = _in_order(strides, in_rows, dims, min(last, len(dims)))
+    every = list(range(len(shape)))
+    count = math.prod([shape[d] for d in dims])
+    return (dims, None, None, count) if order == every else (dims, order, sorted(every, key=order.__getitem__), count)
+
+
+def _geometry_of(a: np.ndarray, dim: Any, last: int = 0) -> tuple[list[int], list[int] | None, list[int] | None, int]:
+    return _geometry(a.shape, a.strides, a.flags.c_contiguous, tuple(dim) if dim.__class__ is list else dim, last)
+
+
+def _factor(normalization: int, count: int) -> float:
+    return 1.0 if not normalization else 1 / (math.sqrt(count) if normalization == 1 else count)
+
+
+try:
+    from numpy.fft._pocketfft_internal import execute as _execute
+except ImportError:  # NumPy 2
+
+    def _execute(lines: np.ndarray, real: bool, forward: bool, factor: float) -> np.ndarray:
+        """The transforms of lines along the last dimension, times a factor: of real numbers to the first half and, where not `forward`,
+        from it, which is followed by anything to the length of the result."""
+        if real:
+            found = np.fft.rfft(lines) if forward else np.fft.irfft(lines, lines.shape[-1], norm="forward")
+        else:
+            found = np.fft.fft(lines) if forward else np.fft.ifft(lines, norm="forward")
+        return found if factor == 1 else found * found.real.dtype.type(factor)
+
+
+def _along(lines: np.ndarray, axis: int, forward: bool, factor: float) -> np.ndarray:
+    """The transforms of complex lines along a dimension, times a factor."""
+    if axis == lines.ndim - 1:
+        return _execute(lines, False, forward, factor)
+    return _execute(lines.swapaxes(axis, -1), False, forward, factor).swapaxes(axis, -1)
+
+
+def _laid_out(lines: np.ndarray, back: list[int] | None, dtype: Any) -> np.ndarray:
+    """Lines as a result, in one block of memory."""
+    if lines.dtype is not dtype or not lines.flags.c_contiguous:
+        lines = lines.astype(dtype, "C")
+    return lines if back is None else lines.transpose(back)
 
 
 def _on_meta(shape: Shape, order: list[int], dtype: Any) -> np.ndarray:
@@ -82,16 +125,15 @@ def _check_dtype(wanted: str, category: int) -> Callable[..., None]:
 
 
 def _c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
-    dims = _dims(dim, input.ndim)
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
+    dims, order, back, count = _geometry_of(input, dim)
     if not dims:
         return input.copy()
-    order = _order(input, dims)
-    lines = input.transpose(order)
-    for axis in range(input.ndim - len(dims), input.ndim):
-        lines = np.fft.fft(lines, axis=axis) if forward else np.fft.ifft(lines, axis=axis, norm="forward")
-    return _laid_out(lines, order, input.dtype, normalization, math.prod([input.shape[d] for d in dims]))
+    lines, last = input if order is None else input.transpose(order), input.ndim - 1
+    for axis in range(last + 1 - len(dims), last):
+        lines = _along(lines, axis, forward, 1.0)
+    return _laid_out(_along(lines, last, forward, _factor(normalization, count)), back, input.dtype)
 
 
 def _c2c_on_meta(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
@@ -129,17 +171,21 @@ class _fft_c2c:
 
 
 def _r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:
-    dims = _real_dims(dim, input.ndim)
-    n = input.shape[dims[-1]]
-    order = _order(input, dims, 1)
-    lines = np.fft.rfft(input.transpose(order))
+    dims, order, back, count = _geometry_of(input, dim, 1)
+    if not dims:
+        _real_dims(dim, input.ndim)
+    factor, several = _factor(normalization, count), len(dims) > 1
+    lines = _execute(input if order is None else input.transpose(order), True, True, 1.0 if several else factor)
     if not onesided:
-        half, lines = lines, np.empty((*lines.shape[:-1], n), lines.dtype)
-        lines[..., :half.shape[-1]] = half
-        np.conjugate(half[..., (n - 1) // 2:0:-1], out=lines[..., half.shape[-1]:])
-    for axis in range(input.ndim - len(dims), input.ndim - 1):
-        lines = np.fft.fft(lines, axis=axis)
-    return _laid_out(lines, order, _complex(input.dtype), normalization, math.prod([input.shape[d] for d in dims]))
+        n, h = input.shape[dims[-1]], lines.shape[-1]
+        half, lines = lines, np.empty((*lines.shape[:-1], n), lines.dtype if several else _complex(input.dtype))
+        lines[..., :h] = half
+        if n > h:
+            np.conjugate(half[..., n - h:0:-1], out=lines[..., h:], casting="same_kind")
+    last = input.ndim - 1
+    for axis in range(last + 1 - len(dims), last):
+        lines = _along(lines, axis, True, factor if axis == last - 1 else 1.0)
+    return _laid_out(lines, back, _complex(input.dtype))
 
 
 def _real_dims(dim: Any, ndim: int) -> list[int]:
@@ -150,6 +196,7 @@ def _real_dims(dim: Any, ndim: int) -> list[int]:
 
 
 _SINGLE, _DOUBLE = np.dtype(np.complex64), np.dtype(np.complex128)
+_REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 
 
 def _complex(dtype: Any) -> Any:
@@ -204,9 +251,13 @@ def _c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) ->
     count = math.prod([input.shape[d] for d in others]) * last_dim_size
     if others:
         input = _c2c(input, others, 0, False)
-    order = _order(input, [last])
-    lines = np.fft.irfft(input.transpose(order), last_dim_size, norm="forward")
-    return _laid_out(lines, order, input.real.dtype, normalization, count)
+    _, order, back, _ = _geometry_of(input, last)
+    lines, n = input if order is None else input.transpose(order), last_dim_size
+    if lines.shape[-1] != n:  # as many as there are to be, of which the first half counts
+        wide = np.empty((*lines.shape[:-1], n), lines.dtype)
+        wide[..., :n // 2 + 1] = lines
+        lines = wide
+    return _laid_out(_execute(lines, True, False, _factor(normalization, count)), back, _REAL[input.dtype.char])
 
 
 def _check_half(found: int, n: int) -> None:

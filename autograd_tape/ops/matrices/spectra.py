@@ -90,6 +90,12 @@ def _check_count(n: int) -> None:
 # -- along one dimension ----------------------------------------------------------------------------------------------------------------
 
 
+def _as_it_is(x: TensorRef, n: int | None, dim: Any) -> list[int]:
+    """The dimension along which a tensor is transformed at its whole length; none where there is more to be looked at."""
+    ndim = x._data.ndim
+    return [dim % ndim] if n is None and dim.__class__ is int and -ndim <= dim < ndim and x._data.size else []
+
+
 def _spectrum(name: str, forward: bool, real: bool) -> Callable[..., TensorRef]:
     """`function` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half."""
     def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
@@ -97,9 +103,11 @@ def _spectrum(name: str, forward: bool, real: bool) -> Callable[..., TensorRef]:
         if real and is_complex:
             raise AutogradError(f"{name} expects a real input tensor, but got {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
         x = _computed(F, input, False)
-        dims = wrap_dims((dim,), x.ndim)
-        _check_count(x.shape[dims[0]] if n is None else n)
-        x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n,))
+        dims = _as_it_is(x, n, dim)
+        if not dims:
+            dims = wrap_dims((dim,), x.ndim)
+            _check_count(x.shape[dims[0]] if n is None else n)
+            x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n,))
         kind = _normalization(norm, forward)
         if is_complex:
             return F._fft_c2c(x, dims, kind, forward)
@@ -113,10 +121,11 @@ def _signal(forward: bool) -> Callable[..., TensorRef]:
     """`function` of a transform of the first half to real numbers."""
     def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
         x = _computed(F, input, True)
-        dims = wrap_dims((dim,), x.ndim)
+        dims = _as_it_is(x, n, dim) or wrap_dims((dim,), x.ndim)
         count = 2 * (x.shape[dims[0]] - 1) if n is None else n
         _check_count(count)
-        x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n // 2 + 1,))
+        if n is not None or not x._data.size:
+            x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n // 2 + 1,))
         kind = _normalization(norm, forward)
         return F._fft_c2r(_conjugates(F, x) if forward else x, dims, kind, count)
 
