@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,7 @@ from .annotations import Arguments, Fn, Functions, Keywords, Values
 from .dtypes import OPAQUE, SCALAR_TYPE_NAMES, DType
 from .errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from .locks import cached_property
+from .records import Records
 from .tensor import TensorRef, above
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def _split(text: str) -> Iterator[str]:
             start = i + 1
     if text[start:].strip():
         yield text[start:].strip()
+
+
+_made = itertools.count()
 
 
 class Record:
@@ -250,6 +254,7 @@ class Record:
         self.method, self.inplace, self.varargs, self.namespace = method, inplace, varargs, namespace
         self.out = out and ("Tensor[]" not in schema.partition("->")[2] or self.field("out_list") is not None)
         self.name = schema.partition("(")[0].strip()
+        self.nr = next(_made)  # by which records of a module are in order
         self.node_name = node or re.sub(r"\d[a-z]", lambda m: m[0].upper(), self.name.title().replace("_", "")) + "Backward0"
         self.without: str | None = None  # the Operand that is a number, in the record of an overload
         self.doc = inspect.cleandoc(body.__doc__ or "")
@@ -629,40 +634,7 @@ def if_any(step: str) -> tuple[str, bool]:
     return name, name != step
 
 
-class Records(dict[str, Record]):
-    """The records by name. Where each stands is known from the start, so that names can be looked up and gone through; its module is
-    imported when the record is asked for, and all are when all are gone through. What is there of a record until then is the module."""
-
-    def __getitem__(self, name: str) -> Record:
-        found = super().__getitem__(name)
-        if found.__class__ is str:
-            import_module(found)
-            found = super().__getitem__(name)
-            if found.__class__ is str:
-                raise LookupError(f"{found} has no record of {name!r}; run: python -m autograd_tape.ops")
-        return found
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The record, `default` where there is none."""
-        return self[name] if name in self else default
-
-    def values(self) -> Any:
-        """All of them."""
-        for name in self:
-            self[name]
-        return super().values()
-
-    def items(self) -> Any:
-        """All names and records."""
-        self.values()
-        return super().items()
-
-    def loaded(self) -> list[Record]:
-        """Those whose modules were imported."""
-        return [found for found in super().values() if found.__class__ is not str]
-
-
-RECORDS = Records()
+RECORDS: Records[Record] = Records()
 ALIASES: dict[str, str] = {}
 registered: list[Callable[[Record], None]] = []
 """Told of each record when it is registered: by front ends, whose tensors get its methods."""

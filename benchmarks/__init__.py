@@ -30,6 +30,7 @@ Groups
     ``tape``     operations on an explicit tape, in times of the quiet call too; transforms; traces that run again. torch's side does what
                  its users do instead: it records anyway, and calls the function again
     ``kernels``  single operations at BERT-base and CNN sizes
+    ``optimizers`` steps of every optimizer, clipping, averages and lists, for four parameters, sixty and a big one; schedulers
     ``steps``    whole training steps, forward to optimizer; recurrent inference; epochs of data loaders
     ``recurrent`` recurrent networks and cells over lengths, widths, layers and directions
     ``clients``  models of transformers that generate and train; only where it is asked for, and installed on both sides

@@ -13,7 +13,8 @@ from benchmarks.harness import Failure, Result, Side, check, measure, sides
 from benchmarks.worker import CLOCKS
 from benchmarks.workloads import registered
 
-GROUPS = ("small", "layers", "listening", "tape", "kernels", "convolutions", "attention", "steps", "recurrent", "import", "memory")
+GROUPS = (
+    "small", "layers", "listening", "tape", "kernels", "convolutions", "attention", "optimizers", "steps", "recurrent", "import", "memory")
 OPTIONAL = ("clients",)
 """Groups that want more packages than the two sides."""
 MOST_LOAD = 0.5  # per CPU; two spinning threads on a busy machine wait whole time slices for each other, mostly torch's

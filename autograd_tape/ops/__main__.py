@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,9 +38,8 @@ def page() -> str:
 
 
 def _records(module: str) -> list[Record]:
-    """The records of a module in its order; those that are made in loops first."""
-    source = Path(sys.modules[module].__file__ or "").read_text(encoding="utf-8")
-    return sorted([rec for rec in RECORDS.loaded() if rec.module == module], key=lambda rec: (source.find(f'"{rec.name}('), rec.name))
+    """The records of a module in its order."""
+    return sorted([rec for rec in RECORDS.loaded() if rec.module == module], key=lambda rec: rec.nr)
 
 
 def _filled(names: Iterable[str], indent: int) -> str:

@@ -12,7 +12,8 @@ from torchcompat import Tensor
 
 from autograd_tape.ops import ALIASES, INDEX, RECORDS, __main__ as index
 from autograd_tape.ops._index import ALIASES as KNOWN, METHODS
-from autograd_tape.record import Records, method_names
+from autograd_tape.record import Record, method_names
+from autograd_tape.records import Records
 
 _PROGRAM = """
 import json, sys
@@ -43,7 +44,7 @@ def test_names_are_known_and_records_found_where_they_stand() -> None:
 
 
 def test_a_record_that_its_module_lacks_is_said_to_lack() -> None:
-    records = Records()
+    records: Records[Record] = Records()
     dict.update(records, {"add": "autograd_tape.ops.elementwise.rounding"})
     assert "add" in records and not records.loaded()
     with pytest.raises(LookupError, match="rounding has no record of 'add'; run: python -m autograd_tape.ops"):

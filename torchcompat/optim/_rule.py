@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import torchcompat as torch
 from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.engine import ON_TENSORS
+from autograd_tape.executors.kernels._on_demand import contiguous
+from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.version import Version
 from torchcompat._tensor import Tensor
 
 from .optimizer import (
@@ -16,14 +21,20 @@ from .optimizer import (
 
 States = Sequence[Tensor | None]
 """One kind of state, of every parameter."""
+_NONE = {char: np.empty(0, char) for char in "fd"}
 
 
 class RuleOptimizer(Optimizer):
     """An optimizer given by its rule for one parameter.
 
     Subclasses define `zeros` or `new_state`, what is kept for a parameter besides "step", and `update`, its update in tensor operations;
-    those whose update has a fused kernel override `update_group`.
+    `kernel`, `kept` and `numbers` where the update is compiled, too.
     """
+
+    kernel: Step | None = None
+    """The update as a compiled loop, which gives the same bits: over parameter, gradient, state, and numbers."""
+    kept: tuple[str, ...] = ()
+    """The names of what it takes of a parameter's state."""
 
     counts = True
     """Whether each parameter's state has a "step", counted before the update."""
@@ -102,9 +113,44 @@ class RuleOptimizer(Optimizer):
     def update_group(self, group: Keywords, params: list[Tensor]) -> None:
         """Updates `params`, which have gradients."""
         options = with_scalars(group)
+        compiled = self.kernel is not None and not (group["differentiable"] or group.get("capturable") or isinstance(options["lr"], Tensor))
         for p in params:
             assert p.grad is not None
-            self.update_one(p, p.grad, self.state_of(p, group), options)
+            state = self.state_of(p, group)
+            if not (compiled and self.update_compiled(p, p.grad, state, options)):
+                self.update_one(p, p.grad, state, options)
+
+    def update_compiled(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> bool:
+        """Updates one parameter by `kernel`; whether that takes it."""
+        data, k = p._data, p._k
+        if not on_buffers(p, False) or not data.flags.carray or grad._k is not k or grad._data.shape != data.shape:
+            return False
+        arrays = [data.reshape(-1), contiguous(grad._data).reshape(-1)]
+        for name in self.kept_in(group):
+            own = state.get(name) if name else None
+            if own is not None and own._k is k and own._data.shape == data.shape and own._data.flags.carray:
+                arrays.append(own._data.reshape(-1))
+            elif name:
+                return False
+            else:
+                arrays.append(_NONE[data.dtype.char])
+        run = self.kernel.over(data.dtype.char, data.size)  # type: ignore[union-attr]  # which there is
+        if run is None:
+            return False
+        count = state["step"]._data
+        count += 1
+        run(data.size, 1, *arrays, *self.numbers(state, group), group["maximize"])
+        Version.count(p)
+        return True
+
+    def kept_in(self, group: Keywords) -> tuple[str, ...]:
+        """`kept`, "" for what these options have no use of."""
+        return self.kept
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """What `kernel` takes of a group's options and of a parameter's state, whose step is counted already."""
+        raise NotImplementedError
 
     @classmethod
     def update_one(cls, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
@@ -224,6 +270,12 @@ def decayed(p: Tensor, grad: Tensor, group: Keywords) -> Tensor:
         p.mul_(1 - group["lr"] * decay)
         return grad
     return grad.add(p, alpha=decay) if decay else grad
+
+
+def decays(group: Keywords) -> tuple[float, float]:
+    """(what the parameter is multiplied by, what of it is added to the gradient)."""
+    decay = group["weight_decay"]
+    return (1 - group["lr"] * decay, 0.0) if decay and group["decoupled_weight_decay"] else (1.0, decay)
 
 
 def on_buffers(p: Tensor, differentiable: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check, check_lr, check_not_negative, decayed
@@ -30,6 +31,9 @@ class Adadelta(RuleOptimizer):
     zeros = ("square_avg", "acc_delta")
     captured_by_xla = (False, False)
 
+    kernel = Step("adadelta")
+    kept = ("square_avg", "acc_delta")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
                  foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
@@ -38,6 +42,12 @@ class Adadelta(RuleOptimizer):
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
             "foreach": foreach, "differentiable": differentiable})
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        rho = group["rho"]
+        return (-group["lr"], rho, 1 - rho, group["eps"], group["weight_decay"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -31,6 +32,9 @@ class Adagrad(RuleOptimizer):
 
     takes_sparse = True
 
+    kernel = Step("adagrad")
+    kept = ("sum",)
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, fused: bool | None = None) -> None:
@@ -56,6 +60,12 @@ class Adagrad(RuleOptimizer):
         """Puts the sums into memory that processes share."""
         for state in self.state.values():
             state["sum"].share_memory_()
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        return (-lr, group["eps"], group["weight_decay"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -30,6 +31,9 @@ class Adamax(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_inf")
 
+    kernel = Step("adamax")
+    kept = ("exp_avg", "exp_inf")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
                  capturable: bool = False) -> None:
@@ -40,6 +44,13 @@ class Adamax(RuleOptimizer):
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        beta1, beta2 = group["betas"]
+        rate = -group["lr"] / (1 - beta1 ** state["step"].item())
+        return (rate, 1 - beta1, beta2, group["eps"], group["weight_decay"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -32,6 +33,9 @@ class ASGD(RuleOptimizer):
 
     captured = ("params, mus, etas, and state_steps",) * 2
 
+    kernel = Step("asgd")
+    kept = ("ax",)
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
                  weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
                  capturable: bool = False) -> None:
@@ -46,6 +50,14 @@ class ASGD(RuleOptimizer):
         dtype = _get_scalar_dtype()
         return {"eta": torch.tensor(float(number(group["lr"])), dtype=dtype, device=p.device),
                 "mu": torch.ones((), dtype=dtype, device=p.device), "ax": torch.zeros_like(p, requires_grad=False)}
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        lr, lambd, step, eta, mu = group["lr"], group["lambd"], *[state[name].item() for name in ("step", "eta", "mu")]
+        state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))
+        return (-eta, 1 - lambd * eta, mu, group["weight_decay"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
-from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed, decays
 from .optimizer import _get_scalar_dtype
 from torchcompat._tensor import Tensor
 from torchcompat.optim.optimizer import ParamsT
@@ -34,6 +35,9 @@ class NAdam(RuleOptimizer):
     zeros = ("exp_avg", "exp_avg_sq")
     captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
 
+    kernel = Step("nadam")
+    kept = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
@@ -50,6 +54,17 @@ class NAdam(RuleOptimizer):
         """Running means of zero, and the product of the momenta so far."""
         device = p.device if group["capturable"] else "cpu"
         return {"mu_product": torch.ones((), dtype=_get_scalar_dtype(), device=device), **super().new_state(p, group)}
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        lr, (beta1, beta2), fade, step = group["lr"], group["betas"], group["momentum_decay"], state["step"].item()
+        mu, mu_next = [beta1 * (1.0 - 0.5 * 0.96 ** (n * fade)) for n in (step, step + 1)]
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        return (
+            -lr * (1.0 - mu) / (1.0 - product), -lr * mu_next / (1.0 - product * mu_next), 1 - beta1, beta2, 1 - beta2, 1 - beta2**step,
+            group["eps"], *decays(group))
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

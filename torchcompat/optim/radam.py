@@ -4,9 +4,10 @@ from __future__ import annotations
 
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
-from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed, decays
 from torchcompat.optim.optimizer import ParamsT
 from torchcompat._tensor import Tensor
 
@@ -30,6 +31,9 @@ class RAdam(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_avg_sq")
 
+    kernel = Step("radam")
+    kept = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False) -> None:
@@ -42,6 +46,14 @@ class RAdam(RuleOptimizer):
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
 
     @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        lr, (beta1, beta2), step = group["lr"], group["betas"], state["step"].item()
+        correction, rectify = 1 - beta2**step, _rectified(beta2, step)
+        return (
+            lr, 1 - beta1**step, 1 - beta1, beta2, 1 - beta2, correction**0.5, rectify, group["eps"], *decays(group))
+
+    @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2) = group["lr"], group["betas"]
@@ -49,14 +61,20 @@ class RAdam(RuleOptimizer):
         grad = decayed(p, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction = 1 - beta2**step
-        longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction  # of the running mean of squares, as a simple moving average
+        correction, rectify = 1 - beta2**step, _rectified(beta2, step)
         update = mean / (1 - beta1**step) * lr
-        if length > 5.0:
-            rectify = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+        if rectify:
             update = update * (correction**0.5 / (square.sqrt() + group["eps"])) * rectify
         p.add_(update, alpha=-1.0)
+
+
+def _rectified(beta2: float, step: float) -> float:
+    """What the step is multiplied by; 0 at those that do not look at squares."""
+    longest = 2 / (1 - beta2) - 1
+    length = longest - 2 * step * beta2**step / (1 - beta2**step)  # of the running mean of squares, as a simple moving average
+    if length <= 5.0:
+        return 0.0
+    return float(((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5)
 
 
 def radam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], state_steps: list[Tensor],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -33,6 +34,8 @@ class RMSprop(RuleOptimizer):
     captured_by_xla = (True, True)
     later = {**RuleOptimizer.later, "momentum": 0, "centered": False}
 
+    kernel = Step("rmsprop")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:
@@ -46,6 +49,16 @@ class RMSprop(RuleOptimizer):
         """Running means of zero."""
         names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * bool(group["centered"])
         return {name: torch.zeros_like(p, requires_grad=False) for name in names}
+
+    def kept_in(self, group: Keywords) -> tuple[str, ...]:
+        """See `RuleOptimizer`."""
+        return "square_avg", "grad_avg" if group["centered"] else "", "momentum_buffer" if group["momentum"] > 0 else ""
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        alpha, momentum = group["alpha"], group["momentum"]
+        return (-group["lr"], alpha, 1 - alpha, group["eps"], momentum, group["weight_decay"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

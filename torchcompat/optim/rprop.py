@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from autograd_tape.executors.kernels.optim import Step
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -30,6 +31,9 @@ class Rprop(RuleOptimizer):
 
     captured_by_xla = (True, True)
 
+    kernel = Step("rprop")
+    kept = ("prev", "step_size")
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:
@@ -44,6 +48,11 @@ class Rprop(RuleOptimizer):
         lr = number(group["lr"])
         return {"prev": torch.zeros_like(p, requires_grad=False),
                 "step_size": torch.full_like(p, complex(lr, lr) if p.is_complex() else lr, requires_grad=False)}
+
+    @staticmethod
+    def numbers(state: Keywords, group: Keywords) -> tuple[float, ...]:
+        """See `RuleOptimizer`."""
+        return (*group["etas"], *group["step_sizes"])
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:

@@ -16,18 +16,53 @@ import numpy as np
 
 from ...warned import silence
 from ._on_demand import LazyModule, contiguous, state
+from .handy import Handy, Run
 from .sharing import share_elements
 
-__all__ = ["adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
+__all__ = ["Step", "adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
 
 _compiled = LazyModule("optim")
 
 
-def _compilable(param: np.ndarray, *buffers: np.ndarray | None) -> bool:
-    """Whether the compiled loops can write ``param`` and its buffers: one native dtype, C order, aligned."""
-    if param.size < state.fused or param.dtype.char not in "fd" or not param.flags.carray:
-        return False
-    return all(b is None or (b.dtype == param.dtype and b.flags.carray) for b in buffers)
+class Step:
+    """An optimizer's step, compiled: ``step.over("f", n)`` runs it over arrays of n elements, ``run(n, 1, param, grad, ...)``."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self._few = name, Handy("optim", name)
+        self._many: dict[str, Run] = {}
+
+    def over(self, char: str, n: int) -> Run | None:
+        """What runs it; None where NumPy is to. Both give the same bits."""
+        return self._few.of(char, n) if n < state.fused else self._many.get(char) or self._shared(char)
+
+    def _shared(self, char: str) -> Run:
+        kernel = getattr(_compiled, self.name)
+
+        def run(n: int, _: int, *arguments: object) -> None:
+            share_elements(kernel, char, n, *arguments)
+
+        return self._many.setdefault(char, run)
+
+
+_sgd, _adam_loop = Step("sgd"), Step("adam")
+_NONE = {char: np.empty(0, char) for char in "fd"}
+_STATES = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+
+
+def _runner(step: Step, param: np.ndarray, *buffers: np.ndarray | None) -> Run | None:
+    """The compiled loop where it is to write ``param`` and its buffers: one native dtype, C order, aligned; else None."""
+    dtype = param.dtype
+    if dtype not in _STATES or not param.flags.carray:
+        return None
+    for buffer in buffers:
+        if buffer is not None and (buffer.dtype is not dtype or not buffer.flags.carray or buffer.size != param.size):
+            return None
+    return step.over(dtype.char, param.size)
+
+
+def _flat_gradient(grad: np.ndarray, param: np.ndarray) -> np.ndarray:
+    """As the loops read it."""
+    return contiguous(grad if grad.dtype is param.dtype else grad.astype(param.dtype)).reshape(-1)
 
 
 def sgd_step(
@@ -57,12 +92,11 @@ def sgd_step(
             "sgd_step: momentum is not 0, so momentum_buf must be an array of the parameter's shape, got None"
         )
     buf = momentum_buf if momentum else None
-    if _compilable(param, buf):
-        p = param.reshape(-1)
-        g = contiguous(grad.astype(param.dtype, copy=False)).reshape(-1)
-        b = np.empty(0, param.dtype) if buf is None else buf.reshape(-1)
-        args = (float(lr), float(momentum), 1.0 - dampening, float(weight_decay), first, nesterov, maximize)
-        share_elements(_compiled.sgd, param.dtype.char, p.size, p, g, b, *args)
+    run = _runner(_sgd, param, buf)
+    if run is not None:
+        kept = _NONE[param.dtype.char] if buf is None else buf.reshape(-1)
+        run(param.size, 1, param.reshape(-1), _flat_gradient(grad, param), kept, lr, momentum, 1.0 - dampening, weight_decay, first,
+            nesterov, maximize)
         return
     T = param.dtype.type
     d = -grad if maximize else grad
@@ -95,12 +129,11 @@ def _adam(
 ) -> None:
     step_size = lr / (1 - beta1**step)
     root = math.sqrt(1 - beta2**step)
-    if _compilable(param, exp_avg, exp_avg_sq, max_exp_avg_sq):
-        p, m, v = param.reshape(-1), exp_avg.reshape(-1), exp_avg_sq.reshape(-1)
-        x = np.empty(0, param.dtype) if max_exp_avg_sq is None else max_exp_avg_sq.reshape(-1)
-        g = contiguous(grad.astype(param.dtype, copy=False)).reshape(-1)
-        args = tuple(map(float, (shrink, decay, beta1, beta2, eps, step_size, root)))
-        share_elements(_compiled.adam, param.dtype.char, p.size, p, g, m, v, x, *args, maximize)
+    run = _runner(_adam_loop, param, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    if run is not None:
+        top = _NONE[param.dtype.char] if max_exp_avg_sq is None else max_exp_avg_sq.reshape(-1)
+        run(param.size, 1, param.reshape(-1), _flat_gradient(grad, param), exp_avg.reshape(-1), exp_avg_sq.reshape(-1), top, shrink, decay,
+            beta1, beta2, eps, step_size, root, maximize)
         return
     T = param.dtype.type
     d = -grad if maximize else grad
