@@ -428,6 +428,21 @@ def _differentiated(rec: Record, sample: Sample) -> bool:
     return True
 
 
+def _refuses(node: Any) -> bool:
+    """Whether a graph has a node of an operation that has no derivative."""
+    seen, waiting = {id(node)}, [node]
+    while waiting:
+        node = waiting.pop()
+        if type(node).__name__ == "NotImplemented":
+            return True
+        for edge in getattr(node, "edges", ()):
+            behind = edge.entry if edge is not None and edge._tag == 2 else edge
+            if behind is not None and id(behind) not in seen:
+                seen.add(id(behind))
+                waiting.append(behind)
+    return False
+
+
 def _differentiated_twice(rec: Record, sample: Sample) -> bool:
     """Second derivatives, through create_graph, are the central differences of the first; and both ways of computing the first agree."""
     problem = _problem(rec, sample) if rec.has_gradient or rec.field("function") else None
@@ -444,7 +459,7 @@ def _differentiated_twice(rec: Record, sample: Sample) -> bool:
             if recorded.requires_grad:
                 terms.append(F.sum(recorded * TensorRef.of(weights[-1])))
 
-    refusing = [g for g in gradients if g is not None and type(getattr(g, "_node", None)).__name__ == "NotImplemented"]
+    refusing = [g for g in gradients if g is not None and _refuses(g._node)]
     if refusing:
         return all([_refused(lambda: backward(F.sum(g)), "is not implemented") for g in refusing])
 

@@ -38,7 +38,7 @@ from ._index import ALIASES as KNOWN_ALIASES, INDEX
 ROOMS = {
     "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
         "comparison", "implicit"),
-    "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "statistics", "convolution", "pooling",
+    "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "margins", "normalization", "statistics", "convolution", "pooling",
         "resampling", "sampling", "embedding", "dropout", "attention", "transformers", "recurrent"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "histograms", "differences", "segments", "norms"),
     "views": ("shape", "parts", "in_place", "copies"),

@@ -26,7 +26,9 @@ LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_copy as_strided_scatter 
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
-LOOPS = {"_native_batch_norm_legit", "ctc_loss", "embedding_renorm", "histogram", "histogramdd", "istft"}
+LOOPS = {"_native_batch_norm_legit", "ctc", "ctc_backward", "ctc_loss", "embedding_renorm", "histogram", "histogramdd", "istft",
+         "multi_margin", "multi_margin_backward", "multi_margin_loss", "multilabel_margin", "multilabel_margin_backward",
+         "multilabel_margin_loss"}
 """Operations that vmap carries out example by example, as torch does, or because each moves running statistics in place."""
 NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
 """Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""

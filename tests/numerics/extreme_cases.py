@@ -16,7 +16,7 @@ from tests.recording import FIXTURES, Recording
 PATH = FIXTURES / "extremes.npz"
 # Matrix products are the BLAS's, and random numbers have no extremes.
 FAMILIES = {"arithmetic", "rounding", "elementary", "complex", "special", "gamma", "bessel", "polynomials", "activation", "comparison",
-            "sums", "extremes", "running", "order", "softmax", "likelihood", "loss", "normalization", "norms", "pooling", "mask",
+            "sums", "extremes", "running", "order", "softmax", "likelihood", "loss", "margins", "normalization", "norms", "pooling", "mask",
             "scatter", "index", "index_along", "counting"}
 # With other layouts of arguments than torch's public function, or drawn from a generator.
 LEFT_OUT = {"nll_loss_nd", "rrelu", "sgn"}

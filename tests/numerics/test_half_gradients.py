@@ -16,6 +16,7 @@ from autograd_tape.ops import RECORDS
 EPS, UNITS = 2.0**-8, 12
 REFUSED = frozenset("""
     _fft_r2c _lu_with_info avg_pool3d bincount cdist cholesky cholesky_inverse cholesky_solve cofactors complex cross_entropy
+    ctc ctc_backward multi_margin multi_margin_backward multilabel_margin multilabel_margin_backward
     ctc_loss det embedding_renorm erfcx fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
     fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn grid_sample histogram histogramdd
     i0 i0e i1 i1e inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv_ex

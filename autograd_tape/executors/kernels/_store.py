@@ -61,7 +61,7 @@ def _version() -> str:
 
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    own = [here / name for name in ("_common.py", "_elf.py", "_entry.py", "_kernel.py")]
+    own = [here / name for name in ("_common.py", "_elf.py", "_entry.py", "_kernel.py", "loops.py")]
     random = [here.parents[1] / "random" / name for name in ("polynomials.py", "rejection.py")]
     libraries = [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]
     for path in [*own, *random, *libraries, *sorted((here / "compiled").glob("*.py"))]:

@@ -2,90 +2,211 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import BOOL, FLOATING
 from ...errors import AutogradError
-from ...record import Sample, op
+from ...executors.kernels import loops
+from ...record import Sample, no_derivative, op
+from .._host import on_host
 from ._losses import buffer, constant, elements, reduced, reduction_name
-from collections.abc import Sequence
-from ...annotations import Functions
 from ...tensor import TensorRef
 
-NEVER = -1e30  # the logarithm of an impossible path: finite, so that differences of two are no NaN
+_forward, _backward = loops.Loop(loops.ctc_forward, 4, 5), loops.Loop(loops.ctc_backward, 6, 7, 8)
+_NAME = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def _lengths(name: str, value: Sequence[int]) -> np.ndarray:
-    if isinstance(value, TensorRef) and (value._k.dtype.category >= FLOATING or value._k.dtype.category == BOOL):
-        raise AutogradError(f"{name} must be integral")
-    return np.asarray(elements(value)).astype(np.int64).reshape(-1)
+def _lengths(name: str, value: Sequence[int]) -> tuple[int, ...]:
+    if isinstance(value, TensorRef):
+        if value._k.dtype.category >= FLOATING or value._k.dtype.category == BOOL:
+            raise AutogradError(f"{name} must be integral")
+        return tuple(np.asarray(elements(value)).reshape(-1).tolist())
+    return tuple(np.asarray(value).astype(np.int64).reshape(-1).tolist())
 
 
-def _target_rows(targets: TensorRef, lengths: np.ndarray, batch: int) -> np.ndarray:
-    """Targets as (N, S), from that form or from all of them in a row."""
-    data = elements(targets).astype(np.int64)
+def _misfit(expected: str, found: int) -> AutogradError:
+    return AutogradError(f"Expected tensor to have {expected}, but got size {found} for argument #2 'targets' {_NAME}")
+
+
+def _target_rows(targets: TensorRef, lengths: tuple[int, ...], batch: int) -> np.ndarray:
+    """Targets as (N, S), from that form or from all of them in a row; labels that do not count are 0 there."""
+    data = np.asarray(elements(targets)).astype(np.int64)
+    longest = max(lengths, default=0)
+    if data.ndim == 2 and data.shape[0] != batch:
+        raise _misfit(f"size {batch} at dimension 0", data.shape[0])
     if data.ndim == 2:
+        if data.shape[1] < longest:
+            raise _misfit(f"size at least {longest} at dimension 1", data.shape[1])
         return data
-    if batch == 1 and data.ndim == 1:
+    if data.ndim != 1:
+        raise AutogradError(f"Expected 1 to 2 dimensions, but got {data.ndim}-dimensional tensor for argument #2 'targets' {_NAME}")
+    if data.size != sum(lengths):
+        raise _misfit(f"size {sum(lengths)} at dimension 0", data.size)
+    if batch == 1:
         return data.reshape(1, -1)
-    rows = np.zeros((batch, int(lengths.max(initial=0))), np.int64)
-    start = 0
+    rows, start = np.zeros((batch, longest), np.int64), 0
     for i, n in enumerate(lengths):
         rows[i, :n] = data[start:start + n]
-        start += int(n)
+        start += n
     return rows
 
 
-def _log_sum(F: Functions, terms: list[TensorRef]) -> TensorRef:
-    """log(sum(exp)) of tensors of one shape."""
-    return F.logsumexp(F.stack(terms, 0), 0)
+def _sizes(log_probs: np.ndarray, targets: np.ndarray, blank: int) -> tuple[int, ...]:
+    steps, batch, classes = log_probs.shape
+    width = targets.shape[1]
+    return steps, classes, width, batch * classes, steps * (2 * width + 1), blank
 
 
-def _losses(F: Functions, log_probs: TensorRef, rows: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray,
-            blank: int, zero_infinity: bool) -> TensorRef:
-    """-log likelihood of each of the N samples; `log_probs` is (T, N, C). It is infinite, or 0, where there is no alignment."""
-    steps, batch, _ = tuple(log_probs.shape)
-    labels = np.full((batch, 2 * rows.shape[1] + 1), blank, np.int64)
-    labels[:, 1::2] = rows
-    dtype = buffer(log_probs).dtype
-    width = labels.shape[1]
-    # A path may skip a blank between two different labels.
-    skip = np.zeros((batch, width), bool)
-    skip[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
-    emitted = F.gather(log_probs, 2, constant(F, log_probs, np.ascontiguousarray(np.broadcast_to(labels, (steps, *labels.shape)))))
-    start = np.full((batch, width), NEVER, dtype)
-    start[:, :2] = 0
-    start[target_lengths == 0, 1:] = NEVER
-    wall = np.full((batch, 2), NEVER, dtype)
-    no_skip = constant(F, log_probs, np.where(skip, 0, NEVER).astype(dtype))
-    alpha = F.select(emitted, 0, 0) + constant(F, log_probs, start)
-    for t in range(1, steps):
-        one = F.cat([constant(F, log_probs, wall[:, :1]), F.narrow(alpha, 1, 0, width - 1)], 1)
-        terms = [alpha, one]
-        if width > 2:
-            terms.append(F.cat([constant(F, log_probs, wall), F.narrow(alpha, 1, 0, width - 2)], 1) + no_skip)
-        moved = _log_sum(F, terms) + F.select(emitted, 0, t)
-        running = t < input_lengths
-        alpha = moved if running.all() else F.where(constant(F, log_probs, np.broadcast_to(running[:, None], (batch, width)).copy()), moved,
-                                                    alpha)
-    ends = np.stack([2 * target_lengths, np.maximum(2 * target_lengths - 1, 0)], 1)
-    last = F.gather(alpha, 1, constant(F, log_probs, ends))
-    only_blank = np.zeros((batch, 2), dtype)
-    only_blank[target_lengths == 0, 1] = NEVER
-    loss = -F.logsumexp(last + constant(F, log_probs, only_blank), 1)
-    empty = (input_lengths == 0)
-    if empty.any():
-        loss = F.where(constant(F, log_probs, empty), constant(F, log_probs, np.where(target_lengths == 0, 0, np.inf).astype(dtype)), loss)
-    impossible = elements(loss) > -NEVER / 2
-    if impossible.any():
-        # Without zeros, no path says how to change the probabilities: the loss is infinite and, as in torch, its gradient is not a number.
-        mask = constant(F, log_probs, impossible)
-        loss = F.masked_fill(loss, mask, 0.0) if zero_infinity else F.where(mask, -F.log(F.sum(log_probs, (0, 2)) * 0), loss)
-    # torch differentiates for log-probabilities that sum to one, which adds a term that log_softmax takes away again.
-    counted = (np.arange(steps)[:, None] < input_lengths).astype(dtype)[:, :, None]
-    mass = F.sum(F.exp(log_probs) * constant(F, log_probs, counted), (0, 2))
-    return loss + (mass - constant(F, log_probs, elements(mass).copy()))
+def _flat(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def _ctc(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
+         zero_infinity: bool) -> tuple[np.ndarray, np.ndarray]:
+    steps, batch, classes = log_probs.shape
+    states = 2 * targets.shape[1] + 1
+    inputs, counts = np.array(input_lengths, np.int64), np.array(target_lengths, np.int64)
+    work = 4 * batch * max(input_lengths, default=0) * states
+    if not loops.takes(work):
+        return _in_steps(log_probs, _states(targets, counts, blank), inputs, counts)
+    alpha, losses = np.full((batch, steps, states), -np.inf), np.empty(batch, log_probs.dtype)
+    _forward(log_probs.dtype.char, batch, work, _flat(log_probs), _flat(targets), inputs, counts, alpha.reshape(-1), losses,
+             *_sizes(log_probs, targets, blank))
+    return losses, alpha
+
+
+def _ctc_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, alpha: np.ndarray, input_lengths: Sequence[int],
+                  target_lengths: Sequence[int], blank: int, zero_infinity: bool) -> np.ndarray:
+    steps, batch, classes = log_probs.shape
+    states = 2 * targets.shape[1] + 1
+    inputs, counts = np.array(input_lengths, np.int64), np.array(target_lengths, np.int64)
+    work = 4 * batch * max(input_lengths, default=0) * (2 * states + classes)
+    if not loops.takes(work):
+        return _back_in_steps(grad, log_probs, _states(targets, counts, blank), alpha, inputs, counts, zero_infinity)
+    out = np.empty(log_probs.shape, log_probs.dtype)
+    _backward(log_probs.dtype.char, batch, work, _flat(grad), _flat(log_probs), _flat(targets), inputs, counts,
+              _flat(alpha.astype(np.float64, copy=False)), out.reshape(-1), np.empty(batch * states), np.empty(batch * classes),
+              *_sizes(log_probs, targets, blank), int(zero_infinity))
+    return out
+
+
+# -- without compiled code: all samples and states at once, step by step ------------------------------------------------------
+
+
+def _states(targets: np.ndarray, counts: np.ndarray, blank: int) -> np.ndarray:
+    """The classes of all states, blank where there is no label."""
+    labels = np.full((len(targets), 2 * targets.shape[1] + 1), blank, np.int64)
+    labels[:, 1::2] = np.where(np.arange(targets.shape[1]) < counts[:, None], targets, blank)
+    return labels
+
+
+def _log_sum(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Any:
+    top = np.maximum(np.maximum(x, y), z)
+    top[top == -np.inf] = 0
+    return np.log(np.exp(x - top) + np.exp(y - top) + np.exp(z - top)) + top
+
+
+def _emitted(log_probs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return log_probs[:, np.arange(len(labels))[:, None], labels].astype(np.float64)
+
+
+def _no_skip(labels: np.ndarray) -> np.ndarray:
+    """0 where a path may come from the state before the last, else -inf."""
+    skip = np.full(labels.shape, -np.inf)
+    skip[:, 3::2][labels[:, 3::2] != labels[:, 1:-2:2]] = 0
+    return skip
+
+
+def _ends(alpha: np.ndarray, inputs: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """-log likelihood of each sample."""
+    each, last = np.arange(len(alpha)), np.maximum(inputs - 1, 0)
+    blank = alpha[each, last, 2 * counts]
+    label = np.where(counts > 0, alpha[each, last, np.maximum(2 * counts - 1, 0)], -np.inf)
+    return np.where(inputs > 0, -np.logaddexp(blank, label), np.where(counts > 0, np.inf, 0.0))
+
+
+def _in_steps(log_probs: np.ndarray, labels: np.ndarray, inputs: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    (steps, batch, _), states = log_probs.shape, labels.shape[1]
+    with np.errstate(all="ignore"):
+        emitted, skip = _emitted(log_probs, labels), _no_skip(labels)
+        alpha = np.full((batch, steps, states), -np.inf)
+        alpha[:, 0, :2] = emitted[0, :, :2]
+        alpha[counts == 0, 0, 1:] = -np.inf
+        before = np.full((batch, states + 2), -np.inf)
+        for t in range(1, int(inputs.max(initial=1))):
+            before[:, 2:] = alpha[:, t - 1]
+            alpha[:, t] = _log_sum(before[:, 2:], before[:, 1:-1], before[:, :-2] + skip) + emitted[t]
+        return _ends(alpha, inputs, counts).astype(log_probs.dtype), alpha
+
+
+def _back_in_steps(grad: np.ndarray, log_probs: np.ndarray, labels: np.ndarray, alpha: np.ndarray, inputs: np.ndarray, counts: np.ndarray,
+                   zero_infinity: bool) -> np.ndarray:
+    (steps, batch, classes), states = log_probs.shape, labels.shape[1]
+    with np.errstate(all="ignore"):
+        emitted, each = _emitted(log_probs, labels), np.arange(batch)
+        skip = np.full(labels.shape, -np.inf)
+        skip[:, :-2] = _no_skip(labels)[:, 2:]
+        losses = _ends(alpha, inputs, counts)
+        out = np.exp(log_probs.astype(np.float64))
+        after = np.full((batch, states + 2), -np.inf)
+        begins = np.where((np.arange(states) <= 2 * counts[:, None]) & (np.arange(states) >= 2 * counts[:, None] - 1), 0.0, -np.inf)
+        for t in range(int(inputs.max(initial=0)) - 1, -1, -1):
+            beta = _log_sum(after[:, :-2], after[:, 1:-1], after[:, 2:] + skip)
+            after[:, :-2] = np.where((inputs == t + 1)[:, None], begins, beta) + emitted[t]
+            share = np.full((batch, classes), -np.inf)
+            np.logaddexp.at(share, (each[:, None], labels), alpha[:, t] + after[:, :-2])
+            out[t] -= np.exp(share + losses[:, None] - log_probs[t])
+        out *= grad.astype(np.float64)[:, None]
+        out[np.arange(steps)[:, None] >= inputs] = 0
+        if zero_infinity:
+            out[:, losses == np.inf] = 0
+    return out.astype(log_probs.dtype)
+
+
+@op("ctc_backward(Tensor cotangent, Tensor log_probs, Index targets, Tensor alpha, int[] input_lengths, int[] target_lengths, int blank, "
+    "bool zero_infinity) -> Tensor", namespace="_internal", method=False, out=False, quiet="none", node="NotImplemented")
+class ctc_backward:
+    """The gradient of `ctc` for log-probabilities, which have to add up to 1: log_softmax's own term is part of it, as in torch."""
+
+    lacks = {"half int bool complex rare": "ctc_loss_backward_cpu"}
+    numpy = _ctc_backward
+    compose = on_host(_ctc_backward)
+    def shape(cotangent, log_probs, *rest): return log_probs
+    vjp = no_derivative("_ctc_loss_backward")
+    def samples(rng):
+        x, rows, lengths = np.log(np.full((3, 1, 2), 0.5)), np.array([[1]]), ((3,), (1,), 0, False)
+        yield Sample((np.ones(1), x, rows, _ctc(x, rows, *lengths)[1], *lengths), no_gradient="torch has none")
+
+
+@op("ctc(Tensor log_probs, Index targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) "
+    "-> (Tensor result, Saved alpha)", namespace="_internal", method=False, out=False, node="CtcLossBackward0")
+class ctc:
+    """-log likelihood of each sample's labels `targets` (N, S), under `log_probs` (T, N, C); infinite where there is no alignment."""
+
+    lacks = {"half int bool complex rare": "ctc_loss_cpu"}
+    no_forward = "_ctc_loss"
+    saved_as = {"alpha": "result1"}
+    aten = "_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]"
+    numpy = _ctc
+    compose = on_host(_ctc)
+    def shape(log_probs, targets, *rest): return log_probs[1:2], (log_probs[1], log_probs[0], 2 * targets[1] + 1)
+    def vjp_log_probs(F, grad, log_probs, targets, alpha, input_lengths, target_lengths, blank, zero_infinity):
+        return F.ctc_backward(grad, log_probs, targets, alpha, input_lengths, target_lengths, blank, zero_infinity)
+    def samples(rng):
+        x = rng.standard_normal((5, 2, 4))
+        yield Sample((x, np.array([[1, 2], [3, 3]]), (5, 4), (2, 1), 0, False), through="log_softmax")
+
+
+def _check(name: str, lengths: tuple[int, ...], batch: int, most: int | None) -> None:
+    if len(lengths) != batch:
+        raise AutogradError(f"{name} must be of size batch_size")
+    if lengths and min(lengths) < 0:
+        raise AutogradError(f"Expected {name} to have value at least 0, but got value {next(n for n in lengths if n < 0)} {_NAME}")
+    if most is not None and lengths and max(lengths) > most:
+        raise AutogradError(f"Expected {name} to have value at most {most}, but got value {next(n for n in lengths if n > most)} {_NAME}")
 
 
 @op("ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str reduction='mean', "
@@ -108,28 +229,20 @@ class ctc_loss:
         batched = log_probs.ndim == 3
         x = log_probs if batched else F.unsqueeze(log_probs, 1)
         steps, batch, classes = tuple(x.shape)
-        inputs, lengths = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+        if not steps * batch * classes:
+            raise AutogradError("log_probs tensor must not be empty")
+        inputs, counts = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
         if not 0 <= blank < classes:
             raise AutogradError("blank must be in label range")
-        if len(inputs) != batch:
-            raise AutogradError("input_lengths must be of size batch_size")
-        if len(lengths) != batch:
-            raise AutogradError("target_lengths must be of size batch_size")
-        if lengths.size and lengths.min() < 0:
-            bad = int(np.argmax(lengths < 0))
-            raise AutogradError(f"Expected target_lengths to have value at least 0, but got value {lengths[bad]} (while checking arguments "
-                                "for "
-                                "ctc_loss_allocate_outputs)")
-        if inputs.size and inputs.max() > steps:
-            bad = int(np.argmax(inputs > steps))
-            raise AutogradError(f"Expected input_lengths to have value at most {steps}, but got value {inputs[bad]} (while checking "
-                                "arguments "
-                                "for ctc_loss_allocate_outputs)")
-        loss = _losses(F, x, _target_rows(targets, lengths, batch), inputs, lengths, blank, zero_infinity)
+        _check("input_lengths", inputs, batch, None)
+        _check("target_lengths", counts, batch, None)
+        rows = _target_rows(targets, counts, batch)
+        _check("input_lengths", inputs, batch, steps)
+        loss = F.ctc(x, constant(F, log_probs, rows), inputs, counts, blank, bool(zero_infinity))
         if zero_infinity:
-            loss = F.masked_fill(loss, constant(F, log_probs, np.isinf(elements(loss))), 0)
+            loss = F.where(F.eq(loss, np.inf), 0.0, loss)
         if reduction == "mean":
-            return F.mean(loss / constant(F, log_probs, np.maximum(lengths, 1).astype(buffer(loss).dtype)))
+            return F.mean(loss / constant(F, log_probs, np.array([max(n, 1) for n in counts], buffer(loss).dtype)))
         return reduced(F, loss if batched or reduction == "sum" else F.squeeze(loss, 0), reduction)
 
     def samples(rng):

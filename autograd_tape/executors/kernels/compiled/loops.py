@@ -1,0 +1,49 @@
+"""The loops of ``kernels/loops.py``, compiled: with nothing fused or reordered, so that their bits are Python's."""
+
+from __future__ import annotations
+
+import math  # noqa: F401  # the loops look for it here
+from types import FunctionType
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from .. import loops
+from ..loops import INF, wide  # noqa: F401
+from ....annotations import Fn
+from .base import kernel
+
+_EXACT: frozenset[str] = frozenset()
+
+
+def _here(function: Fn) -> Fn:
+    """A loop as a function of this module, with whose name its machine code is kept."""
+    return FunctionType(function.__code__, globals(), function.__name__)
+
+
+@overload(wide)
+def _wide(x):
+    return lambda x: np.float64(x)
+
+
+# Each after those that it calls: the compiler looks them up here.
+exp, below = register_jitable(_here(loops.exp)), register_jitable(_here(loops.below))
+log_add3 = register_jitable(_here(loops.log_add3))
+likelihood = register_jitable(_here(loops.likelihood))
+
+# Sizes are small enough for products of two of them, so that each product of three has a bound of its own.
+_STATES = ("i i i i i i (width>=0) (width<=1000000000) (n<=2147483647) (steps>=0) (classes>0) (row==n*classes) (plane==steps*(2*width+1))"
+           " (blank>=0) (blank<classes)")
+ctc_forward = kernel(f"r1[steps*row] x1[n*width] x1[n] x1[n] D1[n*plane] w1[n] {_STATES} :n", _EXACT)(_here(loops.ctc_forward))
+ctc_backward = kernel(
+    f"r1[n] r1[steps*row] x1[n*width] x1[n] x1[n] d1[n*plane] w1[steps*row] D1[n*(2*width+1)] D1[row] {_STATES} i :n", _EXACT,
+)(_here(loops.ctc_backward))
+
+_ROWS = "(classes>0) (n<=2147483647)"
+multi_margin = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] i i s {_ROWS} :n", _EXACT)(_here(loops.multi_margin))
+multi_margin_backward = kernel(
+    f"r1[n] r1[n*classes] x1[n] r1[classes]? w1[n*classes] i i s {_ROWS} :n", _EXACT)(_here(loops.multi_margin_backward))
+_LABELS = f"r1[n*classes] x1[n*classes] r1[n*classes] w1[n*classes] D1[n*classes] i {_ROWS} :n"
+multilabel_margin = kernel(f"r1[n*classes] x1[n*classes] w1[n] w1[n*classes] D1[n*classes] i {_ROWS} :n", _EXACT)(
+    _here(loops.multilabel_margin))
+multilabel_margin_backward = kernel(f"r1[n] {_LABELS}", _EXACT)(_here(loops.multilabel_margin_backward))
