@@ -673,8 +673,9 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         record = Record(body, schema, family=family, alias=(alias,) if isinstance(alias, str) else tuple(alias), promotion=promotion,
                         result=result, quiet=quiet, broadcasts=broadcasts, method=method, inplace=inplace, out=out,
                         varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes, complex=complex)
-        if record.name in RECORDS and dict.get(RECORDS, record.name) != record.module:
-            raise ValueError(f"operation {record.name!r} has two records, in {RECORDS[record.name].module} and {record.module}; merge them")
+        known = dict.get(RECORDS, record.name)
+        if isinstance(known, Record):  # else the index names a module, which a record that was moved is no longer in
+            raise ValueError(f"operation {record.name!r} has two records, in {known.module} and {record.module}; merge them")
         RECORDS[record.name] = record
         for other in record.alias:
             ALIASES[other] = record.name

@@ -51,11 +51,14 @@ INDEX = {
         "cross_entropy_of_probabilities", "bce", "binary_cross_entropy", "bce_with_logits", "binary_cross_entropy_with_logits",
         "kl_div", "poisson_nll_loss", "gaussian_nll_loss",),
     "networks.ctc": (
-        "ctc_loss",),
+        "ctc_backward", "ctc", "ctc_loss",),
     "networks.loss": (
         "mse", "mse_loss", "l1_loss", "smooth_l1", "smooth_l1_loss", "huber", "huber_loss", "soft_margin_backward", "soft_margin",
         "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
-        "triplet_margin_with_distance_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",),
+        "triplet_margin_with_distance_loss",),
+    "networks.margins": (
+        "multi_margin_backward", "multi_margin", "multi_margin_loss", "multilabel_margin_backward", "multilabel_margin",
+        "multilabel_margin_loss", "multilabel_soft_margin_loss",),
     "networks.normalization": (
         "layer_norm_backward", "layer_norm", "channel_norm_backward", "channel_norm", "nn_functional_batch_norm", "batch_norm",
         "nn_functional_instance_norm", "instance_norm", "group_norm_backward", "group_norm", "nn_functional_group_norm", "rms_norm",

@@ -17,7 +17,8 @@ MOST = None if os.environ.get("AUTOGRAD_TAPE_ALL_PLACEMENTS") else 4
 REPLICATED = {
     "values decide on sizes": "argwhere masked_select unique_index",
     "any element of the result may be any of an operand": "masked_place masked_scatter median_all nanmedian_all restride",
-    "no rule yet": "block_diag_list embedding_renorm hash_tensor",
+    "no rule yet": "block_diag_list ctc ctc_backward embedding_renorm hash_tensor multi_margin multi_margin_backward multilabel_margin "
+                   "multilabel_margin_backward",
 }
 """The operations that every device computes whole where their operands are split, by reason."""
 REPLICATED["views are taken of pieces, their copies of the whole"] = " ".join([

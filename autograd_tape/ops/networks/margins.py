@@ -52,7 +52,7 @@ def _above(x: np.ndarray, index: np.ndarray, margin: float) -> np.ndarray:
     return z
 
 
-def _multi_margin(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, order: int, margin: float,
+def _multi_margin(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, p: int, margin: float,
                   reduction: str) -> np.ndarray:
     x, index = _rows(input, target)
     (rows, classes), char = x.shape, x.dtype.char
@@ -60,17 +60,17 @@ def _multi_margin(input: np.ndarray, target: np.ndarray, weight: np.ndarray | No
         if loops.takes(x.size):
             losses = np.empty(rows, x.dtype)
             factors = np.empty(0, x.dtype) if weight is None else np.ascontiguousarray(weight)
-            _forward(char, rows, x.size, x.reshape(-1), index, factors, losses, classes, int(order), margin)
+            _forward(char, rows, x.size, x.reshape(-1), index, factors, losses, classes, int(p), margin)
         else:
             z = _above(x, index, margin)
-            z = (z if order == 1 else z * z).sum(1) / classes
+            z = (z if p == 1 else z * z).sum(1) / classes
             losses = (z if weight is None else z * weight[index]).astype(x.dtype)
     except IndexError:
         raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(index.tolist()[:8])) from None
     return _reduced(losses, reduction, target.shape)
 
 
-def _multi_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, order: int, margin: float,
+def _multi_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, p: int, margin: float,
                            reduction: str) -> np.ndarray:
     x, index = _rows(input, target)
     (rows, classes), char = x.shape, x.dtype.char
@@ -78,10 +78,10 @@ def _multi_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarr
     if loops.takes(x.size):
         out = np.empty(input.shape, x.dtype)
         factors = np.empty(0, x.dtype) if weight is None else np.ascontiguousarray(weight)
-        _backward(char, rows, x.size, g, x.reshape(-1), index, factors, out.reshape(-1), classes, int(order), margin)
+        _backward(char, rows, x.size, g, x.reshape(-1), index, factors, out.reshape(-1), classes, int(p), margin)
         return out
     z = _above(x, index, margin)
-    z = (np.sign(z) if order == 1 else 2 * z) * ((g if weight is None else g * weight[index]) / classes)[:, None]
+    z = (np.sign(z) if p == 1 else 2 * z) * ((g if weight is None else g * weight[index]) / classes)[:, None]
     z[np.arange(rows), index] = 0.0 - z.sum(1)
     return z.astype(x.dtype).reshape(input.shape)
 
@@ -135,7 +135,7 @@ def _multilabel_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.
     return out
 
 
-@op("multi_margin_backward(Tensor cotangent, Tensor input, Index target, Tensor? weight, int order, float margin, str reduction) -> Tensor",
+@op("multi_margin_backward(Tensor cotangent, Tensor input, Index target, Tensor? weight, int p, float margin, str reduction) -> Tensor",
     namespace="_internal", method=False, out=False, quiet="none", node="NotImplemented")
 class multi_margin_backward:
     """The gradient of `multi_margin` for its input."""
@@ -150,7 +150,7 @@ class multi_margin_backward:
         yield Sample((np.ones(()), x, np.array([0, 3, 1]), None, 2, 1.0, "sum"), no_gradient="torch has none")
 
 
-@op("multi_margin(Tensor input, Index target, Tensor? weight, int order, float margin, str reduction) -> Tensor", namespace="_internal",
+@op("multi_margin(Tensor input, Index target, Tensor? weight, int p, float margin, str reduction) -> Tensor", namespace="_internal",
     method=False, out=False, node="MultiMarginLossBackward0")
 class multi_margin:
     """The loss of `multi_margin_loss` for logits (N, C), (C,) or (), of order 1 or 2."""
@@ -159,10 +159,10 @@ class multi_margin:
     no_forward = "multi_margin_loss"
     numpy = _multi_margin
     compose = on_host(_multi_margin)
-    aten = "multi_margin_loss(input, target, order, margin, weight, number(reduction))"
-    def shape(input, target, weight, order, margin, reduction): return target if reduction == "none" else ()
-    def vjp_input(F, grad, input, target, weight, order, margin, reduction):
-        return F.multi_margin_backward(grad, input, target, weight, order, margin, reduction)
+    aten = "multi_margin_loss(input, target, p, margin, weight, number(reduction))"
+    def shape(input, target, weight, p, margin, reduction): return target if reduction == "none" else ()
+    def vjp_input(F, grad, input, target, weight, p, margin, reduction):
+        return F.multi_margin_backward(grad, input, target, weight, p, margin, reduction)
     def samples(rng): yield Sample((rng.standard_normal((3, 4)), np.array([0, 3, 1]), None, 1, 1.0, "mean"))
 
 
