@@ -1,6 +1,7 @@
 """Command line: `python -m autograd_tape check module:function --inputs 2,3 3:float64 --order 2`, and likewise `show`, which prints what
 a function does as a table, and with `--svg FILE` draws it; `python -m autograd_tape plan module:function --mesh dp=64,tp=8 --inputs
-4096,1024@dp,-`, which prints what a step of it takes of each device of a mesh."""
+4096,1024@dp,-`, which prints what a step of it takes of each device of a mesh; `python -m autograd_tape compile` fills the folder of
+machine code, so that no program waits for the compiler."""
 
 from __future__ import annotations
 
@@ -114,6 +115,21 @@ def _plan(function: Fn, inputs: Sequence[np.ndarray], options: argparse.Namespac
     return 0
 
 
+def _compile(parser: _Parser) -> int:
+    from .executors.kernels._kernel import compile_all
+    from .executors.kernels._on_demand import available, compiled_kernels
+    from .executors.kernels._store import cache_dir
+    from .ops import RECORDS
+
+    if not available():
+        parser.error("compile: Numba is not installed; pip install autograd-tape[fast]")
+    for record in RECORDS.values():  # whose kernels are formulas
+        record.field("numpy")
+    kernels = compile_all()
+    print(f"{kernels} kernels, of which {compiled_kernels().count} were compiled in {compiled_kernels().seconds:.0f} s, in {cache_dir()}")
+    return 0
+
+
 def _param(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """How a parameter is split: `*.weight@tp,-`."""
     name, at, dims = text.rpartition("@")
@@ -178,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument("--forward", action="store_true", help="without the backward pass")
     planning.add_argument("--plot", type=_svg, metavar="FILE", help="draw time and memory against the number of devices")
     planning.add_argument("--devices", type=int, default=4096, help="up to which number of devices --plot goes (default: 4096)")
+    commands.add_parser("compile", help="compile all kernels, and keep the machine code where programs look for it")
     check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
     check.add_argument("--forward", action="store_true", help="check forward mode too")
     check.add_argument("--layouts", action="store_true", help="check inputs that are transposed, strided and broadcast in memory")
@@ -194,6 +211,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
 
+    if options.command == "compile":
+        return _compile(parser)
     if options.seed < 0:
         parser.error(f"argument --seed: {options.seed} is negative")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from autograd_tape.__main__ import main
 from autograd_tape.executors.kernels import _kernel, _on_demand, _store, elementwise, formulas, sharing
 
 
@@ -254,6 +256,17 @@ def test_modes(monkeypatch):
 def test_every_kernel_compiles():
     compiled = _kernel.compile_all("f")
     assert compiled == len(_kernel.Kernel.registry) + len(formulas.Formula.made) and len(_kernel.Kernel.registry) > 30
+
+
+def test_kernels_are_compiled_beforehand(monkeypatch, capsys):
+    monkeypatch.setattr(_kernel, "compile_all", lambda: sum(1 for made in formulas.Formula.made if made.operands))
+    monkeypatch.setattr(_on_demand, "available", lambda: True)
+    assert main(["compile"]) == 0
+    assert re.match(r"(\d{2,}) kernels, of which \d+ were compiled in \d+ s, in .*kernels-", capsys.readouterr().out)
+    monkeypatch.setattr(_on_demand, "available", lambda: False)
+    with pytest.raises(SystemExit, match="2"):
+        main(["compile"])
+    assert "Numba is not installed" in capsys.readouterr().err
 
 
 def test_environment_is_checked():
