@@ -60,6 +60,26 @@ def _store(array: np.ndarray, at: int, vector: np.ndarray) -> None:
     array[_lanes(array, at)] = vector
 
 
+def _tile(rows, width, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more):
+    """What compiled code does with a tile (see ``simd.tile``), vector by vector."""
+    for j in range(rows):
+        for v in range(0, 8 * width, 8):
+            spot = _lanes(results, target + j * pitch + v)
+            total = np.array(results[spot]) if more else np.zeros(8)
+            for k in range(first, last):
+                total = total + weights[base + min(j, here - 1) * step + places[k]] * planes[_lanes(planes, at + shifts[k] + v)]
+            results[spot] = total
+
+
+def _dots(rows, width, left, at, pitch, right, spots, shifts, k, first, last, results, target, step):
+    """The same of ``simd.dots``."""
+    for j in range(rows):
+        for i in range(width):
+            for p in range(first, last):
+                product = left[_lanes(left, at + j * pitch + 8 * p)] * right[_lanes(right, spots[p] + shifts[k + i])]
+                results[target + j * step + i] += np.sum(product)
+
+
 class _Math:
     """Mathematics that answers as C does."""
 
@@ -81,6 +101,8 @@ INTRINSICS = {
     "store": _store,
     "spread": lambda number: np.full(8, number),
     "multiply_add": lambda a, b, c: a * b + c,
+    "tile": _tile,
+    "dots": _dots,
     "every_other": lambda a, b, first: np.concatenate([a, b])[first::2],
     "sum_of": np.sum,
     "fma": lambda a, b, c: a * b + c,
@@ -139,8 +161,10 @@ _LETTERS = {"q": np.int64, "x": np.int64, "b": np.bool_, "u": np.uint32, "n": np
 #: Sizes and numbers to choose from where the usual ones would hardly ever fit together.
 _WIDE = {"v": (8, 12), "ow": (8, 11), "oh": (1, 3), "h": (1, 5), "kh": (1, 3), "kw": (1, 4), "multiplier": (1, 2), "a": (1, 4), "f": (1, 4)}
 _STRIDED = {**_WIDE, "v": (1, 8), "ow": (1, 4), "sh": (1, 2), "sw": (1, 2), "ph": (0, 2), "pw": (0, 2)}
-_DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "size": (10, 200), "wide": (3, 20), "sh": (1, 2), "sw": (1, 2),
-           "ph": (0, 1), "pw": (0, 1), "h": (1, 5), "v": (1, 18), "oh": (1, 3), "ow": (1, 10), "n": (1, 2), "t": (1, 5), "p": (1, 2)}
+_DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "deep": (1, 3), "high": (1, 6), "wide": (3, 20), "sd": (1, 2), "sh": (1, 2),
+           "sw": (1, 2), "pd": (0, 1), "ph": (0, 1), "pw": (0, 1), "d": (1, 2), "h": (1, 4), "v": (1, 18), "oz": (1, 2), "oh": (1, 3),
+           "ow": (1, 10), "n": (1, 2), "t": (1, 5), "p": (1, 2), "tz": (1, 2), "th": (1, 2), "tw": (1, 2), "az": (0, 1), "ah": (0, 1),
+           "aw": (0, 1), "yd": (2, 4), "yh": (3, 6), "yw": (8, 20), "parts": (1, 2), "pieces": (1, 2), "beside": (0, 3), "step": (0, 3)}
 RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "arithmetic.gather": {"span": (1, 60), "size": (0, 24), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "s0": (0, 9), "s1": (0, 9),
                           "s2": (0, 9), "s3": (0, 2)},
@@ -148,7 +172,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "conv.depthwise_dx": _STRIDED, "conv.depthwise_dw": {**_STRIDED, "n": (0, 2)},
     "conv.im2col_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
     "conv.col2im_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
-    "direct.forward": _DIRECT, "direct.weight_grad": _DIRECT, "random.blocks": {"n": (0, 1248)}, "random.box_muller_f64": {"n": (0, 64)},
+    "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.blocks": {"n": (0, 1248)}, "random.box_muller_f64": {"n": (0, 64)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
 }  # fmt: skip
 
@@ -166,8 +190,6 @@ class Caller:
         low, high = self.ranges.get(name, (low, high))
         if name == "n" and self.kernel.name == "random.blocks":
             return int(self.rng.integers(0, 3)) * 624
-        if name == "per_plane":
-            return int(self.rng.integers(1, 4)) * 24
         if name == "n" and self.kernel.name == "random.box_muller_f64":
             return int(self.rng.integers(0, 4)) * 16
         return int(self.rng.integers(low, high + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, blas, conv, direct, sharing
+from autograd_tape.executors.kernels import _on_demand, blas, conv, sharing, ways
 
 # input, weight, stride, padding, dilation, groups
 CASES = {
@@ -148,35 +148,50 @@ TILED = {
     "pointwise, padded and strided": ((5, 6, 26, 24), (5, 6, 1, 1), (2, 2), (1, 0), (1, 1), 1),
     "groups": ((4, 6, 12, 12), (10, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
     "long padding": ((4, 2, 20, 20), (3, 2, 7, 7), (1, 1), (6, 6), (1, 1), 1),
+    "one image": ((1, 5, 9, 8), (17, 5, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "strides beyond the kernel": ((2, 3, 11, 10), (5, 3, 2, 2), (3, 4), (0, 1), (1, 1), 1),
+    "strides 3 and 2, dilated": ((2, 3, 13, 14), (9, 3, 3, 4), (3, 2), (4, 2), (2, 3), 1),
+    "long sums": ((2, 40, 6, 7), (9, 40, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "depthwise": ((2, 6, 12, 90), (6, 1, 3, 3), (2, 1), (1, 1), (1, 1), 6),
+    "signals": ((3, 4, 50), (9, 4, 5), (1,), (2,), (3,), 1),
+    "signals, strided": ((2, 4, 61), (6, 2, 7), (4,), (3,), (1,), 2),
+    "videos": ((2, 3, 5, 6, 9), (7, 3, 3, 2, 3), (1, 1, 1), (1, 0, 1), (1, 1, 1), 1),
+    "videos, strided": ((2, 4, 6, 7, 9), (10, 2, 2, 3, 3), (2, 2, 2), (1, 1, 1), (2, 1, 1), 2),
 }
 
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no tiles")
 @pytest.mark.parametrize("case", TILED.values(), ids=TILED)
 @pytest.mark.parametrize("threads", [1, 3])
-def test_tiles_match_the_composition(case, threads, dtype, rng):
+def test_tiles_match_the_composition(case, threads, dtype, rng, monkeypatch):
     x_shape, w_shape, stride, padding, dilation, groups = case
     x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
     b = rng.standard_normal(w_shape[0]).astype(dtype)
     geometry = stride, padding, dilation, groups
+    forward, backward = (conv.conv2d, conv.conv2d_backward) if x.ndim == 4 else (conv.convnd, conv.convnd_backward)
+    monkeypatch.setattr(ways, "tiles_win", lambda face, geometry: True)
+    monkeypatch.setattr(conv, "_is_depthwise", lambda w, groups: False)
     previous, before = _on_demand.use_numba("numba"), sharing.get_num_threads()
     try:
         sharing.set_num_threads(threads)
-        y = conv.conv2d(x, w, b, *geometry)
-        assert direct.fits(len(x), x.shape[3], w.shape, y.shape[2:], stride, padding)
+        y = forward(x, w, b, *geometry)
         g = rng.standard_normal(y.shape).astype(dtype)
-        grads = conv.conv2d_backward(g, x, w, *geometry)
+        grads = backward(g, x, w, *geometry)
     finally:
         sharing.set_num_threads(before)
-        _on_demand.use_numba(previous)
+        _on_demand.use_numba("numpy")
     tolerance = {"rtol": 1e-4, "atol": 2e-3} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}
-    np.testing.assert_allclose(y, conv.convnd(x, w, b, *geometry), **tolerance)
-    for mine, other in zip(grads, conv.convnd_backward(g, x, w, *geometry), strict=True):
-        np.testing.assert_allclose(mine, other, **tolerance)
+    try:
+        np.testing.assert_allclose(y, conv.convnd(x, w, b, *geometry), **tolerance)
+        for mine, other in zip(grads, conv.convnd_backward(g, x, w, *geometry), strict=True):
+            np.testing.assert_allclose(mine, other, **tolerance)
+    finally:
+        _on_demand.use_numba(previous)
 
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no tiles")
-def test_tiles_keep_what_is_not_finite_in_place(rng):
+def test_tiles_keep_what_is_not_finite_in_place(rng, monkeypatch):
+    monkeypatch.setattr(ways, "tiles_win", lambda face, geometry: True)
     x, w = rng.standard_normal((4, 2, 12, 12)), rng.standard_normal((3, 2, 3, 3))
     x[1, 0, 5, 11] = np.inf
     geometry = (1, 1), (0, 0), (1, 1), 1

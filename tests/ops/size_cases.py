@@ -49,7 +49,6 @@ NO_SIZES = {
     "_BLOCKS": "counts parts",
     "_PARTS": "counts parts",
     "_TILE": "what compiled code was made for",
-    "_PIXELS": "what compiled code was made for",
     "_SHIFT": "where a series begins",
     "_KEPT": "memory that is kept",
     "LIMIT": "a bound on arithmetic in compiled code",
@@ -61,7 +60,7 @@ NO_SIZES = {
 """Global integers that functions read, and that are no sizes from which another way leads to the same result."""
 TRICKS = {"SMALL", "NARROW", "FEW"}
 """Sizes up to which there are tricks, which the plain composition does without."""
-CEILINGS = {"blas._SMALL", "direct._LONGEST", "direct._LONGEST_POINTWISE"}
+CEILINGS = {"blas._SMALL"}
 """Sizes from which the ways of big tensors are left again."""
 
 MACHINE_CODE = {"_kernel", "_entry", "_elf", "_store"}

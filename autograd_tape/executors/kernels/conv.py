@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ...strided import strided
-from . import blas, direct, sharing
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from . import blas, direct, halves, sharing, ways
+from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
 from .sharing import parallel_for, share_rows
 
 __all__ = [
@@ -80,6 +80,16 @@ def _check(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: 
     return size
 
 
+def _single(x: np.ndarray) -> np.ndarray:
+    """``compute_array``, compiled for half precision."""
+    return halves.widened(x) if is_half(x.dtype) else compute_array(x)
+
+
+def _as(y: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``y`` in the dtype of what it was computed from."""
+    return y if y.dtype == dtype else halves.recast(y, dtype)
+
+
 def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
     """``x`` with zeros around its spatial axes."""
     if not any(padding):
@@ -132,7 +142,12 @@ def convnd(
     >>> convnd(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), None, (1,), (0,), (1,))
     array([[[1., 3., 5.]]])
     """
-    return _by_columns(x, w, b, _check(x, w, stride, padding, dilation, groups), stride, padding, dilation, groups)
+    size = _check(x, w, stride, padding, dilation, groups)
+    if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
+        return conv2d(*_flat(x, w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+    if x.ndim == 5 and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups):
+        return _tiled(x, w, b, size, stride, padding, dilation, groups)
+    return _by_columns(x, w, b, size, stride, padding, dilation, groups)
 
 
 def _by_columns(
@@ -145,13 +160,13 @@ def _by_columns(
     dilation: Ints,
     groups: int,
 ) -> np.ndarray:
-    c, weight = compute_array(x), compute_array(w)
+    c, weight = _single(x), _single(w)
     n, out = x.shape[0], w.shape[0]
     cols = _columns(c, w.shape[2:], size, stride, padding, dilation, groups)
     y = np.matmul(weight.reshape(groups, out // groups, prod(w.shape[1:])), cols).reshape(n, out, *size)
     if b is not None:
         y += b.astype(y.dtype, copy=False).reshape(out, *(1,) * len(size))
-    return y.astype(x.dtype, copy=False)
+    return _as(y, x.dtype)
 
 
 def _input_columns_grad(g: np.ndarray, w: np.ndarray, groups: int) -> np.ndarray:
@@ -172,14 +187,22 @@ def convnd_backward(
 ) -> Grads:
     """Gradients for ``(x, w, b)`` of ``convnd`` (those not needed are ``None``)."""
     size, kernel = grad.shape[2:], w.shape[2:]
-    c, weight = compute_array(x), compute_array(w)
+    if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
+        dx, dw, db = conv2d_backward(*_flat(grad, x, w), (1, *stride), (0, *padding), (1, *dilation), groups, needs)
+        return (None if dx is None else dx[:, :, 0]), (None if dw is None else dw[:, :, 0]), db
+    c, weight = _single(x), _single(w)
     n, out = grad.shape[:2]
-    g = contiguous(grad.astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
+    g = contiguous(_single(grad).astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
     dx = dw = db = None
-    if needs[0]:
+    if needs[0] and x.ndim == 5:
+        dx = _as(convnd_input_grad(g.reshape(grad.shape), weight, x.shape, stride, padding, dilation, groups), x.dtype)
+    elif needs[0]:
         cols = _input_columns_grad(g, weight, groups)
         dx = _add_columns(cols, x.shape, kernel, size, stride, padding, dilation).astype(x.dtype, copy=False)
-    if needs[1]:
+    if needs[1] and x.ndim == 5 and _by_tiles("weight", x.shape, w.shape, size, stride, padding, groups):
+        dw = _tiled_weight_grad(g.reshape(grad.shape), contiguous(c), w.shape, stride, padding, dilation, groups)
+        dw = None if dw is None else _as(dw, w.dtype)
+    if needs[1] and dw is None:
         cols = _columns(c, kernel, size, stride, padding, dilation, groups)
         total = np.zeros((groups, out // groups, prod(w.shape[1:])), c.dtype)
         for sample in range(n):
@@ -246,9 +269,70 @@ def convnd_input_grad(
     """The gradient for an input of ``shape`` alone, in NumPy."""
     n, out = grad.shape[:2]
     size = grad.shape[2:]
-    g, weight = contiguous(compute_array(grad)), compute_array(w)
+    if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
+        return conv2d_input_grad(*_flat(grad, w), (*shape[:2], 1, shape[2]), (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+    if grad.ndim == 5 and _by_tiles("input", shape, w.shape, size, stride, padding, groups):
+        dx = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
+        if dx is not None:
+            return dx
+    g, weight = contiguous(_single(grad)), _single(w)
     cols = _input_columns_grad(g.reshape(n, groups, out // groups, prod(size)), weight, groups)
     return _add_columns(cols, shape, w.shape[2:], size, stride, padding, dilation).astype(grad.dtype, copy=False)
+
+
+def _three(sizes: Ints, fill: int) -> Ints:
+    """Sizes along three axes, the first of which may not be there."""
+    return (fill,) * (3 - len(sizes)) + tuple(sizes)
+
+
+def _volume(a: np.ndarray) -> np.ndarray:
+    """The array with three spatial axes."""
+    return a.reshape(*a.shape[:2], *_three(a.shape[2:], 1))
+
+
+def _by_tiles(face: str, x_shape: Ints, w_shape: Ints, size: Ints, stride: Ints, padding: Ints, groups: int) -> bool:
+    """Whether tiles are the way (see ``ways``), of results or gradients that count."""
+    macs = x_shape[0] * prod(size) * prod(w_shape)
+    if macs < state.fused:
+        return False
+    weight = (*w_shape[:2], *_three(w_shape[2:], 1))
+    return ways.tiles_win(face, ways.Geometry(x_shape[0], _three(x_shape[2:], 1), _three(size, 1), weight, _three(stride, 1),
+                                              _three(padding, 0), groups))
+
+
+def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+           ) -> np.ndarray:
+    c = contiguous(_single(x))
+    weight = contiguous(_single(w).astype(c.dtype, copy=False))
+    bias = None if b is None else contiguous(_single(b).astype(c.dtype, copy=False))
+    y = np.empty((len(x), len(w), *size), c.dtype)
+    direct.convolve(_volume(c), _volume(weight), bias, _volume(y), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    return _as(y, x.dtype)
+
+
+def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+                      ) -> np.ndarray | None:
+    """None where the weight is not finite: zeros around the cotangents must stay zeros."""
+    g = contiguous(_single(grad))
+    weight = contiguous(_single(w).astype(g.dtype, copy=False))
+    if not np.isfinite(weight).all():
+        return None
+    dx = np.empty(shape, g.dtype)
+    direct.input_grad(_volume(g), _volume(weight), _volume(dx), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    return _as(dx, grad.dtype)
+
+
+def _tiled_weight_grad(g: np.ndarray, c: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+                       ) -> np.ndarray | None:
+    """None where it is not finite: infinity times the zeros that fill up rows is NaN, so that it is to be computed without them."""
+    volume = (*shape[:2], *_three(shape[2:], 1))
+    total = direct.weight_grad(_volume(g), _volume(c), volume, _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    return total.reshape(shape) if np.isfinite(total).all() else None
+
+
+def _flat(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays of one spatial axis, as images of one row."""
+    return [a[:, :, None] for a in arrays]
 
 
 # Two spatial axes: compiled.
@@ -273,6 +357,10 @@ def _samples(n: int, work: int, fn: object) -> None:
                 parallel_for(n, 1, fn)  # type: ignore[arg-type]  # there is one where this is reached
                 return
     fn(0, n)  # type: ignore[operator]  # there is one where this is reached
+
+
+def _is_depthwise(w: np.ndarray, groups: int) -> bool:
+    return w.shape[1] == 1 and groups > 1
 
 
 def _pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
@@ -341,21 +429,20 @@ def conv2d(
     length, taps = size[0] * size[1], kh * kw
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return _by_columns(x, w, b, size, stride, padding, dilation, groups)
-    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
+    pointwise = (kh, kw) == (1, 1) and padding == (0, 0)
+    if not pointwise and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups) and not _is_depthwise(w, groups):
+        return _tiled(x, w, b, size, stride, padding, dilation, groups)
+    if pointwise and stride != (1, 1):
         return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
-    c = contiguous(compute_array(x))
-    weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
+    c = contiguous(_single(x))
+    weight = contiguous(_single(w).astype(c.dtype, copy=False))
     y = np.empty((n, out, *size), c.dtype)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
         bias = None if b is None else contiguous(b.astype(c.dtype, copy=False))
         _depthwise(*planes, bias, out // channels, stride, padding, dilation)
-        return y.astype(x.dtype, copy=False)
-    elif direct.fits(n, width, w.shape, size, stride, padding):
-        bias = None if b is None else contiguous(b.astype(c.dtype, copy=False))
-        direct.convolve(c, weight, bias, y, stride, padding, dilation, groups)
-        return y.astype(x.dtype, copy=False)
+        return _as(y, x.dtype)
     else:
         flat = weight.reshape(groups, out // groups, per_group * taps)
         ys = y.reshape(n, groups, out // groups, length)
@@ -391,7 +478,7 @@ def conv2d(
             _samples(n, channels * taps * length, run_samples)
     if b is not None:
         y += b.astype(c.dtype, copy=False).reshape(out, 1, 1)
-    return y.astype(x.dtype, copy=False)
+    return _as(y, x.dtype)
 
 
 def _in_rows(stride: Ints, width: int, ow: int) -> bool:
@@ -433,13 +520,17 @@ def conv2d_input_grad(
         picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
         sparse[:, :, :: stride[0], :: stride[1]] = picked
         return sparse
-    depthwise = per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding)
+    depthwise = _is_depthwise(w, groups) and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
     if depthwise and not np.isfinite(w).all():  # zeros around the cotangents must stay zeros
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
-    g = contiguous(compute_array(grad))
-    weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
+    if not depthwise and (kh, kw) != (1, 1) and _by_tiles("input", shape, w.shape, size, stride, padding, groups):
+        found = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
+        if found is not None:
+            return found
+    g = contiguous(_single(grad))
+    weight = contiguous(_single(w).astype(g.dtype, copy=False))
     dx = np.empty(shape, g.dtype)
     geometry = (*stride, *padding, *dilation)
     if depthwise:
@@ -449,24 +540,16 @@ def conv2d_input_grad(
         if multiplier == 1 and stride == (1, 1) and min(around) >= 0:
             flipped = contiguous(planes[1][:, ::-1, ::-1])
             _depthwise(planes[0], flipped, planes[2], None, 1, stride, around, dilation)
-            return dx.astype(grad.dtype, copy=False)
+            return _as(dx, grad.dtype)
         work = multiplier * length * taps
         share_rows(_compiled.depthwise_dx, g.dtype.char, n * channels, work, 1, *planes, multiplier, *geometry)
-        return dx.astype(grad.dtype, copy=False)
-    around = dilation[0] * (kh - 1) - padding[0], dilation[1] * (kw - 1) - padding[1]
-    w_turned = (channels, out // groups, kh, kw)
-    if stride == (1, 1) and min(around) >= 0 and direct.fits(n, size[1], w_turned, shape[2:], stride, around):
-        if np.isfinite(weight).all():  # the zeros around the cotangents stay zeros
-            by_group = weight.reshape(groups, out // groups, per_group, kh, kw).swapaxes(1, 2)
-            turned = contiguous(by_group[..., ::-1, ::-1]).reshape(w_turned)
-            direct.convolve(g, turned, None, dx, stride, around, dilation, groups)
-            return dx.astype(grad.dtype, copy=False)
+        return _as(dx, grad.dtype)
     flat = weight.reshape(groups, out // groups, per_group * taps).swapaxes(1, 2)
     gs = g.reshape(n, groups, out // groups, length)
     if _pointwise((kh, kw), stride, padding):
         xs = dx.reshape(n, groups, per_group, length)
         _samples(n, channels * length, lambda start, stop: np.matmul(flat, gs[start:stop], out=xs[start:stop]))
-        return dx.astype(grad.dtype, copy=False)
+        return _as(dx, grad.dtype)
     wide = _wide(shape[3], size[1], stride, padding)
     if wide and np.isfinite(weight).all():  # the zeros that fill up rows stay zeros
         add, span, rows = _compiled.col2im_wide[g.dtype.char], size[0] * wide, channels * taps
@@ -480,7 +563,7 @@ def conv2d_input_grad(
                 add(cols.reshape(-1), dx, *steps, first, last)
 
         _samples(n, channels * taps * length, run_chunks)
-        return dx.astype(grad.dtype, copy=False)
+        return _as(dx, grad.dtype)
     scatter = _compiled.col2im[g.dtype.char]
 
     def run_samples(start: int, stop: int) -> None:
@@ -490,7 +573,7 @@ def conv2d_input_grad(
             scatter(cols, dx[sample], kh, kw, *geometry, *size, 0, channels)
 
     _samples(n, channels * taps * length, run_samples)
-    return dx.astype(grad.dtype, copy=False)
+    return _as(dx, grad.dtype)
 
 
 def _weight_grad(
@@ -521,11 +604,10 @@ def _weight_grad(
         exact = convnd_backward(g, c, np.empty(shape, c.dtype), stride, padding, dilation, groups, (False, True, False))[1]
         assert exact is not None  # it was asked for
         return exact
-    if direct.fits(n, width, shape, size, stride, padding):
-        total = direct.weight_grad(g, c, shape, stride, padding, dilation, groups)
-        if np.isfinite(total).all():
-            return total
-        # Infinity times the zeros that fill up rows is NaN: once more without them.
+    if (kh, kw) != (1, 1) and _by_tiles("weight", c.shape, shape, size, stride, padding, groups):
+        found = _tiled_weight_grad(g, c, shape, stride, padding, dilation, groups)
+        if found is not None:
+            return found
     gs = g.reshape(n, groups, out // groups, length)
     pointwise = _pointwise((kh, kw), stride, padding)
     gather = None if pointwise else _compiled.im2col[c.dtype.char]
@@ -533,7 +615,7 @@ def _weight_grad(
     n_parts = min(n, 8)
     bounds = [n * i // n_parts for i in range(n_parts + 1)]
     wide = 0 if pointwise else _wide(width, size[1], stride, padding)
-    if wide and not direct.fits(n, width, shape, size, stride, padding):
+    if wide:
         collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
         transposed = np.zeros((n_parts, groups, per_group * taps, out // groups), c.dtype)
 
@@ -591,12 +673,12 @@ def conv2d_backward(
     if work < state.fused:
         return convnd_backward(grad, x, w, stride, padding, dilation, groups, needs)
     dx = dw = db = None
-    c = contiguous(compute_array(x))
-    g = contiguous(grad.astype(c.dtype, copy=False))
+    c = contiguous(_single(x))
+    g = contiguous(_single(grad).astype(c.dtype, copy=False))
     if needs[0]:
-        dx = conv2d_input_grad(g, w, x.shape, stride, padding, dilation, groups).astype(x.dtype, copy=False)
+        dx = _as(conv2d_input_grad(g, w, x.shape, stride, padding, dilation, groups), x.dtype)
     if needs[1]:
-        dw = _weight_grad(g, c, w.shape, stride, padding, dilation, groups).astype(w.dtype, copy=False)
+        dw = _as(_weight_grad(g, c, w.shape, stride, padding, dilation, groups), w.dtype)
     if needs[2]:
         db = g.reshape(n, out, -1).sum(2).sum(0).astype(w.dtype, copy=False)
     return dx, dw, db

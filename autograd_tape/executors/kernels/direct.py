@@ -1,7 +1,12 @@
-"""Two-dimensional convolution and its gradients by compiled tiles (see ``compiled/direct.py``), without columns."""
+"""Convolution and its gradients by compiled tiles (see ``compiled/direct.py``), without columns, in one to three dimensions.
+
+Arrays have three spatial axes here; what has fewer gets axes of one element first.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -9,79 +14,126 @@ import numpy as np
 from . import sharing
 from ._on_demand import LazyModule
 
-__all__ = ["convolve", "fits", "weight_grad"]
+__all__ = ["convolve", "input_grad", "weight_grad"]
 
 _compiled = LazyModule("direct")
-#: Fewest samples: whole samples are shared.
-_SAMPLES = 4
 #: Parts of a weight's gradient, added up in order: the result does not depend on the threads.
 _PARTS = 8
-_TILE, _PIXELS = 4, 24
-#: Fewest pixels of a result.
-_FEWEST = 64
-#: Longest sum; beyond it, blocks of a matrix product make better use of the cache.
-_LONGEST, _LONGEST_POINTWISE = 640, 16
+_TILE = 8
 
 Ints = tuple[int, ...]
 
 
-def _wide(width: int, stride: Ints, padding: Ints) -> int:
-    return -(-(width + 2 * padding[1]) // stride[1])
+def _up(n: int, size: int) -> int:
+    return -(-n // size) * size
 
 
-def fits(n: int, width: int, w_shape: Ints, size: Ints, stride: Ints, padding: Ints) -> bool:
-    """Whether tiles are faster than a matrix product: for ``n`` samples with rows of ``width``, results of ``size``."""
-    longest = _LONGEST_POINTWISE if prod(w_shape[2:]) == 1 else _LONGEST
-    if n < _SAMPLES or prod(w_shape[1:]) > longest:
-        return False
-    computed = -(-size[0] * _wide(width, stride, padding) // _PIXELS) * _PIXELS
-    return prod(size) >= _FEWEST and 3 * prod(size) >= 2 * computed
+@lru_cache(256)
+def _geometry(spatial: Ints, taps: Ints, per_group: int, stride: Ints, padding: Ints, dilation: Ints) -> tuple[np.ndarray, Ints]:
+    """Where taps lie in planes, and the sizes of a channel's planes."""
+    deep, high, wide = (-(-(n + 2 * p) // s) for n, p, s in zip(spatial, padding, stride, strict=True))
+    size = deep * high * wide
+    at: np.ndarray = np.zeros((1, 1, 1), np.int64)
+    for axis, (k, s, d, pitch) in enumerate(zip(taps, stride, dilation, (high * wide, wide, 1), strict=True)):
+        steps = np.arange(k) * d
+        at = at + (steps % s * prod(stride[axis + 1 :]) * size + steps // s * pitch).reshape([-1 if i == axis else 1 for i in range(3)])
+    shifts = (np.arange(per_group)[:, None] * (prod(stride) * size) + at.reshape(-1)).reshape(-1)
+    return np.ascontiguousarray(shifts, np.int64), (deep, high, wide)
 
 
-class _Geometry:
-    """Where taps lie in planes, and how long these are."""
+@lru_cache(64)
+def _count(n: int) -> np.ndarray:
+    return np.arange(n)
 
-    def __init__(self, shape: Ints, w_shape: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
-        (_, height, width), (_, per_group, kh, kw) = shape, w_shape
-        (sh, sw), (ph, _), (dh, dw) = stride, padding, dilation
-        wide = _wide(width, stride, padding)
-        length = -(-(height + 2 * ph) // sh) * wide
-        # Results up to a whole number of tiles; a channel's last shift begins within its plane.
-        self.per_plane = -(-size[0] * wide // _PIXELS) * _PIXELS
-        down, right = np.arange(kh)[:, None] * dh, np.arange(kw) * dw
-        taps = (down % sh * sw + right % sw) * length + down // sh * wide + right // sw
-        planes = np.arange(per_group)[:, None, None] * (sh * sw * length)
-        self.offsets = np.ascontiguousarray((planes + taps).reshape(-1), np.int64)
-        self.numbers = length, wide, self.per_plane, *stride, *padding
+
+def _parts(n: int, tiles: int) -> int:
+    """Parts of each sample's channels: for few samples more than one, so that threads find work. Results do not depend on it."""
+    threads = sharing.get_num_threads()
+    return 1 if threads == 1 or n >= 4 * threads else max(1, min(tiles, -(-4 * threads // max(n, 1))))
+
+
+def _run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, shifts: np.ndarray, places: np.ndarray, groups: int,
+         steps: Ints, stride: Ints, padding: Ints, sizes: Ints, counts: Ints, every: Ints, first: Ints) -> None:
+    parts = _parts(len(x), groups * -(-(y.shape[1] // groups) // _TILE))
+    bias = np.empty(0, x.dtype) if b is None else b
+    numbers = groups, parts, *steps, *stride, *padding, *sizes, *counts, *every, *first
+    work = y.shape[1] * prod(counts) * max(shifts.size, 1) // parts
+    sharing.share_rows(_compiled.convolve, x.dtype.char, len(x) * parts, work, 1, x, w.reshape(-1), bias, shifts, places, y, *numbers)
 
 
 def convolve(
     x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> None:
-    """Writes the convolution of ``x`` (N, C, H, W) with ``w`` (O, C // groups, KH, KW), plus ``b``, to ``y``: all
-    C-contiguous and of one dtype."""
-    geometry = _Geometry(x.shape[1:], w.shape, y.shape[2:], stride, padding, dilation)
-    out, taps = len(w), geometry.offsets.size
-    tiles = -(-(out // groups) // _TILE)
-    padded = np.zeros((groups, tiles * _TILE, taps), w.dtype)
-    padded[:, : out // groups] = w.reshape(groups, out // groups, taps)
-    weights = np.ascontiguousarray(padded.reshape(groups * tiles, _TILE, taps).swapaxes(1, 2)).reshape(-1)
-    bias = np.empty(0, x.dtype) if b is None else b
-    args = x, weights, bias, geometry.offsets, y, groups, *geometry.numbers
-    sharing.share_rows(_compiled.forward, x.dtype.char, len(x), prod(y.shape[1:]) * taps, 1, *args)
+    """Writes the convolution of ``x`` (N, C, D, H, W) with ``w`` (O, C // groups, KD, KH, KW), plus ``b``, to ``y``: all C-contiguous
+    and of one dtype."""
+    shifts, sizes = _geometry(x.shape[2:], w.shape[2:], w.shape[1], stride, padding, dilation)
+    steps = len(w) // groups * shifts.size, shifts.size
+    _run(x, w, b, y, shifts, _count(shifts.size), groups, steps, stride, padding, sizes, y.shape[2:], (1, 1, 1), (0, 0, 0))
+
+
+def _phases(n: int, k: int, stride: int, padding: int, dilation: int) -> list[tuple[list[int], int, int, int]]:
+    """For each place of a pixel between strides: the taps that reach it, the first quotient, how many, and the first pixel."""
+    found = []
+    for rest in range(stride):
+        first = max(0, -(-(padding - rest) // stride))
+        count = (n - 1 + padding - rest) // stride - first + 1
+        if count > 0:
+            taps = [j for j in range(k) if j * dilation % stride == rest]
+            found.append((taps, first, count, stride * first + rest - padding))
+    return found
+
+
+@lru_cache(256)
+def _transposed(spatial: Ints, size: Ints, taps: Ints, per_group: int, of_group: int, stride: Ints, padding: Ints, dilation: Ints
+                ) -> tuple[Ints, Ints, list[tuple[np.ndarray, np.ndarray, Ints, Ints]]]:
+    """The zeros before cotangents (their ``size`` along each axis) and the sizes of their planes; and for each place between strides the
+    shifts of taps, where their weights lie, how many pixels of the input there are, and which is the first."""
+    axes = []
+    before, extents = [], []
+    for n, m, k, s, p, d in zip(spatial, size, taps, stride, padding, dilation, strict=True):
+        phases = _phases(n, k, s, p, d)
+        front = max([0, *[j * d // s - first for found, first, _, _ in phases for j in found]])
+        extents.append(front + max([m, *[first + count for _, first, count, _ in phases]]))
+        before.append(front)
+        axes.append([([(j, first - j * d // s + front) for j in found], count, at) for found, first, count, at in phases])
+    deep, high, wide = extents
+    whole, each = deep * high * wide, prod(taps)
+    parts = []
+    for (zs, nz, az), (rs, nr, ar), (cs, nc, ac) in product(*axes):
+        reached = [(z * high * wide + r * wide + c, (i * taps[1] + j) * taps[2] + k) for i, z in zs for j, r in rs for k, c in cs]
+        shift, place = np.array(reached, np.int64).reshape(-1, 2).T
+        outs = np.arange(of_group)[:, None]
+        shifts = np.ascontiguousarray((outs * whole + shift).reshape(-1), np.int64)
+        places = np.ascontiguousarray((outs * (per_group * each) + place).reshape(-1), np.int64)
+        parts.append((shifts, places, (nz, nr, nc), (az, ar, ac)))
+    return tuple(before), (deep, high, wide), parts
+
+
+def input_grad(grad: np.ndarray, w: np.ndarray, dx: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+    """Writes the gradient for an input to ``dx`` (N, C, D, H, W), all of it. Where ``w`` is not finite, neither need be what it should
+    not touch."""
+    out, per_group = w.shape[:2]
+    before, sizes, parts = _transposed(dx.shape[2:], grad.shape[2:], w.shape[2:], per_group, out // groups, stride, padding, dilation)
+    taps = prod(w.shape[2:])
+    for shifts, places, counts, first in parts:
+        steps = out // groups * per_group * taps, taps
+        _run(grad, w, None, dx, shifts, places, groups, steps, (1, 1, 1), before, sizes, counts, stride, first)
 
 
 def weight_grad(
     grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
     """The gradient for a weight of ``shape``.  Where ``x`` is not finite, neither need be what it should not touch."""
-    geometry = _Geometry(x.shape[1:], shape, grad.shape[2:], stride, padding, dilation)
+    shifts, sizes = _geometry(x.shape[2:], shape[2:], shape[1], stride, padding, dilation)
     n = len(x)
     # Adding up the vectors of a part takes as long as some hundred pixels: fewer parts where there are few.
-    n_parts = min(n, _PARTS if n * geometry.per_plane >= 512 * _PARTS else _PARTS // 2)
+    n_parts = min(n, _PARTS if n * prod(grad.shape[2:]) >= 512 * _PARTS else _PARTS // 2)
     bounds = np.array([n * i // n_parts for i in range(n_parts + 1)])
     parts = np.empty((n_parts, shape[0], shape[1], prod(shape[2:])), x.dtype)
-    args = grad, x, parts, geometry.offsets, bounds, groups, *geometry.numbers
-    work = -(-n // n_parts) * prod(grad.shape[1:]) * geometry.offsets.size
-    sharing.share_rows(_compiled.weight_grad, x.dtype.char, n_parts, work, 1, *args)
-    return parts.sum(0).reshape(shape)
+    pieces = _parts(n_parts, groups * -(-(shape[0] // groups) // 4))
+    work = -(-n // n_parts) * prod(grad.shape[1:]) * shifts.size // pieces
+    sharing.share_rows(_compiled.weight_grad, x.dtype.char, n_parts * pieces, work, 1, grad, x, parts, shifts, bounds, groups, pieces,
+                       *stride, *padding, *sizes)
+    return (parts[0] if n_parts == 1 else parts.sum(0)).reshape(shape)
+
+

@@ -6,9 +6,10 @@ The compiler splits a vector where the processor's are shorter.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
@@ -101,17 +102,140 @@ def every_other(typingctx, a, b, first):
     return a(a, b, first), codegen
 
 
+def _sum(builder: Any, part: Any) -> Any:
+    n = LANES
+    while n > 1:
+        n //= 2
+        halves = [ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(at, at + n))) for at in (0, n)]
+        low, high = (builder.shuffle_vector(part, ir.Constant(part.type, ir.Undefined), half) for half in halves)
+        part = builder.fadd(low, high)
+    return builder.extract_element(part, ir.Constant(ir.IntType(32), 0))
+
+
 @intrinsic
 def total(typingctx, vector):
     """The sum of the eight numbers."""
 
     def codegen(context, builder, signature, args):
-        part, n = args[0], LANES
-        while n > 1:
-            n //= 2
-            halves = [ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(at, at + n))) for at in (0, n)]
-            low, high = (builder.shuffle_vector(part, ir.Constant(part.type, ir.Undefined), half) for half in halves)
-            part = builder.fadd(low, high)
-        return builder.extract_element(part, ir.Constant(ir.IntType(32), 0))
+        return _sum(builder, args[0])
 
     return vector.dtype(vector), codegen
+
+
+#: Whether there are twice as many registers for vectors.
+MANY = bool(binding.get_host_cpu_features().get("avx512vl"))
+
+
+def _vectors(array_type: Any) -> tuple[Any, int]:
+    """Eight elements of an array as LLVM knows them, and the bytes of one."""
+    number = ir.FloatType() if array_type.dtype == types.float32 else ir.DoubleType()
+    return ir.VectorType(number, LANES), array_type.dtype.bitwidth // 8
+
+
+def _apart(builder: Any, name: str, values: list[Any], write: Callable[[Any, list[Any]], None], *attributes: str) -> None:
+    """Calls a function of its own, so that its loop has all the registers; ``write`` makes it where it is not yet there."""
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    if function.is_declaration:
+        function.linkage = "internal"
+        for attribute in ("noinline", *attributes):
+            function.attributes.add(attribute)
+        inside = ir.IRBuilder(function.append_basic_block())
+        write(inside, list(function.args))
+        inside.ret_void()
+    builder.call(function, values)
+
+
+@intrinsic(prefer_literal=True)
+def tile(typingctx, rows, width, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more):
+    """``results[target + j * pitch + i] (+)= sum of weights[base + j * step + places[k]] * planes[at + shifts[k] + i]`` over k in
+    [first, last), for ``rows`` (a literal) numbers j and ``width`` (a literal) vectors of i; added to what is there if ``more``. Only
+    ``here`` rows of weights are there: others are the last one's, once more."""
+    count, wide = rows.literal_value, width.literal_value
+
+    def codegen(context, builder, signature, args):
+        planes_, shifts_, weights_, places_, results_ = (context.make_array(kind)(context, builder, arg).data for kind, arg in (
+            (planes, args[2]), (shifts, args[3]), (weights, args[7]), (places, args[8]), (results, args[12])))
+        kind, size = _vectors(planes)
+        word = ir.IntType(64)
+        values = [builder.gep(planes_, [args[6]]), shifts_, args[4], args[5], builder.gep(weights_, [args[9]]), places_, args[10], args[11],
+                  builder.gep(results_, [args[13]]), args[14], args[15]]
+
+        def write(inside: Any, given: list[Any]) -> None:
+            source, shifts, first, last, weight, places, step, here, result, pitch, more = given
+            rest = inside.sub(here, word(1))
+            lines = [inside.gep(weight, [inside.mul(inside.select(inside.icmp_signed("<", word(j), rest), word(j), rest), step)])
+                     for j in range(count)]
+            sums = [[cgutils.alloca_once(inside, kind) for _ in range(wide)] for _ in range(count)]
+
+            def spots() -> Iterator[tuple[Any, Any]]:
+                for j, line in enumerate(sums):
+                    for v, total in enumerate(line):
+                        index = inside.add(inside.mul(word(j), pitch), word(LANES * v))
+                        yield inside.bitcast(inside.gep(result, [index]), kind.as_pointer()), total
+
+            with inside.if_else(more) as (then, otherwise):
+                with then:
+                    for spot, total in spots():
+                        inside.store(inside.load(spot, align=size), total)
+                with otherwise:
+                    for _, total in spots():
+                        inside.store(ir.Constant(kind, [0.0] * LANES), total)
+            with cgutils.for_range_slice(inside, first, last, word(1), word) as (k, _):
+                x = inside.gep(source, [inside.load(inside.gep(shifts, [k]))])
+                place = inside.load(inside.gep(places, [k]))
+                xs = [inside.load(inside.bitcast(inside.gep(x, [word(LANES * v)]), kind.as_pointer()), align=size) for v in range(wide)]
+                for pointer, line in zip(lines, sums):
+                    t = _spread(inside, inside.load(inside.gep(pointer, [place])))
+                    for vector, total in zip(xs, line):
+                        inside.store(_fma(inside, t, vector, inside.load(total)), total)
+            for spot, total in spots():
+                inside.store(inside.load(total), spot, align=size)
+
+        # Unrolled, the loop would want more registers than there are.
+        _apart(builder, f"tile_{count}_{wide}_{size}", values, write, "optsize")
+        return context.get_dummy_value()
+
+    return types.void(rows, width, planes, shifts, types.intp, types.intp, types.intp, weights, places, types.intp, types.intp, types.intp,
+                      results, types.intp, types.intp, types.boolean), codegen
+
+
+@intrinsic(prefer_literal=True)
+def dots(typingctx, rows, width, left, at, pitch, right, spots, shifts, k, first, last, results, target, step):
+    """``results[target + j * step + i] += sum of left[at + j * pitch + 8 * p + l] * right[spots[p] + shifts[k + i] + l]`` over p in
+    [first, last) and l < 8, for ``rows`` (a literal) numbers j and ``width`` (a literal) of i."""
+    count, wide = rows.literal_value, width.literal_value
+
+    def codegen(context, builder, signature, args):
+        left_, right_, spots_, shifts_, results_ = (context.make_array(kind)(context, builder, arg).data for kind, arg in (
+            (left, args[2]), (right, args[5]), (spots, args[6]), (shifts, args[7]), (results, args[11])))
+        kind, size = _vectors(left)
+        word = ir.IntType(64)
+        values = [builder.gep(left_, [args[3]]), args[4], right_, spots_, builder.gep(shifts_, [args[8]]), args[9], args[10],
+                  builder.gep(results_, [args[12]]), args[13]]
+
+        def write(inside: Any, given: list[Any]) -> None:
+            left, pitch, right, spots, shifts, first, last, result, step = given
+            sums = [[cgutils.alloca_once(inside, kind) for _ in range(wide)] for _ in range(count)]
+            for line in sums:
+                for total in line:
+                    inside.store(ir.Constant(kind, [0.0] * LANES), total)
+            xs = [inside.gep(right, [inside.load(inside.gep(shifts, [word(i)]))]) for i in range(wide)]
+            lines = [inside.gep(left, [inside.mul(word(j), pitch)]) for j in range(count)]
+            with cgutils.for_range_slice(inside, first, last, word(1), word) as (p, _):
+                spot, at = inside.load(inside.gep(spots, [p])), inside.mul(p, word(LANES))
+                vectors = [inside.load(inside.bitcast(inside.gep(x, [spot]), kind.as_pointer()), align=size) for x in xs]
+                for pointer, line in zip(lines, sums):
+                    g = inside.load(inside.bitcast(inside.gep(pointer, [at]), kind.as_pointer()), align=size)
+                    for vector, total in zip(vectors, line):
+                        inside.store(_fma(inside, g, vector, inside.load(total)), total)
+            for j, line in enumerate(sums):
+                for i, total in enumerate(line):
+                    pointer = inside.gep(result, [inside.add(inside.mul(word(j), step), word(i))])
+                    inside.store(inside.fadd(inside.load(pointer), _sum(inside, inside.load(total))), pointer)
+
+        _apart(builder, f"dots_{count}_{wide}_{size}", values, write)
+        return context.get_dummy_value()
+
+    return types.void(rows, width, left, types.intp, types.intp, right, spots, shifts, types.intp, types.intp, types.intp, results,
+                      types.intp, types.intp), codegen
