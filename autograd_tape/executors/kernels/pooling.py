@@ -369,9 +369,10 @@ def windows(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Size
     return Windows(size, tuple(begins), tuple(ends), dilation)
 
 
-def is_few(x: np.ndarray, w: Windows) -> bool:
-    """Whether windows of an array are seen by their bounds whatever its layout, and not plane by plane."""
-    return len(w.size) == 3 or x.size // (w.pixels or 1) * w.count * w.number < min(state.fused, _FEW)
+def is_few(x: np.ndarray, w: Windows, width: int) -> bool:
+    """Whether windows of an array are seen by their bounds whatever its layout, and not plane by plane, where loops run over rows of
+    results: there are few, or less than ``width`` in a row."""
+    return w.out[-1] < width or len(w.size) == 3 or x.size // (w.pixels or 1) * w.count * w.number < min(state.fused, _FEW)
 
 
 def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:

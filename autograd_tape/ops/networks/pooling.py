@@ -54,7 +54,7 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
     n = len(kernel)
     kernel, stride, padding, dilation = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
     w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, dilation, ceil_mode)
-    if fused.is_few(input, w):
+    if fused.is_few(input, w, 16):
         y, index = fused.max_windows(input, w)
     elif n == 1:
         y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
@@ -198,7 +198,7 @@ def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil
     kernel, stride, padding = tuple(kernel), tuple(stride), tuple(padding)
     if n < 3 and divisor != 0:
         w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, _ONES[n], ceil_mode)
-        if fused.is_few(input, w):
+        if fused.is_few(input, w, 32):
             return _like(n, input, fused.mean_windows(input, w, _counted(w, input, kernel, stride, padding, include, divisor)))
     if n == 1 and not divisor:
         return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include), input)

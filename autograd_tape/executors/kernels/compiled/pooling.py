@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .base import kernel
 
 
@@ -133,6 +135,7 @@ def max_windows(x, y, index, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
     T = x.dtype.type
     depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
     for p in range(start, stop):
+        plane = x[p].reshape(-1)
         for a in range(y.shape[1]):
             d_low, d_high = d0[a], d1[a]
             for b in range(y.shape[2]):
@@ -141,20 +144,26 @@ def max_windows(x, y, index, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
-                    top, at = T(-math.inf), (d_low * height + h_low) * width + w_low
+                    first = (d_low * height + h_low) * width + w_low
+                    if channels == 1:
+                        top, at = T(-math.inf), first
+                        for i in range(d_low, d_high, sd):
+                            for j in range(h_low, h_high, sh):
+                                row = (i * height + j) * width
+                                k = row + w_low
+                                while k < row + w_high:  # a range would divide to count its steps
+                                    v = plane[np.uint64(k)]
+                                    if not (v <= top):  # a branch that is foreseen, where selections wait for one another
+                                        if v > top or v != v:
+                                            top, at = v, k
+                                    k += sw
+                        y[p, a, b, c, 0], index[p, a, b, c, 0] = top, at
+                        continue
                     best, arg = y[p, a, b, c], index[p, a, b, c]
-                    if channels != 1:
-                        best[:] = top
-                        arg[:] = at
+                    best[:] = T(-math.inf)
+                    arg[:] = first
                     for i in range(d_low, d_high, sd):
                         for j in range(h_low, h_high, sh):
-                            if channels == 1:
-                                row = x[p, i, j, :, 0]
-                                for k in range(w_low, w_high, sw):
-                                    v = row[k]
-                                    if v > top or v != v:
-                                        top, at = v, (i * height + j) * width + k
-                                continue
                             for k in range(w_low, w_high, sw):
                                 values, here = x[p, i, j, k], (i * height + j) * width + k
                                 for s in range(best.size):
@@ -162,8 +171,6 @@ def max_windows(x, y, index, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
                                     better = v > most or v != v
                                     best[s] = v if better else most
                                     arg[s] = here if better else arg[s]
-                    if channels == 1:
-                        best[0], arg[0] = top, at
     return True
 
 
@@ -172,6 +179,7 @@ def mean_windows(x, y, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
     T = x.dtype.type
     depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
     for p in range(start, stop):
+        plane = x[p].reshape(-1)
         for a in range(y.shape[1]):
             d_low, d_high = d0[a], d1[a]
             for b in range(y.shape[2]):
@@ -180,16 +188,20 @@ def mean_windows(x, y, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
-                    sums, count = y[p, a, b, c], counts[a, b, c]
+                    count = counts[a, b, c]
+                    if channels == 1:
+                        total = T(0)
+                        for i in range(d_low, d_high):
+                            for j in range(h_low, h_high):
+                                row = (i * height + j) * width
+                                for k in range(row + w_low, row + w_high):
+                                    total += plane[np.uint64(k)]
+                        y[p, a, b, c, 0] = total / count
+                        continue
+                    sums = y[p, a, b, c]
                     sums[:] = T(0)
                     for i in range(d_low, d_high):
                         for j in range(h_low, h_high):
-                            if channels == 1:
-                                row, total = x[p, i, j, :, 0], sums[0]
-                                for k in range(w_low, w_high):
-                                    total += row[k]
-                                sums[0] = total
-                                continue
                             for k in range(w_low, w_high):
                                 values = x[p, i, j, k]
                                 for s in range(sums.size):
