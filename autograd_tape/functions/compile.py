@@ -162,7 +162,10 @@ def _defaults_test(params: Sequence[Param]) -> list[str]:
 def _rounds(rec: Record) -> bool:
     """Whether all that half precision takes is a kernel of tensors in float32, whose result is rounded."""
     return (widens(rec) and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
-            and all([p.type == "Tensor" for p in rec.params if p.passed]))
+            and all([p.type == "Tensor" or p.type in _NUMBERS for p in rec.params if p.passed]))
+
+
+_NUMBERS = frozenset(["Scalar", "float", "int", "bool"])  # which kernels take as they are
 
 
 def _of_one(rec: Record) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, handy, norm, pooling
+from autograd_tape.executors.kernels import _on_demand, handy, matrices, norm, pooling
 
 KINDS = [
     pooling.cells((5, 7), (2, 3)),
@@ -99,3 +99,20 @@ def test_normalization(shape: tuple[int, ...], groups: int, scaled: bool, dtype:
         _same(*_both(normed))
         _, centre, scale, _ = normed()
         _same(*_both(lambda t=training, c=centre, s=scale: norm.batch_norm_backward(grad, x, c, s, weight, t)))
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 3), (2, 4, 2), (3, 2, 5), (2, 5, 6), (1, 1, 1)])
+def test_matrices(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> None:
+    a = rng.standard_normal(shape).astype(dtype)
+    a[0, 0] = 0  # and so the matrix is singular
+
+    def factored() -> tuple[np.ndarray, ...]:
+        factors = a.copy()
+        return (factors, *matrices.lu(factors))
+
+    _same(*_both(factored))
+    b, k = shape[0], shape[1]
+    triangles, right = rng.standard_normal((b, k, k)).astype(dtype), rng.standard_normal((b, k, 2)).astype(dtype)
+    for upper in (False, True):
+        for unit in (False, True):
+            _same(*_both(lambda u=upper, o=unit: matrices.solve_triangles(triangles.swapaxes(1, 2), right, u, o)))

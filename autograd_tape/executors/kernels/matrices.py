@@ -4,20 +4,24 @@ elsewhere, and in Python's own numbers where there are a handful. Large matrices
 from __future__ import annotations
 
 from array import array
-from math import isfinite
+from math import copysign, inf, isfinite, nan
 from typing import Any
 
 import numpy as np
 
-from ._on_demand import LazyModule, contiguous, uses_numba
+from ._on_demand import LazyModule, contiguous, state, uses_numba
+from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring
 
 __all__ = ["factor_symmetric", "lu", "orders", "solve_symmetric", "solve_triangles"]
 
 _compiled = LazyModule("matrices")
+_eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
+#: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
+_STEPS = 512
 #: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
 _FEW = 200
 
@@ -43,8 +47,13 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not work:
         return pivots, zeros
     real = matrices.dtype.char in "fd"
-    if real and work <= _FEW and _in_python(matrices, pivots, zeros):
-        return pivots, zeros
+    if real and k <= _WHOLE and 8 * work < state.fused:
+        run = _eliminated.of(matrices.dtype.char, work)
+        if run is not None:
+            run(count, 1, matrices, pivots, zeros, 0, k)
+            return pivots, zeros
+        if work <= _FEW and _in_python(matrices, pivots, zeros):
+            return pivots, zeros
     compiled = real and uses_numba(8 * work)
     for first, last in _blocks(k):
         if compiled:
@@ -77,9 +86,10 @@ def _in_python(matrices: np.ndarray, pivots: np.ndarray, zeros: np.ndarray) -> b
             elif not zeros[number]:
                 zeros[number] = j + 1
             lower = column[j + 1:]
-            for other in columns[j + 1:]:  # rounded at each step, so that equal numbers stay equal
+            for other in columns[j + 1:]:  # rounded at each step, so that equal numbers stay equal, and as others compute
                 factor = other[j]
-                other[j + 1:] = array(char, [y - x * factor for x, y in zip(lower, other[j + 1:])])
+                products = [x * factor for x in lower]
+                other[j + 1:] = array(char, [y - x for x, y in zip(array(char, products) if char == "f" else products, other[j + 1:])])
         found.append((columns, exchanged))
     for number, (columns, exchanged) in enumerate(found):
         matrices[number], pivots[number] = columns, exchanged
@@ -146,12 +156,14 @@ def solve_triangles(triangles: np.ndarray, matrices: np.ndarray, upper: bool, un
     if triangles.shape != (count, n, n) or triangles.dtype != matrices.dtype:
         raise ValueError("as many square matrices of the same dtype expected")
     work = count * n * n * k
-    if work <= _FEW and matrices.dtype.char in "fd":
-        try:
+    if work <= _FEW and matrices.dtype.char in "fd":  # in double precision
+        run = _backwards.of("d", work)
+        if run is None or not work:
             found = [_substituted(t, x, upper, unit) for t, x in zip(triangles.tolist(), matrices.tolist())]
             return np.array(found, matrices.dtype).reshape(matrices.shape)
-        except ArithmeticError:
-            pass
+        x = matrices.astype(np.float64, "C")
+        run(count, 1, triangles.astype(np.float64, "C"), x, int(upper), int(unit), 0, n)
+        return x.astype(matrices.dtype, copy=False)
     x = matrices.copy("C")
     compiled = matrices.dtype.char in "fd" and uses_numba(8 * work)
     t = contiguous(triangles) if compiled else triangles
@@ -181,8 +193,13 @@ def _substituted(t: list[list[Any]], x: list[list[Any]], upper: bool, unit: bool
         for j in range(i + 1, n) if upper else range(i):
             factor = factors[j]
             row = [y - factor * z for y, z in zip(row, x[j])]
-        x[i] = row if unit else [y / factors[i] for y in row]
+        pivot = factors[i]
+        x[i] = row if unit else [y / pivot for y in row] if pivot else [_by_zero(y, pivot) for y in row]
     return x
+
+
+def _by_zero(y: float, zero: float) -> float:
+    return y * copysign(inf, zero) if y else nan
 
 
 def factor_symmetric(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -190,7 +207,7 @@ def factor_symmetric(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | No
     rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and nothing done, where there is no
     kernel for them or too little work."""
     count, n, _ = matrices.shape
-    if matrices.dtype.char not in "fd" or not uses_numba(8 * n * matrices.size):
+    if matrices.dtype.char not in "fd" or not uses_numba(_STEPS * n * matrices.size):
         return None
     pivots, zeros = np.zeros((count, n), np.int64), np.zeros(count, np.int64)
     share_rows(_compiled.factor_symmetric, matrices.dtype.char, count, n * n, n, matrices, pivots, zeros)
@@ -201,7 +218,7 @@ def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarra
     """X with A X = B for B (b, n, k), from what `factor_symmetric` makes of A; None where there is no kernel for them, too little work, or
     where pivots are none of its."""
     count, n, k = matrices.shape
-    if matrices.dtype.char not in "fd" or factors.dtype != matrices.dtype or not uses_numba(8 * n * matrices.size):
+    if matrices.dtype.char not in "fd" or factors.dtype != matrices.dtype or not uses_numba(_STEPS * n * matrices.size):
         return None
     x, exchanges = matrices.copy("C"), np.ascontiguousarray(pivots, np.int64)
     try:

@@ -239,9 +239,9 @@ class triangular_solve:
         check_equation("triangular_solve", A, input)
         batch = broadcast_shape(tuple(A.shape)[:-2], tuple(input.shape)[:-2])
         factor = _mT(F, A) if transpose else A
-        solution = F.linalg_solve_triangular(factor, input, upper=upper is not transpose, unitriangular=unitriangular)
-        return F.returned(get_record("triangular_solve"))(
-            F.column_major(solution), F.column_major(F.expand(A, (*batch, *tuple(A.shape)[-2:]))))
+        solution = F.solve_triangle(factor, input, upper is not transpose, bool(unitriangular))
+        shape = (*batch, *tuple(A.shape)[-2:])
+        return F.returned(get_record("triangular_solve"))(solution, F.column_major(A if tuple(A.shape) == shape else F.expand(A, shape)))
 
     def samples(rng):
         yield rng.standard_normal((3, 2)), _square(rng, 3, 3)

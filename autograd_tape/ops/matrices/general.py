@@ -63,14 +63,21 @@ def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
                             "linalg.lu_factor_ex(A, pivot)")
 
 
+_FEW_PLACES = 24  # that Python counts faster than NumPy
+
+
 def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     """The matrices P of rows exchanged one after another, as P A = L U reads with its transpose."""
-    if pivots.size and (pivots.min() < 1 or pivots.max() > m):
+    if pivots.size and (np.minimum.reduce(pivots, None) < 1 or np.maximum.reduce(pivots, None) > m):
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
                             "lu_factor?", expected=f"1 to {m}", found=f"{pivots.min()} to {pivots.max()}")
     order = kernels.orders(pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]), m)
     P = np.zeros((len(order), m, m), dtype)
-    P.reshape(len(order), m * m)[np.arange(len(order))[:, None], order * m + np.arange(m)] = 1
+    if order.size <= _FEW_PLACES:
+        places = [(b * m + r) * m + c for b, rows in enumerate(order.tolist()) for c, r in enumerate(rows)]
+        P.reshape(-1)[places] = 1
+    else:
+        P.reshape(len(order), m * m)[np.arange(len(order))[:, None], order * m + np.arange(m)] = 1
     return P.reshape(*pivots.shape[:-1], m, m)
 
 
@@ -903,12 +910,16 @@ class cholesky_solve:
 
 
 def _cholesky_inverse(L: np.ndarray, upper: bool = False) -> np.ndarray:
-    zero = np.argwhere(np.diagonal(L, 0, -2, -1).reshape(prod(L.shape[:-2]), L.shape[-1]) == 0)
-    if zero.size:
+    diagonal = L.diagonal(0, -2, -1)
+    if not diagonal.all():
+        zero = np.argwhere(diagonal.reshape(prod(L.shape[:-2]), L.shape[-1]) == 0)
         where = f"(Batch element {zero[0][0]}): " if L.ndim > 2 else ""
         raise LinAlgError(f"cholesky_inverse: {where}The diagonal element {zero[0][1] + 1} is zero, the inversion could not be completed "
                           "because the input matrix is singular.")
-    return _cholesky_solve(np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape), L, upper)
+    n = L.shape[-1]
+    one = np.zeros(L.shape, L.dtype)
+    one.reshape(prod(L.shape[:-2]), n * n)[:, ::n + 1] = 1
+    return _cholesky_solve(one, L, upper)
 
 
 @op("cholesky_inverse(Tensor L, bool upper=False) -> Tensor", complex="explicit")

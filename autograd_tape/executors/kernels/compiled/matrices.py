@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .base import kernel
+from .base import EXACT, kernel
 
 
-@kernel("w3[b,n,m] Q2[b,k] Q1[b] i i (k<=n) (k<=m) (first>=0) (first<=last) (last<=k) :b")
+@kernel("w3[b,n,m] Q2[b,k] Q1[b] i i (k<=n) (k<=m) (first>=0) (first<=last) (last<=k) :b", EXACT)
 def eliminate(matrices, pivots, zeros, first, last, start, stop):
     """LU factors of the columns [first, last) of matrices stored column by column, for matrices in [start, stop): the largest element below
     is the pivot, whose row changes its place in all columns; the rows [first, last) of later columns become U's. ``zeros`` has the first
@@ -43,7 +43,7 @@ def eliminate(matrices, pivots, zeros, first, last, start, stop):
                     other[i] -= column[i] * factor
 
 
-@kernel("r3[b,n,n] w3[b,n,k] i i i i (first>=0) (first<=last) (last<=n) :b")
+@kernel("r3[b,n,n] w3[b,n,k] i i i i (first>=0) (first<=last) (last<=n) :b", EXACT)
 def substitute(triangles, matrices, upper, unit, first, last, start, stop):
     """The rows [first, last) of X with T X = B, for matrices in [start, stop): B, less what the rows solved before take part in, is
     overwritten. Of T one triangle counts, and where ``unit`` its diagonal counts as ones."""
