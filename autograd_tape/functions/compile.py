@@ -391,7 +391,10 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += _wrap(rec, half=half)
         lines += [] if half else _scaled_lines(rec, guard)
     else:
-        lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", *check,
+        lines += [f"        {set_k}", *_gather_lines(rec)]
+        if itself := rec.field("itself"):
+            lines.append(f"        if {' and '.join([f'_k in {itself}', *guard])}: return {rec.params[0].name}")
+        lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
                   f"            _r = {_call(rec, None, half)}"]
         lines += _wrap(rec, half=half)
     lines += ["    except STUMBLES: pass", *([] if half or below or half_operand(rec) is None else _half_lines(rec, guard)),

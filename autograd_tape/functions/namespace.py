@@ -22,6 +22,7 @@ _HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfl
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
+    "Q_NOT_COMPLEX": frozenset([k for k in _NATIVE if k.np.kind != "c"]) | _HALVES,
     "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
     "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
@@ -33,7 +34,8 @@ QUIET_SETS = {
     "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
 }
 RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
-HALF_SETS = {**QUIET_SETS, "Q_ALL": _HALVES, "Q_ANY": _HALVES, "Q_REAL": _HALVES, "Q_FLOAT": _HALVES, "Q_INT": frozenset(), "Q_F32": None}
+HALF_SETS = {**QUIET_SETS, **dict.fromkeys(["Q_ALL", "Q_ANY", "Q_NOT_COMPLEX", "Q_REAL", "Q_FLOAT"], _HALVES), "Q_INT": frozenset(),
+             "Q_F32": None}
 """Those of the entrance for half precision."""
 HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.

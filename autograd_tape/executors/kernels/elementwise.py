@@ -21,6 +21,7 @@ import numpy as np
 from ...annotations import Fn
 from ._on_demand import LazyModule, compute_array, state
 from .halves import bits, narrow, widened
+from .handy import Handy
 from .sharing import share_elements
 from ...warned import ignoring
 
@@ -81,8 +82,33 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float
 
 
 def _enough(x: np.ndarray) -> int:
-    """From how many elements on functions of many passes are compiled: of half precision fewer, which NumPy would convert twice, too."""
-    return state.fused if x.itemsize != 2 else state.fused >> 4
+    """From how many elements on functions of many passes are compiled."""
+    return state.fused >> 4 or 1
+
+
+_PADDING: tuple[tuple[float, ...], ...] = ((0.0, 0.0), (0.0,), ())  # of a kernel's two numbers, by how many are given
+_ALONE = 32768  # elements that are not shared
+
+
+def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.ndarray | None = None) -> np.ndarray | None:
+    """The function over ``x`` by machine code that is at hand, or its vjp over ``grad``, too, of the same shape and dtype; None where there
+    is none, or arrays do not lie in rows."""
+    n = x.size
+    if n > _ALONE or not x.flags.carray or (run := at_hand.of(x.dtype.char, n)) is None or not x.dtype.isnative:
+        return None
+    y = np.empty(x.shape, x.dtype)
+    if grad is None:
+        if x.itemsize == 2:
+            run(n, 1, bits(x), bits(y), *given, *_PADDING[len(given)])
+        else:
+            run(n, 1, x.ravel(), y.ravel(), *given, *_PADDING[len(given)])
+    elif not grad.flags.carray:
+        return None
+    elif x.itemsize == 2:
+        run(n, 1, bits(grad), bits(x), bits(y), *given, *_PADDING[len(given)])
+    else:
+        run(n, 1, grad.ravel(), x.ravel(), y.ravel(), *given, *_PADDING[len(given)])
+    return y
 
 
 def takes_half(kernel: Fn) -> Fn:
@@ -91,21 +117,37 @@ def takes_half(kernel: Fn) -> Fn:
     return kernel
 
 
-def one_pass(name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None) -> Callable[[Fn], Fn]:
+EXACT: list[tuple[str, Fn, Fn]] = []
+"""What machine code serves few elements of: the name, the formula, and what runs the machine code, or gives None."""
+
+
+def one_pass(
+    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False
+) -> Callable[[Fn], Fn]:
     """Decorator of a record's kernel ``formula(x, ...)`` for float32 and float64, which makes it one of half precision, too: of few
     elements it is the formula, of many the compiled function of that ``name``, with the numbers that ``numbers(...)`` makes of the other
-    arguments, or the formula where that gives None."""
+    arguments, or the formula where that gives None. Where both give the same bits, ``exact``, machine code that is at hand serves few
+    elements, too."""
+    at_hand = Handy("elementwise", name)
 
     def decorate(formula: Fn) -> Fn:
+        if exact:
+            EXACT.append((name, formula, lambda x, *options: _at_once(at_hand, options if numbers is None else numbers(*options) or (), x)))
+
         @wraps(formula)
         def kernel(x: np.ndarray, *options: Any) -> np.ndarray:
             char = x.dtype.char
-            if x.size < state.fused and (char == "f" or char == "d"):
+            if char not in "fdeE":
                 return formula(x, *options)
-            if char in "fdeE" and x.size >= _enough(x):
+            few = x.size < _enough(x)
+            if not few or exact and char in "fd":
                 given = options if numbers is None else numbers(*options)
                 if given is not None:
-                    return _run1(getattr(_compiled, name), x, *map(float, given))
+                    result = _at_once(at_hand, given, x)
+                    if result is not None:
+                        return result
+                    if not few:
+                        return _run1(getattr(_compiled, name), x, *map(float, given))
             if char in "eE":
                 return narrow(formula(widened(x), *options), x.dtype)
             return formula(x, *options)
@@ -115,18 +157,28 @@ def one_pass(name: str, numbers: Callable[..., tuple[float, ...] | None] | None 
     return decorate
 
 
-def one_pass_vjp(name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None) -> Callable[[Fn], Fn]:
+def one_pass_vjp(
+    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False
+) -> Callable[[Fn], Fn]:
     """The same for a record's kernel ``formula(grad, saved, ...)`` or its ``vjp(F, grad, saved, ...)``, where arrays have one shape and
     dtype."""
+    at_hand = Handy("elementwise", name)
 
     def decorate(formula: Fn) -> Fn:
+        if exact:
+            EXACT.append((name, formula, lambda g, x, *options: _at_once(at_hand, options, x, g)))
+
         def compiled(grad: Any, x: Any, options: tuple[Any, ...]) -> np.ndarray | None:
-            if not isinstance(grad, np.ndarray) or grad.dtype.char not in "fdeE" or grad.size < _enough(grad) or (
+            if not isinstance(grad, np.ndarray) or grad.dtype.char not in "fdeE" or (
+                    few := grad.size < _enough(grad)) and not (exact and grad.dtype.char in "fd") or (
                     x.shape != grad.shape or x.dtype != grad.dtype):
                 return None
             given = options if numbers is None else numbers(*options)
-            return None if given is None else _run2(
-                getattr(_compiled, name), grad.view(np.ndarray), x.view(np.ndarray), *map(float, given))
+            if given is None:
+                return None
+            grad, x = grad.view(np.ndarray), x.view(np.ndarray)
+            result = _at_once(at_hand, given, x, grad)
+            return result if result is not None or few else _run2(getattr(_compiled, name), grad, x, *map(float, given))
 
         @wraps(formula)
         def vjp(F: Any, grad: Any, x: Any, *options: Any) -> Any:

@@ -25,6 +25,7 @@ from ...annotations import Fn
 from ._kernel import file_name
 from ._on_demand import _NEVER, LazyModule, at_hand, compute_array, state
 from ._store import Store
+from .handy import CALL, KEPT, OFTEN, SELDOM
 from .sharing import share
 from ...warned import ignoring
 
@@ -41,9 +42,6 @@ _compiled = LazyModule("formulas")
 FEW = 48
 #: Numbers from which on a function is compiled where Numba is loaded; elsewhere it is worth it from `state.fused` on.
 SOME = 512
-#: Numbers in several calls, and as many for each call, after which it is compiled for few: where machine code is kept; where none is;
-#: where Numba has to be imported.
-KEPT, OFTEN, SELDOM, CALL = 1 << 8, 1 << 13, 1 << 17, 12
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK = _GRAIN = 8192
 #: Numbers that are not shared.

@@ -14,9 +14,12 @@ from functools import partial
 import numpy as np
 
 from ._on_demand import _NEVER, LazyModule, at_hand, state
-from .formulas import CALL, KEPT, OFTEN, SELDOM
 
-__all__ = ["Handy"]
+__all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Handy"]
+
+#: Numbers in several calls, and as many for each call, after which it is compiled for few: where machine code is kept; where none is;
+#: where Numba has to be imported.
+KEPT, OFTEN, SELDOM, CALL = 1 << 8, 1 << 13, 1 << 17, 12
 
 Run = Callable[..., object]
 """``run(items, 1, *arguments)`` does all of a kernel's items on this thread."""

@@ -11,8 +11,9 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.elementwise import one_pass
 from ...executors.numpy import widened
-from ...functions.constants import ZERO, typed
+from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ...functions.refusals import on_meta
@@ -281,6 +282,7 @@ class abs:
         yield (np.array([True]),), NotImplementedError, "\"abs_cpu\" not implemented for 'Bool'"
 
 
+@one_pass("sign", exact=True)
 def _sign(input: np.ndarray) -> np.ndarray:
     """The sign; zero for NaN, unlike np.sign."""
     dtype = input.dtype
@@ -288,10 +290,9 @@ def _sign(input: np.ndarray) -> np.ndarray:
         return np.bitwise_or(input, input) if dtype.kind == "b" else np.sign(input)
     if dtype.kind == "c":
         raise TypeError("complex numbers have no sign")
-    if is_half(dtype):
-        input = widened(input)
-    zero = ZERO.get(input.dtype.char, 0)
-    return (np.greater(input, zero).view(np.int8) - np.less(input, zero).view(np.int8)).astype(dtype)
+    sign = np.asarray(np.sign(input))
+    np.copyto(sign, 0, where=np.not_equal(input, input))
+    return sign
 
 
 @op("sign(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="float int bool half")

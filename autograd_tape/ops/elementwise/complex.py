@@ -11,6 +11,7 @@ from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, dtype_of
 from ...encodings import COMPLEX32, HALVES, imag_of, real_of
 from ...errors import AutogradError
 from ...functions.out import ARGUMENT_OUT, FOUND
+from ...executors.kernels.elementwise import one_pass
 from ...functions.refusals import on_meta
 from ...record import op
 from .. import _batch as batches
@@ -31,6 +32,7 @@ class conj_physical:
 
     out_dtype = FOUND
     sparse = "as they are"
+    itself = "Q_NOT_COMPLEX"
     ufunc = np.conjugate
     def numpy(input): return np.conjugate(input) if input.dtype.kind != "b" else input.copy()  # NumPy makes numbers of truth values
     mindspore = "ops.Conj"
@@ -202,10 +204,14 @@ class imag:
         yield (np.ones(2),), RuntimeError, "imag is not implemented for tensors with non-complex dtypes."
 
 
+@one_pass("angle", lambda: (math.pi,), exact=True)
 def _angle(input: np.ndarray) -> np.ndarray:
     if input.dtype.kind == "c":
         return np.angle(input)
-    return np.where(np.isnan(input), input, np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0)))
+    below = np.less(input, 0)
+    angle = np.asarray(np.multiply(below, input.dtype.type(math.pi)))
+    np.copyto(angle, input, where=np.not_equal(input, input))
+    return angle
 
 
 @op("angle(Tensor input) -> Tensor", promotion="float", dtypes="float int half")

@@ -81,7 +81,7 @@ class relu:
 class threshold_backward:
     """grad_output where input > threshold, else zero."""
 
-    @one_pass_vjp("threshold_backward")
+    @one_pass_vjp("threshold_backward", exact=True)
     def numpy(grad_output, input, threshold): return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
 
     def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
@@ -148,7 +148,7 @@ class hardtanh:
 class hardtanh_backward:
     """grad_output where input is between the bounds, else zero."""
 
-    @one_pass_vjp("hardtanh_backward")
+    @one_pass_vjp("hardtanh_backward", exact=True)
     def numpy(grad_output, input, min_val, max_val):
         return np.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
 
@@ -174,7 +174,7 @@ class leaky_relu:
     """
 
     lacks = {"float8": "leaky_relu_cpu"}
-    @one_pass("leaky_relu")
+    @one_pass("leaky_relu", exact=True)
     def numpy(input, negative_slope):
         if 0 < negative_slope <= 1:
             return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
@@ -194,7 +194,7 @@ class leaky_relu:
 class leaky_relu_backward:
     """grad_output where input is positive, negative_slope * grad_output elsewhere."""
 
-    @one_pass_vjp("leaky_relu_backward")
+    @one_pass_vjp("leaky_relu_backward", exact=True)
     def numpy(grad_output, input, negative_slope):
         return np.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
@@ -298,7 +298,7 @@ class threshold:
         for number in (threshold, value):
             check_number(number, input._k.dtype)
     may_share = "itself"
-    @one_pass("threshold")
+    @one_pass("threshold", exact=True)
     def numpy(input, threshold, value):
         if (char := input.dtype.char) == "f" or char == "d":
             return np.where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
@@ -740,7 +740,7 @@ class hardsigmoid:
     """
 
     lacks = {"float8": "hardsigmoid_cpu"}
-    @one_pass("hardsigmoid")
+    @one_pass("hardsigmoid", exact=True)
     def numpy(input): return _hard(input) / NUMBERS[input.dtype.char, 6]
     mindspore = "ops.HSigmoid"
     check = takes("float", "hardsigmoid_cpu")
@@ -762,7 +762,7 @@ class hardswish:
     """
 
     lacks = {"float8": "hardswish_cpu"}
-    @one_pass("hardswish")
+    @one_pass("hardswish", exact=True)
     def numpy(input): return input * _hard(input) / NUMBERS[input.dtype.char, 6]
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
@@ -784,7 +784,7 @@ class hardshrink:
 
     lacks = {"float8": "hardshrink_cpu"}
     out_dtype = FOUND
-    @one_pass("hardshrink")
+    @one_pass("hardshrink", exact=True)
     def numpy(input, lambd): return np.where(np.abs(input) <= lambd, ZERO[input.dtype.char], input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
@@ -807,7 +807,7 @@ class softshrink:
     home = "_C._nn"
     lacks = {"float8": "softshrink_check"}
     out_dtype = FOUND
-    @one_pass("softshrink", lambda lambd: (lambd,) if lambd >= 0 else None)
+    @one_pass("softshrink", lambda lambd: (lambd,) if lambd > 0 else None, exact=True)
     def numpy(input, lambd):
         if lambd < 0:
             raise AutogradError("lambda must not be negative")
@@ -828,7 +828,7 @@ class softshrink:
         yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
 
 
-@one_pass_vjp("shrink_backward")
+@one_pass_vjp("shrink_backward", exact=True)
 def _outside(grad_output: np.ndarray, input: np.ndarray, lambd: float) -> np.ndarray:
     return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
 

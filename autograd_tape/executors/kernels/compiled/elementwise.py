@@ -196,6 +196,16 @@ def softshrink(v, a, b):
     return v - like(v, a) if v > like(v, a) else (v + like(v, a) if v < -like(v, a) else inside)
 
 
+@unary
+def sign(v, a, b):
+    return like(v, 1) if v > like(v, 0) else (like(v, -1) if v < like(v, 0) else like(v, 0))
+
+
+@unary
+def angle(v, a, b):
+    return v if v != v else (like(v, a) if v < like(v, 0) else like(v, 0))
+
+
 # -- vjps ---------------------------------------------------------------------------------------------------------------
 
 
