@@ -40,7 +40,12 @@ def storage_offset(a: np.ndarray) -> int:
     """
     if not isinstance(a, _ndarray):
         return a.offset
-    return 0 if a.base is None else (address(a) - address(owner_of(a))) // a.itemsize
+    if a.base is None:
+        return 0
+    owner, flags = owner_of(a), a.flags
+    if a.nbytes == owner.nbytes and (flags.c_contiguous or flags.f_contiguous):
+        return 0
+    return (address(a) - address(owner)) // a.itemsize
 
 
 def _in_memory_order(a: np.ndarray) -> np.ndarray:
@@ -54,9 +59,9 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
     >>> strided(np.arange(6), (3,), (16,)).tolist()
     [0, 2, 4]
     """
-    if not offset and a.flags.c_contiguous and a.__class__ is _ndarray:
+    if offset >= 0 and a.__class__ is _ndarray and ((flags := a.flags).c_contiguous or flags.f_contiguous):
         try:
-            return _new(_ndarray, shape, a.dtype, a, 0, strides)
+            return _new(_ndarray, shape, a.dtype, a if flags.c_contiguous else a.T, offset, strides)
         except (TypeError, ValueError):
             pass  # reaches beyond `a` itself
     owner = owner_of(a)

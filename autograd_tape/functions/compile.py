@@ -373,7 +373,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
             # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
             check, check_number = _checking(rec, None), _checking(rec, operand)
     if rec.returns_list or rec.field("numpy") is None:
-        return "\n".join([*lines, *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
+        return "\n".join([*lines, *_list_lines(rec, guard), *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
     set_k, quiet = _quiet_test(rec)
     if operand is not None:
@@ -418,6 +418,22 @@ def _half_lines(rec: Record, guard: list[str]) -> list[str]:
     """Statements that lead half precision to its own entrance, where nobody looks at calls."""
     is_half = " and ".join(["_k in Q_HALF", *guard])
     return ["    else:", f"        if {is_half}: return (door.half or door.half_entrance())({_by_position(rec)})"]
+
+
+def _list_lines(rec: Record, guard: list[str]) -> list[str]:
+    """The quiet path of an operation that returns a list of new tensors."""
+    if rec.field("numpy") is None or rec.family in ("view", "view?") or rec.quiet != "all":
+        return []
+    set_k, quiet = _quiet_test(rec)
+    items = ", ".join(saved_items(rec, None)) if rec.differentiable else ""
+    record = [f"if ({_wanted(rec)}) and grad_mode() is ENABLED:", "    _n = new_node(Node)", "    for _a in _r[1:]: next_id()",
+              "    _n.id = next_id(); _n.n_outputs = len(_r); _n.meta = None", *["    " + line for line in edge_lines(rec, None)],
+              f"    _n.edges = {edges(rec, None)}; _n.saved = ({items}{',' if items else ''})"] if rec.differentiable else []
+    return ["    try:", f"        {set_k}", f"        if {' and '.join([*guard, quiet])}:",
+            *["            " + line for line in (
+                f"_r = {_call(rec)}", "_n = None", *record, "_o = []", "for _a in _r:", "    _t = new(Tensor); _t._data = _a; _t._k = _k",
+                "    _t._node = None if _n is None else Edge(_n, len(_o))", "    _t._v = _t._base = None; _o.append(_t)",
+                "return several(_o)")], "    except STUMBLES: pass"]
 
 
 def _ending(rec: Record, operator: str, more: str) -> list[str]:
@@ -648,6 +664,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         plain = cells["kernel"]
         cells |= {"kernel": _half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened}
         cells |= {"check": rec.field("check"), "checked": set()}
+    if rec.returns_list:
+        cells["several"] = frontend.list_type(rec)
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

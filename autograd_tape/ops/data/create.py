@@ -8,20 +8,22 @@ naming one.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import warned
 from ...dtypes import (
-    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind,
-    fill, number_array, scalar_dtype,
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype,
+    dtype_of, fill, kind, number_array, scalar_dtype,
 )
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, type_name
 from ...executors import executor_for
 from ...executors.meta import meta_array
-from ...functions.namespace import REALS
+from ...functions.namespace import QUIET_SETS, REALS
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
@@ -103,6 +105,25 @@ def finish(F: Functions, array: np.ndarray, device: Device | str | None, require
     return t
 
 
+_PLAIN = QUIET_SETS["Q_ALL"] | QUIET_SETS["Q_HALF"]
+"""Kinds of the CPU of which nothing is to be said."""
+_KEPT = 256  # geometries that are kept
+_NUMBERS = frozenset([int, float])
+
+
+def _kind_of(F: Functions, dtype: Any, device: object) -> Kind | None:
+    """The kind of new tensors of a dtype, the default one where that is None; None where more is to be done than to wrap an array."""
+    if (device is None or device is CPU) and F.default_device is None:
+        k = CPU_KINDS[default_dtype().np] if dtype is None else CPU_KINDS[dtype.np] if dtype.__class__ is DType else None
+        return k if k in _PLAIN else None
+    return None
+
+
+def _are_sizes(size: object) -> bool:
+    """Whether these are sizes as nearly all are."""
+    return size.__class__ is tuple and not [n for n in size if n.__class__ is not int or n < 0]
+
+
 def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
     """The array in the shape of an `out` that has as many elements, which keeps it."""
     return array if out is None or out._data.size != array.size else array.reshape(out._data.shape)
@@ -130,8 +151,8 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, **named):
             try:
                 k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
-                if (device is None or device is CPU) and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None \
-                        and size and not named and F.default_device is None:
+                if (device is None or device is CPU) and out is None and layout is None and (
+                        k is ns["Q_F32"] or k in ns["Q_ALL"] or k in ns["Q_HALF"]) and size and not named and F.default_device is None:
                     t = new(Tensor)
                     t._data = make_array(size[0] if len(size) == 1 and size[0].__class__ not in no_sizes else size, k.np)
                     t._k = k
@@ -226,6 +247,22 @@ class empty:
     def samples(rng): yield (2, 3)
 
 
+def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
+    """An unset array with strides; None where the sizes or strides are none as nearly all are."""
+    if sum(size).__class__ is not int or sum(stride).__class__ is not int or bool in map(type, size):
+        return None
+    laid = _laid(size, stride, dtype.itemsize)
+    return None if laid is None else np.ndarray(size, dtype, np.empty(laid[0], dtype), 0, laid[1])
+
+
+@lru_cache(_KEPT)
+def _laid(size: tuple[int, ...], stride: tuple[int, ...], item: int) -> tuple[int, tuple[int, ...]] | None:
+    """How many elements of memory a geometry takes, and its strides in bytes; None where there is something to say of it."""
+    if len(size) != len(stride) or min((*size, *stride), default=0) < 0 or (many := reach(size, stride)) > 1 << 40 or len(size) > 32:
+        return None
+    return many, tuple([operator.index(s) * item for s in stride])
+
+
 @op(f"empty_strided(int[] size, int[] stride, {_OPTIONS}) -> Tensor", method=False, out=False)
 class empty_strided_:
     """A tensor with the given strides, whose values are not set.
@@ -236,6 +273,9 @@ class empty_strided_:
 
     unset = True
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if layout is None and not requires_grad and size.__class__ is tuple and stride.__class__ is tuple and (
+                k := _kind_of(F, dtype, device)) is not None and (array := _memory(size, stride, k.np)) is not None:
+            return F.wrap(array, k)
         if len(size) != len(stride):
             raise AutogradError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
                                 expected=f"{len(size)} strides", found=str(len(stride)))
@@ -245,6 +285,13 @@ class empty_strided_:
                       layout)
 
     def samples(rng): yield (2, 3), (1, 2)
+
+
+@lru_cache(_KEPT)
+def _turned_back(order: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where each of so many dimensions stands in an order of them; None where it is none."""
+    places = {operator.index(d): i for i, d in enumerate(order)}
+    return tuple([places[d] for d in range(len(order))]) if sorted(places) == list(range(len(order))) and len(order) < 33 else None
 
 
 @op(f"empty_permuted(int[] size, int[] physical_layout, {_OPTIONS}) -> Tensor", method=False, out=False)
@@ -261,6 +308,9 @@ class empty_permuted:
         if not isinstance(size, (tuple, list)):
             raise ArgumentError(f"empty_permuted(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
         shape, order = tuple(size), tuple(physical_layout)
+        if layout is None and not requires_grad and _are_sizes(shape) and (k := _kind_of(F, dtype, device)) is not None and (
+                back := _turned_back(order)) is not None and len(back) == len(shape):
+            return F.wrap(np.empty([shape[d] for d in order], k.np).transpose(back), k)
         n = len(shape)
         if len(order) != n:
             raise AutogradError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
@@ -288,13 +338,10 @@ class full:
     """
 
     def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        if dtype is None and out is None and fill_value.__class__ in REALS:
-            dtype = _number_dtype(fill_value)
-        if dtype.__class__ is DType and size.__class__ is tuple and fill_value.__class__ in REALS and out is None and layout is None and (
-                F.default_device is None if device is None else device is CPU) and not requires_grad and (
-                    k := CPU_KINDS[dtype.np]) in F.namespace["Q_ALL"] and not [n for n in size if n.__class__ is not int or n < 0]:
-            check_number(fill_value, dtype)
-            return F.wrap(filled(size, fill_value, dtype), k)
+        if out is None and layout is None and not requires_grad and _are_sizes(size) and (
+                k := _kind_of(F, INT64_KIND.dtype if dtype is None and fill_value.__class__ is int else dtype, device)) is not None and (
+                    (array := _all_alike(size, fill_value, k)) is not None):
+            return F.wrap(array, k)
         if isinstance(fill_value, TensorRef):
             fill_value = fill_value.item()
         if dtype is None:
@@ -313,6 +360,19 @@ class full:
 
     def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
     def samples(rng): yield (2, 3), 1.5
+
+
+def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | None:
+    """A new array of a plain number; None where the number may not be one of the dtype."""
+    if not (value.__class__ is int and -128 < value < 128 and k.np.kind != "u" and k.np.kind != "b"  # type: ignore[operator]
+            or value.__class__ is float and k.dtype.category == FLOATING and -65000 < value < 65000):  # type: ignore[operator]
+        return None
+    array = np.empty(size, k.np)
+    if k.np.isbuiltin == 1:
+        array.fill(value)
+    else:
+        fill(array, k.scalar(value))  # type: ignore[arg-type]  # a number
+    return array
 
 
 def _number_dtype(value: Number) -> DType:
@@ -337,15 +397,16 @@ def _like(name: str, value: int | None) -> Fn:
     def function(F: Functions, input: TensorRef, *, dtype: object = None, layout: object = None, device: Any = None,
                  pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
-        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
-                and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
+        if k in _PLAIN and dtype is None and device is None and not requires_grad and memory_format is None and layout is None:
             data = input._data
-            array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
-            if value is not None:
-                if k.np.isbuiltin == 1:
-                    array.fill(value)
-                else:
+            if value is None or not data.flags.c_contiguous:
+                array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
+                if value is not None:
                     fill(array, k.scalar(value))
+            elif value:
+                array = _ones(data.shape, k.np)
+            else:
+                array = np.zeros(data.shape, k.np)
             return F.wrap(array, k)
         if layout is not None and str(layout) != "torch.strided":
             return F.in_layout(name, tuple(input.shape), k.dtype if dtype is None else dtype, layout, device, requires_grad)
@@ -408,10 +469,12 @@ class full_like:
 
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         k = input._k
-        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None and (
-                fill_value.__class__ in REALS and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"])):
-            check_number(fill_value, k.dtype)
+        if k in _PLAIN and dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
+                and fill_value.__class__ in REALS:
             data = input._data
+            if data.flags.c_contiguous and (array := _all_alike(data.shape, fill_value, k)) is not None:
+                return F.wrap(array, k)
+            check_number(fill_value, k.dtype)
             array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
             fill(array, number_array(fill_value, k.dtype))
             return F.wrap(array, k)
@@ -431,7 +494,7 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
                  pin_memory: bool = False,
                  requires_grad: bool = False, **named: object) -> TensorRef:
         k = self._k
-        if dtype is None and device is None and layout is None and not requires_grad and not named and size and k in F.namespace["Q_ALL"]:
+        if k in _PLAIN and dtype is None and device is None and layout is None and not requires_grad and not named and size:
             return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
         size = named_size(name, size, named)
         if not size:
@@ -492,6 +555,10 @@ class new_full:
     """
 
     def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        k = self._k
+        if dtype is None and device is None and layout is None and not requires_grad and k in _PLAIN and _are_sizes(size) and (
+                array := _all_alike(size, fill_value, k)) is not None:
+            return F.wrap(array, k)
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         result = F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
                         requires_grad=requires_grad, layout=layout)
@@ -511,6 +578,10 @@ class new_empty_strided:
 
     unset = True
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        k = self._k
+        if dtype is None and device is None and layout is None and not requires_grad and k in _PLAIN and size.__class__ is tuple and (
+                stride.__class__ is tuple and (array := _memory(size, stride, k.np)) is not None):
+            return F.wrap(array, k)
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
                                device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
 
@@ -544,6 +615,16 @@ class arange:
                 t = new(Tensor)
                 t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
                 return t
+            first, last = (0, start) if end is None else (start, end)
+            classes = first.__class__, last.__class__, step.__class__
+            if out is None and layout is None and not requires_grad and _NUMBERS.issuperset(classes):
+                whole = float not in classes
+                k = _kind_of(F, int64 if whole and dtype is None else dtype, device)
+                if k in ns["Q_FLOAT"] and step and 0 <= (n := (last - first) / step) < _SHORT:
+                    t = new(Tensor)
+                    t._data, t._k = _apart(float(first), float(step), math.ceil(n), k.np), k
+                    t._node = t._v = t._base = None
+                    return t
             return general((start, end, step, dtype, device, requires_grad, layout, pin_memory), out)
 
         return arange
@@ -657,6 +738,8 @@ def _apart(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
     so many steps from the first, rounded, of its vector."""
     if dtype.itemsize == 8:
         return np.arange(n) * step + start
+    if n < 16 and dtype.itemsize == 4:
+        return (np.arange(n) * step + start).astype(dtype)
     lanes = 32 // dtype.itemsize
     whole = n // (2 * lanes) * 2 * lanes
     values = np.empty(n, dtype if dtype.isbuiltin == 1 else np.float64)
@@ -677,6 +760,15 @@ def emptied(out: TensorRef, n: int) -> None:
         out.resize_(0)  # type: ignore[attr-defined]  # a method by its record
 
 
+_DOUBLE, _SHORT = np.dtype(np.float64), 4096
+
+
+@lru_cache(64)
+def _ramp(n: int, dtype: np.dtype) -> np.ndarray:
+    """The numbers from 0 to below `n`, to be read, not written."""
+    return np.arange(n, dtype=dtype)
+
+
 def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     """`steps` numbers from `start` to `end`, computed from both ends towards the middle, as torch does."""
     if steps == 1:
@@ -692,9 +784,11 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     first, last, half = cast(start), cast(end), steps // 2
     step = (last - first) / cast(steps - 1)
     line = np.empty(steps, real)
+    ramp = _ramp(steps - half, real) if steps < _SHORT else np.arange(steps - half, dtype=real)
     if half:
-        np.add(np.multiply(np.arange(half, dtype=real), step, line[:half]), first, line[:half])
-    np.subtract(last, np.arange(steps - half, dtype=real)[::-1] * step, line[half:])
+        part = line[:half]
+        np.add(np.multiply(ramp[:half], step, part), first, part)
+    np.subtract(last, ramp[::-1] * step, line[half:])
     return line if real is dtype else line.astype(dtype, copy=False)
 
 
@@ -741,6 +835,9 @@ class linspace:
 
     several_types = ("steps",)
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and steps.__class__ is int and steps > 1 and out is None \
+                and layout is None and not requires_grad and (k := _kind_of(F, dtype, device)) in QUIET_SETS["Q_FLOAT"]:
+            return F.wrap(_line(start, end, steps, k.np), k)
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
         _refuse(wanted, "linspace_cpu")
         return finish(F, _shaped(_line(start, end, steps, wanted.np), out), device, requires_grad, out, layout)
@@ -762,6 +859,9 @@ class logspace:
 
     several_types = ("steps",)
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and steps.__class__ is int and steps > 1 and out is None \
+                and layout is None and not requires_grad and (k := _kind_of(F, dtype, device)) in QUIET_SETS["Q_FLOAT"]:
+            return F.wrap(np.power(float(base), _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False), k)
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
         _refuse(wanted, "logspace_cpu")
         if wanted.category < FLOATING:  # the bounds are numbers of the dtype
@@ -795,7 +895,9 @@ class eye:
                 raise AutogradError(f"{name} must be greater or equal to 0, got {size}", expected="0 or more", found=str(size))
         wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
         _refuse(wanted, "eye")
-        return finish(F, np.eye(n, m, dtype=wanted.np), device, requires_grad, out, layout)
+        matrix = np.zeros((n, m), wanted.np)
+        matrix.reshape(-1)[:m * m:m + 1] = 1
+        return finish(F, matrix, device, requires_grad, out, layout)
 
     def samples(rng):
         yield (3,)
@@ -813,23 +915,33 @@ def _triangle_indices(name: str, lower: bool) -> Fn:
         wanted = None if dtype is None else _dtype(dtype)
         if wanted is not None and wanted.name not in ("int32", "int64"):
             raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'", remedy="ask for int64")
-        if row * col < 50:
-            found = [(i, j) for i in range(row) for j in (range(min(col, i + offset + 1)) if lower else range(max(i + offset, 0), col))]
-            made = np.array(found, np.int64 if wanted is None else wanted.np).reshape(-1, 2).T.copy()
-            return finish(F, made, device, False, None, layout)
-        # How many of each row, and from which column on.
-        edge = np.arange(offset + 1, offset + 1 + row) if lower else np.arange(offset, offset + row)
-        edge = edge.clip(0, col)
-        many = edge if lower else col - edge
-        ends = many.cumsum()
-        total = int(ends[-1]) if row else 0
-        indices = np.empty((2, total), np.int64 if wanted is None else wanted.np)
-        indices[0] = np.arange(row).repeat(many)
-        shift = many - ends
-        np.add(np.arange(total), (shift if lower else shift + edge).repeat(many), indices[1], casting="same_kind")
-        return finish(F, indices, device, False, None, layout)
+        if row * col <= 4096 and row.__class__ is int and col.__class__ is int and offset.__class__ is int:
+            made = _triangle(lower, row, col, offset)
+            return finish(F, made.copy() if wanted is None else made.astype(wanted.np), device, False, None, layout)
+        made = _indices(lower, row, col, offset, np.dtype(np.int64) if wanted is None else wanted.np)
+        return finish(F, made, device, False, None, layout)
 
     return function
+
+
+@lru_cache(_KEPT)
+def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
+    return _indices(lower, row, col, offset, np.dtype(np.int64))
+
+
+def _indices(lower: bool, row: int, col: int, offset: int, dtype: np.dtype) -> np.ndarray:
+    """Rows and columns of the elements of a triangle."""
+    # How many of each row, and from which column on.
+    edge = np.arange(offset + 1, offset + 1 + row) if lower else np.arange(offset, offset + row)
+    edge = edge.clip(0, col)
+    many = edge if lower else col - edge
+    ends = many.cumsum()
+    total = int(ends[-1]) if row else 0
+    indices = np.empty((2, total), dtype)
+    indices[0] = np.arange(row).repeat(many)
+    shift = many - ends
+    np.add(np.arange(total), (shift if lower else shift + edge).repeat(many), indices[1], casting="same_kind")
+    return indices
 
 
 @op("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...annotations import Functions
-from ...dtypes import default_dtype
+from ...dtypes import INT64_KIND, default_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.refusals import no_kernel
 from ...random.directions import BITS, DIMENSIONS, direction_numbers
@@ -22,6 +22,9 @@ def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
     Raises:
         RuntimeError: it is smaller, where torch reads past the end of memory; or `quasi` or `sobolstate`, but not of int64.
     """
+    data = tensor._data
+    if tensor._k is INT64_KIND and data.shape == shape:  # as nearly all are
+        return data
     if name != "ltm" and tensor._k.dtype.name != "int64":
         raise AutogradError(f"{name} needs to be of type Long")
     if tensor.ndim != len(shape) or any([n < wanted for n, wanted in zip(tensor.shape, shape)]):
@@ -30,7 +33,8 @@ def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _directions(sobolstate: TensorRef, dimension: int) -> np.ndarray:
-    return _values("sobolstate", sobolstate, (dimension, BITS))[:dimension, :BITS]
+    found = _values("sobolstate", sobolstate, (dimension, BITS))
+    return found if found.shape == (dimension, BITS) else found[:dimension, :BITS]
 
 
 def _check_end(end: int) -> int:
@@ -39,8 +43,14 @@ def _check_end(end: int) -> int:
     return end
 
 
+_FEW = 32  # numbers that Python looks at in the time of a few calls of NumPy
+
+
 def _changed_bits(first: int, n: int) -> np.ndarray:
     """Which bit of the Gray code changes after each of `n` numbers: the lowest that is not set; of a negative one the first."""
+    if n < _FEW:
+        _check_end(first + n)
+        return np.array([(~i & i + 1).bit_length() - 1 if i > 0 else 0 for i in range(first, first + n)], np.int64)
     numbers = np.maximum(np.arange(first, _check_end(first + n)), 0)
     return np.frexp(~numbers & numbers + 1)[1] - 1
 
@@ -50,7 +60,14 @@ def _changed_oddly(first: int, n: int) -> list[int]:
     start, end = max(first, 0), max(_check_end(first + n), 0)
     below = max(min(n, -first), 0)
     codes = start ^ start >> 1 ^ end ^ end >> 1 ^ below & 1
-    return [bit for bit in range(BITS) if codes >> bit & 1]
+    found = []
+    while codes:
+        found.append((codes & -codes).bit_length() - 1)
+        codes &= codes - 1
+    return found
+
+
+_UNIT = np.array(2.0 ** -BITS)
 
 
 @op("_sobol_engine_draw(Index quasi, int n, Index sobolstate, int dimension, int num_generated, dtype? dtype) -> "
@@ -71,10 +88,11 @@ class _sobol_engine_draw:
         if wanted.name not in ("float32", "float64"):
             no_kernel("_sobol_engine_draw", quasi, wanted)
         given_size(F, "empty", ((n, dimension),))
-        steps = directions.T[_changed_bits(num_generated, n)]
-        points = np.bitwise_xor.accumulate(np.concatenate([last[None, :dimension], steps]), 0)
-        last[:dimension] = points[-1]
-        return F.wrap((points[1:] * wanted.np.type(2.0 ** -BITS)).astype(wanted.np)), F.wrap(last)
+        points = np.empty((n + 1, dimension), np.int64)
+        points[0], points[1:] = last[:dimension], directions.T[_changed_bits(num_generated, n)]
+        np.bitwise_xor.accumulate(points, 0, None, points)
+        last[:dimension] = points[n]
+        return F.wrap(np.multiply(points[1:], _UNIT, np.empty((n, dimension), wanted.np), casting="unsafe")), F.wrap(last)
 
     def samples(rng): yield Sample((np.zeros(2, np.int64), 3, direction_numbers(2), 2, 0), {"dtype": None})
 
@@ -103,8 +121,11 @@ class _sobol_engine_ff_:
     reads = "input sobolstate"
     def function(F, input, n, sobolstate, dimension, num_generated):
         directions, last = _directions(sobolstate, dimension), _values("quasi", input, (dimension,))[:dimension]
-        for bit in _changed_oddly(num_generated, max(n, 0)):
-            last = last ^ directions[:, bit]
+        bits = _changed_oddly(num_generated, max(n, 0))
+        if len(bits) > 1:
+            last = last ^ np.bitwise_xor.reduce(directions[:, bits], 1)
+        elif bits:
+            last = last ^ directions[:, bits[0]]
         return _written(F, input, last)
 
     def samples(rng): yield np.zeros(2, np.int64), 3, direction_numbers(2), 2, 0
@@ -130,6 +151,14 @@ class _sobol_engine_initialize_state_:
     def samples(rng): yield np.zeros((2, BITS), np.int64), 2
 
 
+_PLACES = np.arange(32)
+
+
+def _bits(numbers: np.ndarray) -> np.ndarray:
+    """The lower 32 bits of integers along a new dimension, as numbers that BLAS multiplies."""
+    return (numbers[..., None] >> _PLACES & 1).astype(np.float32)
+
+
 @op("_sobol_engine_scramble_(Index input, Index ltm, int dimension) -> Index", method=False, out=False)
 class _sobol_engine_scramble_:
     """Direction numbers (dimension, 30), each multiplied as a vector of bits with its dimension's matrix of `ltm` (dimension, 30, 30),
@@ -145,14 +174,12 @@ class _sobol_engine_scramble_:
     def function(F, input, ltm, dimension):
         numbers = _directions(input, dimension)
         matrices = _values("ltm", ltm, (dimension, BITS, BITS))[:dimension, :BITS, :BITS].astype(np.int64)
+        matrices.reshape(dimension, BITS * BITS)[:, ::BITS + 1] = 1
         powers = 1 << np.arange(BITS - 1, -1, -1)
-        masks = matrices @ powers + (1 - np.einsum("dpp->dp", matrices)) * powers
-        scrambled = np.zeros_like(numbers)
-        for p in range(BITS):  # the bits from the highest on: whether the row has an odd number of ones in common with the number
-            common = masks[:, p, None] & numbers
-            for half in (16, 8, 4, 2, 1):
-                common ^= common >> half
-            scrambled |= (common & 1) << (BITS - 1 - p)
+        # Sums of products of bits are odd where a row and a number have an odd number of ones in common.
+        rows = _bits(matrices @ powers)
+        common = rows @ _bits(numbers).transpose(0, 2, 1)
+        scrambled = (powers[:, None] * (common.astype(np.int64) & 1)).sum(1)
         return _written(F, input, scrambled)
 
     def samples(rng): yield direction_numbers(2), np.tril(rng.integers(0, 2, (2, BITS, BITS))), 2

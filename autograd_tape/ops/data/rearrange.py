@@ -14,6 +14,7 @@ from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.moved import triangle, turned
+from ...executors.kernels.sharing import BIG, copy
 from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
@@ -840,6 +841,17 @@ def _in_format(F: Functions, result: TensorRef, input: TensorRef) -> TensorRef:
     return F.contiguous(result, memory_format=last if last and not data.flags.c_contiguous and suggests_channels_last(data) else None)
 
 
+def _reordered(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> TensorRef:
+    """The input in shape `parts`, with its dimensions in an order, in `shape`, laid out as the input is."""
+    data, k = input._data, input._k
+    if input._node is None and data.flags.c_contiguous and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
+        moved = data if k.np.isbuiltin == 1 else data.view("u2")  # moved as they are
+        away = moved.reshape(parts).transpose(order)
+        result = (away.copy() if away.size < BIG else copy(away)).reshape(shape)
+        return F.wrap(result if moved is data else result.view(k.np), k)
+    return _in_format(F, F.reshape(F.permute(F.reshape(input, parts), order), shape), input)
+
+
 @op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_shuffle")
 class pixel_shuffle:
     """Channels spread out as pixels: (..., c r^2, h, w) to (..., c, h r, w r).
@@ -855,14 +867,13 @@ class pixel_shuffle:
             raise AutogradError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
         if r <= 0:
             raise AutogradError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-        *batch, c, h, w = input.shape
+        *batch, c, h, w = input._data.shape
         if c % (r * r):
             raise AutogradError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
                                 "but "
                                 f"input.size(-3)={c} is not divisible by {r * r}")
         n, c = len(batch), c // (r * r)
-        x = F.permute(F.reshape(input, (*batch, c, r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-        return _in_format(F, F.reshape(x, (*batch, c, h * r, w * r)), input)
+        return _reordered(F, input, (*batch, c, r, r, h, w), (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, c, h * r, w * r))
 
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
@@ -891,15 +902,15 @@ class pixel_unshuffle:
                                 f"dimension(s)")
         if r <= 0:
             raise AutogradError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-        *batch, c, h, w = input.shape
+        *batch, c, h, w = input._data.shape
         for name, size, at in (("height", h, -2), ("width", w, -1)):
             if size % r:
                 raise AutogradError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is "
                                     f"not "
                                     f"divisible by {r}")
         n = len(batch)
-        x = F.permute(F.reshape(input, (*batch, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-        return _in_format(F, F.reshape(x, (*batch, c * r * r, h // r, w // r)), input)
+        return _reordered(F, input, (*batch, c, h // r, r, w // r, r), (*range(n), n, n + 2, n + 4, n + 1, n + 3),
+                          (*batch, c * r * r, h // r, w // r))
 
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
@@ -918,9 +929,10 @@ class channel_shuffle:
             raise AutogradError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
         if groups <= 0:
             raise AutogradError("Number of groups to divide channels in must be positive. Value of groups:" + str(groups))
-        n, c, *space = input.shape
+        shape = input._data.shape
+        n, c, *space = shape
         if c % groups:
             raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-        return _in_format(F, F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape), input)
+        return _reordered(F, input, (n, groups, c // groups, *space), (0, 2, 1, *range(3, len(shape) + 1)), shape)
 
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

@@ -6,9 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...annotations import Fn, Functions
-from ...dtypes import FLOATING, DType, c_name, default_dtype
+from ...dtypes import CPU, CPU_KINDS, FLOATING, DType, c_name, default_dtype
 from ...errors import AutogradError
+from ...executors import executor_for
+from ...executors.kernels.sharing import BIG
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
 
@@ -32,13 +36,15 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: ob
 
 
 Rounding = Callable[[float], float]
+Fall = Callable[[Any, Any, int, Rounding], Any]
 
 
-def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...],
-          fall: Callable[[TensorRef, int, Rounding], TensorRef], exact: bool = False) -> TensorRef:
-    """The window that `fall` makes of the numbers from 0 on, of the last of them, and of what rounds numbers to the dtype, as torch does
-    with those by which it multiplies half precision here. A `periodic` window is a period of one that is longer by one number, at which
-    the next period begins. An `exact` one is rounded once.
+def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...], fall: Fall,
+          exact: bool = False) -> TensorRef:
+    """The window that `fall` makes, by the operations given first, of the numbers from 0 on, of the last of them, and of what rounds
+    numbers to the dtype, as torch does with those by which it multiplies half precision here. A `periodic` window is a period of one that
+    is longer by one number, at which the next period begins. An `exact` one is rounded once. Where nobody hears of the operations, these
+    are the kernels, on an array.
     """
     dtype, layout, device, requires_grad = options
     wanted = _checked(F, name, window_length, dtype, layout, device)
@@ -47,16 +53,22 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
     else:
         n = window_length + bool(periodic)
         used = DType.by_name["float32"] if exact and wanted.itemsize == 2 else wanted
-        result = fall(F.arange(n, dtype=used, layout=layout, device=device), n - 1, lambda x: float(wanted.np.type(x)))
+        rounded: Rounding = (lambda x: x) if used.itemsize > 2 else (lambda x: float(wanted.np.type(x)))
+        if used.itemsize > 2 and n < BIG and layout is None and device is None and F.default_device is None and (
+                k := CPU_KINDS[used.np]) in F.namespace["Q_FLOAT"]:
+            result = F.wrap(fall(executor_for(CPU).F, np.arange(n, dtype=used.np), n - 1, rounded), k)
+        else:
+            result = fall(F, F.arange(n, dtype=used, layout=layout, device=device), n - 1, rounded)
         result = result if used is wanted else F.cast(result, wanted)
-        result = F.wrap(result._data[:window_length], result._k)
+        if n > window_length:
+            result = F.wrap(result._data[:window_length], result._k)
     if requires_grad:
         result._node = leaf_node(result._k.dtype, True)
     return result
 
 
-def _hamming(F: Functions, alpha: float, beta: float) -> Callable[[TensorRef, int, Rounding], TensorRef]:
-    return lambda x, last, rounded: F.add_(F.mul_(F.cos_(F.mul_(x, rounded(2 * math.pi / last))), rounded(-beta)), rounded(alpha))
+def _hamming(alpha: float, beta: float) -> Fall:
+    return lambda F, x, last, rounded: F.cos(x * rounded(2 * math.pi / last)) * rounded(-beta) + rounded(alpha)
 
 
 def _samples(rng: object) -> Any:
@@ -80,10 +92,10 @@ class bartlett_window:
     """
 
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        def fall(x, last, rounded):
-            F.mul_(x, rounded(2.0 / last))
-            F.add_(F.mul_(F.slice(x, 0, last // 2 + 1, last + 1), -1), 2)
-            return x
+        def fall(F, x, last, rounded):
+            x = x * rounded(2.0 / last)
+            half = last // 2 + 1
+            return F.cat([F.slice(x, 0, 0, half), F.slice(x, 0, half) * -1 + 2])
 
         return _made(F, "bartlett_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
 
@@ -99,10 +111,10 @@ class blackman_window:
     """
 
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        def fall(x, last, rounded):
-            F.mul_(x, rounded(math.pi / last))
-            wide, narrow = (F.mul(F.cos(F.mul(x, k)), rounded(f)) for k, f in ((2, 0.5), (4, 0.08)))
-            return F.add(F.sub(narrow, wide), rounded(0.42))
+        def fall(F, x, last, rounded):
+            x = x * rounded(math.pi / last)
+            wide, narrow = [F.cos(x * k) * rounded(f) for k, f in ((2, 0.5), (4, 0.08))]
+            return narrow - wide + rounded(0.42)
 
         return _made(F, "blackman_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
 
@@ -119,7 +131,7 @@ class hamming_window:
 
     def function(F, window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False,
                  requires_grad=False):
-        return _made(F, "hamming_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(F, alpha, beta))
+        return _made(F, "hamming_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(alpha, beta))
 
     samples, errors = _samples, _errors("hamming_window")
 
@@ -133,7 +145,7 @@ class hann_window:
     """
 
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        return _made(F, "hann_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(F, 0.5, 0.5))
+        return _made(F, "hann_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(0.5, 0.5))
 
     samples, errors = _samples, _errors("hann_window")
 
@@ -148,10 +160,9 @@ class kaiser_window:
 
     def function(F, window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False,
                  requires_grad=False):
-        def fall(x, last, rounded):
-            away = F.sub(F.mul(x, 2.0 / last), 1)
-            arch = F.sqrt(F.clamp(F.sub(F.ones_like(x), F.mul(away, away)), min=0))
-            return F.div(F.i0(F.mul(arch, beta)), F.i0(F.full_like(x, beta)))
+        def fall(F, x, last, rounded):
+            away = x * (2.0 / last) - 1
+            return F.i0(F.sqrt(F.clamp(1 - away * away, min=0)) * beta) / F.i0(F.slice(x, 0, 0, 1) * 0 + beta)
 
         return _made(F, "kaiser_window", window_length, periodic, (dtype, layout, device, requires_grad), fall, True)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...functions.namespace import STUMBLES
 from ...held import note_other_memory
-from ...modes import GradMode, grad_mode
+from ...modes import GradMode, grad_mode, noting, recordings
 from ...record import RECORDS, op
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
@@ -25,16 +25,29 @@ def _entry_class(made: type, node: str) -> type:
 def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
     """A `function` field: the tensor becomes the view that operation `name` makes of it, and where that is recorded has its history.
     Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
+    kernel: Any = _as_strided if name == "as_strided" else None  # told at the first call
+
     def function(F: Functions, input: TensorRef, *args: Any, **kwargs: Any) -> TensorRef:
-        F.check_inplace(input, [])
+        nonlocal kernel
         k = input._k
-        if (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]) and input._node is None and (
-                input._base is None or input._base._node is None) and not kwargs:
-            if (shape := _shaped(name, input._data, args)) is not None:
-                note_other_memory(input)
+        if (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]) and input._node is None and not kwargs and (
+                input._base is None or input._base._node is None) and grad_mode() is not GradMode.INFERENCE:
+            if kernel is None:
+                kernel = RECORDS[name].field("numpy")
+            try:
+                shape = kernel(input._data, *args, None) if kernel is _as_strided and len(args) == 2 else kernel(input._data, *args)
+            except STUMBLES:  # the view itself must say what is wrong, or how it is done
+                pass
+            else:
+                if recordings or noting.calls is not None:
+                    note_other_memory(input)
                 input._data = shape
-                F.bump(input)
+                if (version := input._v) is None:
+                    F.bump(input)
+                else:
+                    version.number += 1
                 return input
+        F.check_inplace(input, [])
         view = getattr(F, name)(input, *args, **kwargs)
         if F.become(input, view):
             if grad_mode() is GradMode.ENABLED and input._node is not None:
@@ -46,16 +59,6 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
         return input
 
     return function
-
-
-def _shaped(name: str, data: np.ndarray, args: tuple[Any, ...]) -> np.ndarray | None:
-    """The memory as the view shows it; None where the view itself must say what is wrong, or how it is done."""
-    try:
-        found: np.ndarray = (_as_strided(data, *args, None) if len(args) == 2 else _as_strided(data, *args)) if name == "as_strided" else (
-            RECORDS[name].field("numpy")(data, *args))
-    except STUMBLES:
-        return None
-    return found
 
 
 @op("t_(Tensor input) -> Tensor", namespace="Tensor", out=False)

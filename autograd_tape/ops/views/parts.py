@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ...functions.general import General
 
 _ALL = slice(None)
+_MOST = 1024  # geometries that are kept
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------
@@ -107,13 +109,14 @@ class narrow:
 
     composite = "narrow"
     def function(F, input, dim, start, length):
-        if not input.ndim:
+        shape = input._data.shape
+        if not shape:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         if length < 0:
             raise AutogradError("narrow(): length must be non-negative.")
         if isinstance(start, TensorRef) and (start.ndim or start._k.dtype.category != INTEGER):
             raise AutogradError("start must be an 0-dim integral Tensor.")
-        n = input.shape[wrap_dim(dim, input.ndim)]
+        n = shape[wrap_dim(dim, len(shape))]
         start = int(start)
         if not -n <= start <= n:
             raise IndexRangeError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
@@ -130,16 +133,22 @@ class narrow:
 
 
 def _diagonal(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    n = input.ndim
+    view = _diagonal_of(input.shape, input.strides, offset, dim1, dim2)
+    return strided(input, *view) if input.size else input.reshape(-1)[:0].reshape(view[0])
+
+
+@lru_cache(_MOST, typed=True)
+def _diagonal_of(shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dim1: int,
+                 dim2: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The sizes, the strides and the offset (in bytes) of a diagonal."""
+    n = len(shape)
     a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
     if a == b:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    shape, strides = input.shape, input.strides
     size = max(min(shape[a], shape[b] - offset) if offset >= 0 else min(shape[a] + offset, shape[b]), 0)
     start = 0 if not size else offset * strides[b] if offset >= 0 else -offset * strides[a]
     keep = [i for i in range(n) if i not in (a, b)]
-    view = (*[shape[i] for i in keep], size), (*[strides[i] for i in keep], strides[a] + strides[b])
-    return strided(input, *view, start) if input.size else input.reshape(-1)[:0].reshape(view[0])
+    return (*[shape[i] for i in keep], size), (*[strides[i] for i in keep], strides[a] + strides[b]), start
 
 
 @op("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", family="view", quiet="all", alias="linalg.diagonal")
@@ -277,24 +286,32 @@ class unfold_backward:
 def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None,
                 here: int | None = None) -> np.ndarray:
     """The view; `here` is where the first element of the input lies in its storage, if that is known."""
+    item = input.itemsize
+    owner = input if input.base is None else owner_of(input)
+    if sum(stride).__class__ is not int:  # what is kept does not tell numbers from integers
+        raise TypeError("strides are integers")
+    if here is None:
+        here = start_of(input) if input.size and owner is not input else 0
+    at = here if storage_offset is None else storage_offset
+    need, steps = _as_laid(tuple(size), tuple(stride), at, item)
+    if need > owner.nbytes:
+        raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
+                            f"requiring a storage size of {need} are out of bounds for storage of size {owner.nbytes}")
+    if need and owner.__class__ is np.ndarray and owner.flags.c_contiguous:
+        return np.ndarray(size, input.dtype, owner, at * item, steps)
+    return strided(input, size, steps, (at - here) * item)
+
+
+@lru_cache(_MOST)
+def _as_laid(size: tuple[int, ...], stride: tuple[int, ...], at: int, item: int) -> tuple[int, tuple[int, ...]]:
+    """How many bytes of storage a geometry needs, and its strides in bytes."""
     if len(size) != len(stride):
         raise AutogradError("mismatch in length of strides and shape")
     if any([s < 0 for s in stride]):
         raise AutogradError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    item, owner = input.itemsize, owner_of(input)
-    if here is None:
-        here = start_of(input) if input.size else 0
-    at = here if storage_offset is None else storage_offset
     if at < 0:
         raise AutogradError(f"Tensor: invalid storage offset {at}")
-    need = 0 if 0 in size else at + reach(size, stride)
-    if need * item > owner.nbytes:
-        raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
-                            f"requiring a storage size of {need * item} are out of bounds for storage of size {owner.nbytes}")
-    steps = [s * item for s in stride]
-    if need and owner.__class__ is np.ndarray and owner.flags.c_contiguous:
-        return np.ndarray(size, input.dtype, owner, at * item, steps)
-    return strided(input, size, steps, (at - here) * item)
+    return 0 if 0 in size else (at + reach(size, stride)) * item, tuple([s * item for s in stride])
 
 
 @op("as_strided_view(Tensor input, int[] size, int[] stride, int? storage_offset, Any geometry) -> Tensor", family="view", quiet="all",
@@ -352,6 +369,12 @@ class as_strided_view:
         yield rng.standard_normal(4), (3, 2), (1, 1), None, ((4,), (1,), 0)
 
 
+@lru_cache(_MOST)
+def _geometry(shape: tuple[int, ...], strides: tuple[int, ...], item: int, offset: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Sizes and strides, which are given in bytes, and offset, in elements."""
+    return shape, tuple([s // item for s in strides]), offset
+
+
 @op("as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=False)
 class as_strided:
     """A view of the storage with any sizes, strides and offset.
@@ -363,8 +386,8 @@ class as_strided:
 
     def function(F, input, size, stride, storage_offset=None):
         data = input._data
-        offset = start_of(data) if data.size else 0
-        geometry = (data.shape, tuple([s // data.itemsize for s in data.strides]), offset)
+        offset = start_of(data) if data.size and getattr(data, "base", data) is not None else 0
+        geometry = _geometry(data.shape, data.strides, data.itemsize, offset)
         return F.as_strided_view(input, tuple(size), tuple(stride), storage_offset, geometry)
 
     def samples(rng):
@@ -673,10 +696,13 @@ class tensor_split:
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections", "tensor_indices_or_sections": "indices_or_sections"}
     def function(F, input, indices_or_sections, dim=0):
-        if not input.ndim:
+        shape = input._data.shape
+        if not shape:
             raise AutogradError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
         sections = indices_or_sections
-        if isinstance(sections, TensorRef):
+        if sections.__class__ is int:
+            pass
+        elif isinstance(sections, TensorRef):
             if sections._k.dtype.name != "int64":
                 raise AutogradError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                                     f"{SCALAR_TYPE_NAMES[sections._k.dtype.name]}", expected="int64")
@@ -686,7 +712,7 @@ class tensor_split:
             sections = need_values(sections).tolist()
         elif hasattr(sections, "tolist"):
             sections = sections.tolist()
-        bounds = _section_bounds(sections, input.shape[wrap_dim(dim, input.ndim)])
+        bounds = _section_bounds(sections, shape[wrap_dim(dim, len(shape))])
         return F.list_type(RECORDS["tensor_split"])([F.slice(input, dim, a, b) for a, b in bounds])
 
     def samples(rng):
@@ -698,14 +724,15 @@ class tensor_split:
 
 
 def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef, sections: int | Sequence[int]) -> tuple[TensorRef, ...]:
-    n = input.ndim
+    shape = input._data.shape
+    n = len(shape)
     if n < least:
         raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                             f"with {n} dimensions!")
     if not isinstance(sections, (int, tuple, list)):
         raise no_match(name, SPLIT, (input, sections))
-    if isinstance(sections, int) and (sections <= 0 or input.shape[dim] % sections):
-        raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is "
+    if isinstance(sections, int) and (sections <= 0 or shape[dim] % sections):
+        raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {shape[dim]} is "
                             f"not "
                             f"divisible by the split_size {sections}!")
     return F.tensor_split(input, sections, dim)
@@ -721,7 +748,7 @@ class hsplit:
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
     def function(F, input, indices_or_sections):
-        return _named_split(F, "hsplit", 1, 0 if input.ndim == 1 else 1, input, indices_or_sections)
+        return _named_split(F, "hsplit", 1, 0 if len(input._data.shape) == 1 else 1, input, indices_or_sections)
 
     def samples(rng): yield rng.standard_normal((2, 4)), 2
 

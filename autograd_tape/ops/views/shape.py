@@ -368,7 +368,7 @@ class view_as:
     torch.Size([2, 2])
     """
 
-    def function(F, input, other): return F.view(input, other.shape)
+    def function(F, input, other): return F.view(input, other._data.shape)
     def samples(rng): yield rng.standard_normal((2, 3)), np.zeros(6, np.int64)
 
 
@@ -380,7 +380,7 @@ class reshape_as:
     torch.Size([2, 2])
     """
 
-    def function(F, input, other): return F.reshape(input, other.shape)
+    def function(F, input, other): return F.reshape(input, other._data.shape)
     def samples(rng): yield rng.standard_normal((3, 2)).T, np.zeros(6, np.int64)
 
 
@@ -393,7 +393,7 @@ class expand_as:
     """
 
     composite = "expand_as"
-    def function(F, input, other): return F.expand(input, other.shape)
+    def function(F, input, other): return F.expand(input, other._data.shape)
     def samples(rng): yield rng.standard_normal(3), np.zeros((2, 3), np.int64)
 
 
@@ -420,8 +420,8 @@ class broadcast_tensors:
 
     home = "functional"
     def function(F, *tensors):
-        shape = broadcast_shape(*[t.shape for t in tensors])
-        return F.list_type(RECORDS["broadcast_tensors"])([t if tuple(t.shape) == shape else F.expand(t, shape) for t in tensors])
+        shape = broadcast_shape(*[t._data.shape for t in tensors])
+        return F.list_type(RECORDS["broadcast_tensors"])([t if t._data.shape == shape else F.expand(t, shape) for t in tensors])
 
     def samples(rng): yield rng.standard_normal((2, 1)), rng.standard_normal(3)
 
@@ -503,13 +503,14 @@ class adjoint:
     """
 
     def function(F, input):
-        if input.ndim == 1:
+        n = len(input._data.shape)
+        if n == 1:
             raise AutogradError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-        if input.ndim == 0:
+        if n == 0:
             warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
             return F.conj(input) if input.dtype.is_complex else input
         swapped = F.transpose(input, -2, -1)
-        return F.conj(swapped) if input.dtype.is_complex else swapped
+        return F.conj(swapped) if input._k.dtype.is_complex else swapped
 
     def samples(rng): yield (rng.standard_normal((2, 3)),)
     def errors(rng): yield (np.ones(3),), RuntimeError, (
@@ -578,7 +579,11 @@ class movedim:
 
     composite = "movedim.int"
     def function(F, input, source, destination):
-        n = input.ndim
+        n = len(input._data.shape)
+        if source.__class__ is int and destination.__class__ is int and -n <= source < n and -n <= destination < n:
+            rest = [d for d in range(n) if d != source % n]
+            rest.insert(destination % n, source % n)
+            return F.permute(input, tuple(rest))
         given_s, given_d = [tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (source, destination)]
         if len(given_s) != len(given_d):
             raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same "
@@ -714,7 +719,7 @@ class flatten:
     def function(F, input, start_dim=0, end_dim=-1):
         shape = input._data.shape
         if start_dim == 0 and end_dim == -1 and len(shape) > 1:
-            return F.reshape(input, (-1,))
+            return F.reshape(input, (input._data.size,))
         n = len(shape)
         start, end = wrap_dim(start_dim, n), wrap_dim(end_dim, n)
         if start > end:
@@ -746,11 +751,12 @@ class unflatten:
 
     composite = "unflatten.int"
     def function(F, input, dim, sizes):
-        d = wrap_dim(dim, input.ndim)
+        shape = input._data.shape
+        d = wrap_dim(dim, len(shape))
         sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
         if not sizes:
             raise AutogradError("unflatten: sizes must be non-empty")
-        n = input.shape[d]
+        n = shape[d]
         known, total = [s for s in sizes if s != -1], 1
         for s in known:
             total *= s
@@ -759,7 +765,7 @@ class unflatten:
         if total != n if len(known) == len(sizes) else not total or n % total:
             raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input "
                                 f"tensor")
-        return F.view(input, (*input.shape[:d], *_infer(sizes, n), *input.shape[d + 1:]))
+        return F.view(input, (*shape[:d], *(sizes if len(known) == len(sizes) else _infer(sizes, n)), *shape[d + 1:]))
 
     def samples(rng): yield rng.standard_normal((2, 6)), 1, (3, -1)
 
@@ -776,7 +782,9 @@ class ravel:
     torch.Size([6])
     """
 
-    def function(F, input): return F.reshape(F.contiguous(input), (-1,) if input._data.size else (0,))
+    def function(F, input):
+        data = input._data
+        return F.reshape(input if data.flags.c_contiguous else F.contiguous(input), (data.size,))
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
