@@ -1,6 +1,7 @@
 """Irregular operations: those made of others, written as a plain function of the front end, `def function(F, ...)`.
 
-Each is given a frame that words its errors and puts a door before it. Where its quiet path is written by hand, `def make(F, namespace,
+Each is given a frame that words its errors and puts a door before it. With `def quick(...)` the record says what plain arrays give, where
+nobody looks and nothing has a gradient. Where its quiet path is written by hand, `def make(F, namespace,
 general)` returns a function with that path, which calls `general(args, out)` where it ends.
 """
 
@@ -11,6 +12,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
@@ -25,7 +28,7 @@ from ..record import Record, get_record, if_any
 from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
-from .namespace import REALS
+from .namespace import REALS, RESULT_KINDS, STUMBLES
 from .words import signature_of, spelled_too, told_where_missing, words_of
 
 if TYPE_CHECKING:
@@ -186,7 +189,8 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     door.plain = defined(flat, body, " (below)")
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
-    front = body if leads else [passes, *body]
+    quick = rec.field("quick") if inner is rec.field("function") and make is None else None
+    front = body if leads else [passes, *(_quick_lines(rec, signature, cells, quick) if quick is not None else []), *body]
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
@@ -199,6 +203,34 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     entry: Any = door.front
     entry.door = door
     return door.front
+
+
+def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -> list[str]:
+    """Statements that return what `quick` makes of plain arrays, of real numbers or truth values, if it makes something of them."""
+    frontend = cells["_F"]
+    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
+              "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES, "_ndarray": np.ndarray}
+    types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
+    names = [n for n in signature if n != "out"]
+    tensors = [n for n in names if n in types]
+    tests, arrays = [], []
+    for n in names:
+        if n not in types:
+            arrays.append(n)
+            continue
+        plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF'])"
+        if n != tensors[0]:
+            plain = plain.replace("_k", f"{n}._k")
+        optional = types[n].endswith("?")
+        tests.append(f"({n} is None or {plain})" if optional else plain)
+        arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
+    tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
+    made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
+    return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})",
+            "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}", "            return _t",
+            "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
+            f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
+            "except _STUMBLES: pass"]
 
 
 def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def _check_layout() -> None:
         raise RuntimeError("arrays of this version of NumPy lie in memory in a way that compiled kernels do not know")
 
 
-def compiled(dispatcher: Any, signature: Any, name: str, misfit: str) -> Code:
+def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Collection[int] = ()) -> Code:
     """The machine code of a compiler's function that returns ``FITS``, ``MISFIT`` or ``INDEX``, with a way in for Python.
 
     Args:
@@ -66,6 +67,7 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str) -> Code:
         signature: its type.
         name: of the kernel, in errors' texts.
         misfit: the error's text for arrays that do not fit each other.
+        flat: the places of arrays of one dimension for which those of any number of dimensions may be given.
     """
     from numba.core.compiler_lock import global_compiler_lock
 
@@ -73,7 +75,7 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str) -> Code:
     context = dispatcher.targetdescr.target_context
 
     def write(library: Any, fndesc: Any, *_: object, **__: object) -> None:
-        _write(context, library, fndesc, name, misfit)
+        _write(context, library, fndesc, name, misfit, flat)
 
     with global_compiler_lock:
         context.create_cpython_wrapper = write  # in the place of the compiler's own way in
@@ -87,7 +89,7 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str) -> Code:
     return Code(result.fndesc.llvm_cpython_wrapper_name, needed, result.library._get_compiled_object())
 
 
-def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str) -> None:
+def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat: Collection[int]) -> None:
     """Add the way in to a kernel's library."""
     from llvmlite import ir
     from numba import types
@@ -122,6 +124,22 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str) -> N
     def field(at: Any, offset: int, kind: Any) -> Any:
         return builder.load(builder.bitcast(builder.gep(at, [constant(word, offset)]), kind.as_pointer()))
 
+    def elements(dims: Any, count: Any) -> Any:
+        """The product of `count` sizes."""
+        before, loop, body, end = builder.block, *[builder.append_basic_block() for _ in range(3)]
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        axis, total = builder.phi(number), builder.phi(word)
+        builder.cbranch(builder.icmp_signed("<", axis, count), body, end)
+        builder.position_at_end(body)
+        more = builder.mul(total, builder.load(builder.gep(dims, [builder.sext(axis, word)])))
+        for value, start, then in ((axis, constant(number, 0), builder.add(axis, constant(number, 1))), (total, constant(word, 1), more)):
+            value.add_incoming(start, before)
+            value.add_incoming(then, body)
+        builder.branch(loop)
+        builder.position_at_end(end)
+        return total
+
     def demand_all(parts: list[Any], kind: type, text: str) -> None:
         holds = parts[0]
         for part in parts[1:]:
@@ -146,7 +164,7 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str) -> N
     for i, (kind, item) in enumerate(zip(arguments, objects, strict=True)):
         if isinstance(kind, types.Array):
             dtype = np.dtype(str(kind.dtype).replace("boolean", "bool"))
-            words = f"{dtype.name} array of {kind.ndim} dimensions, C-contiguous and aligned{', writable' if kind.mutable else ''}"
+            words = f"{dtype.name} array{'' if i in flat else f' of {kind.ndim} dimensions'}, C-contiguous and aligned{', writable' if kind.mutable else ''}"
             text = f"kernel {name}: argument {i + 1} is no {words}"
             type_of = field(item, _HEAD - 8, pointer)
             demand(builder.icmp_signed("!=", builder.call(is_subtype, [type_of, arrays]), constant(number, 0)), TypeError, text)
@@ -155,15 +173,19 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str) -> N
             code = field(descr, _HEAD + 12, number)
             alike = [constant(number, np.dtype(c).num) for c in "?bBhHiIlLqQfd" if np.dtype(c) == dtype]
             is_kind = [builder.icmp_signed("==", code, one) for one in alike]
+            if dtype.itemsize < 4 and dtype.kind in "ui":  # half precision comes as its bits, bool as bytes
+                letter, bits = field(descr, _HEAD + 9, byte), {"uint16": "E", "int16": "e", "uint8": "?"}.get(dtype.name, "?")
+                is_kind.append(builder.icmp_signed("==", letter, constant(byte, ord(bits))))
             for one in is_kind[1:]:
                 is_kind[0] = builder.or_(is_kind[0], one)
             demand_all([
                 is_kind[0], builder.icmp_signed("!=", field(descr, _HEAD + 10, byte), constant(byte, other_order)),
-                builder.icmp_signed("==", field(item, _HEAD + 8, number), constant(number, kind.ndim)),
+                *([] if i in flat else [builder.icmp_signed("==", field(item, _HEAD + 8, number), constant(number, kind.ndim))]),
                 builder.icmp_signed("==", builder.and_(field(item, _HEAD + 48, number), constant(number, flags)), constant(number, flags)),
             ], TypeError, text)
             dims = field(item, _HEAD + 16, word.as_pointer())
-            shape = [builder.load(builder.gep(dims, [constant(word, axis)])) for axis in range(kind.ndim)]
+            shape = [elements(dims, field(item, _HEAD + 8, number))] if i in flat else [
+                builder.load(builder.gep(dims, [constant(word, axis)])) for axis in range(kind.ndim)]
             strides = [constant(word, dtype.itemsize)]
             for size in shape[:0:-1]:
                 strides.insert(0, builder.mul(strides[0], size))

@@ -43,6 +43,7 @@ class Spec:
     ``r2[n,m]``   a read-only array of two dimensions, of the kernel's dtype, C-contiguous; ``w2[n,m]`` a writable one.
                   A name stands for a size; where it comes again, the size is the same.  A size may be an expression of
                   such names and of the kernel's integers (``kh*kw``), a bound (``>=n``), or anything (``_``)
+    ``r0[n]``     an array of any number of dimensions, C-contiguous, which the loop sees flat, with its elements' number as size
     ``r1[n]?``    the same, or an empty array
     ``q Q b B``   arrays as ``r`` and ``w`` of int64, bool, uint32 (``u U``), uint64 (``n N``), float32 (``e E``),
     ``d D``       float64
@@ -58,6 +59,7 @@ class Spec:
     def __init__(self, name: str, text: str, parameters: tuple[str, ...]) -> None:
         self.name, self.text, self.parameters = name, text, parameters
         self.kinds: list[tuple[str, int]] = []  # letter and dimensions
+        self.flat: set[int] = set()  # places of the arrays that are seen flat
         self.items: str | None = None
         self.is_shared = False
         #: Names of the arrays with their sizes, and whether they may be empty instead; and what else must hold.
@@ -80,6 +82,9 @@ class Spec:
                 if found is None:
                     raise TypeError(f"kernel {name}: {word!r} is no argument")
                 letter, ndim, sizes, optional = found[1], int(found[2]), found[3], found[4] is not None
+                if not ndim:
+                    self.flat.add(len(self.kinds))
+                    ndim = 1
                 dims = sizes.split(",") if sizes is not None else ["_"] * ndim
                 if len(dims) != ndim:
                     raise TypeError(f"kernel {name}: {word!r} names {len(dims)} sizes of {ndim}")
@@ -229,7 +234,8 @@ class Kernel(_Compiled):
             options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
             dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
             misfit = f"kernel {self.name}: the arguments do not fit {self.spec.text!r}"
-            return compiled(dispatcher, types.int64(*arguments), self.name, misfit)
+            flat = {at + len(arguments) - len(self.spec.kinds) + 2 * (variant == "shared") for at in self.spec.flat}
+            return compiled(dispatcher, types.int64(*arguments), self.name, misfit, flat)
 
         return Store(name).function(compile_it)
 

@@ -13,7 +13,9 @@ from functools import partial
 
 import numpy as np
 
+from ._kernel import AnyKernel
 from ._on_demand import _NEVER, LazyModule, at_hand, state
+from .sharing import share_rows
 
 __all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Handy"]
 
@@ -21,6 +23,8 @@ __all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Handy"]
 #: where Numba has to be imported.
 KEPT, OFTEN, SELDOM, CALL = 1 << 8, 1 << 13, 1 << 17, 12
 
+#: Work of a kernel that nobody shares, in elements against a copy.
+_LITTLE = 32768
 Run = Callable[..., object]
 """``run(items, 1, *arguments)`` does all of a kernel's items on this thread."""
 
@@ -55,9 +59,23 @@ class Handy:
             return None
         if not self._is_kept(char) and self._spent < (OFTEN if at_hand() else SELDOM) and state.mode == "auto":
             return None
-        kernel = getattr(LazyModule(self._module), self._name)
-        self._ready[char] = run = partial(kernel.shared[char], np.zeros(128, np.int64))
+        return self._loaded(char)
+
+    def _loaded(self, char: str) -> Run:
+        self._ready[char] = run = partial(self._kernel.shared[char], np.zeros(128, np.int64))
         return run
+
+    @property
+    def _kernel(self) -> AnyKernel:
+        kernel: AnyKernel = getattr(LazyModule(self._module), self._name)
+        return kernel
+
+    def share(self, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
+        """`share_rows`, whose search of somebody to share with is spared where there is little to do. The kernel is loaded if need be."""
+        if rows * cols * work < _LITTLE:
+            (self._ready.get(char) or self._loaded(char))(rows, 1, *arguments)
+        else:
+            share_rows(self._kernel, char, rows, cols, work, *arguments)
 
     def _is_kept(self, char: str) -> bool:
         """Whether the machine code is on disk."""

@@ -11,9 +11,10 @@ from math import prod
 import numpy as np
 
 from . import sharing
-from ._on_demand import LazyModule, at_hand, state
+from ._on_demand import LazyModule, at_hand, contiguous, state
+from .handy import Handy
 
-__all__ = ["fits", "keys", "kth", "modes", "ordered", "picked", "rows_of", "top"]
+__all__ = ["bisect", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
 
 _compiled = LazyModule("order")
 
@@ -71,25 +72,62 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     return index
 
 
-def top(rows: np.ndarray, k: int, largest: bool, in_order: bool) -> np.ndarray:
-    """The places of the `k` best of each row, as torch finds them."""
-    index, key = np.empty((len(rows), k), np.int64), keys(rows)
-    if index.size:
-        sharing.share_rows(_compiled.top, "f", *rows.shape, 8, ~key if largest else key, index, in_order)
-    return index
+_SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"} | {"e": np.dtype(np.float32)}
+"""The dtypes that hold what others do of which the kernels below know nothing: they take float32, float64, bfloat16 and int64."""
 
 
-def kth(rows: np.ndarray, wanted: np.ndarray, stable: bool) -> np.ndarray:
-    """The place of the element at the place `wanted` in the order of each row: as torch finds it, or in the stable order."""
-    index = np.empty(len(rows), np.int64)
-    if rows.size:
-        sharing.share_rows(_compiled.kth, "f", *rows.shape, 8, keys(rows), wanted, index, stable)
-    return index
+def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """What a kernel finds along `d`, so that the results have `sizes` there, and the places; None where that is not worth its loading."""
+    given, char = x.dtype, x.dtype.char
+    if char not in "fdEl":
+        if char not in _SIMILAR:
+            return None
+        char = _SIMILAR[char].char
+    if hand.of(char, x.size) is None and not fits(x.size):
+        return None
+    if x.dtype.char != char or not x.flags.carray:
+        x = np.array(x, x.dtype if x.dtype.char == char else char, order="C")
+    shape = x.shape
+    before, size, after = shape[:d], shape[d], shape[d + 1 :]
+    values, index = np.empty(before + sizes + after, x.dtype), np.empty(before + sizes + after, np.int64)
+    outer, inner = prod(before), prod(after)
+    hand.share(char, outer * inner, size, 8, x, values, index, outer, size, inner, *numbers)
+    return values if x.dtype is given else values.astype(given, copy=False), index
 
 
-def modes(rows: np.ndarray) -> np.ndarray:
-    """The place of the most frequent element of each row, as torch finds it; of numbers that are none NaN."""
-    index = np.empty(len(rows), np.int64)
-    if rows.size:
-        sharing.share_rows(_compiled.modes, "f", *rows.shape, 16, keys(rows), index)
-    return index
+def top(x: np.ndarray, d: int, k: int, largest: bool, in_order: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The `k` best along `d`, and their places, as torch finds them; None where a kernel is not worth its loading."""
+    return _found(_top, x, d, (k,), k, largest, in_order)
+
+
+def kth(x: np.ndarray, d: int, k: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The element at place `k` of the order along `d`, and its place, as torch finds it; None as above."""
+    return _found(_kth, x, d, sizes, k, 0)
+
+
+def median(x: np.ndarray, d: int, sizes: tuple[int, ...], skip_nan: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The lower median along `d`, and its place, the first in the stable order: NaN where there is one, unless they are skipped."""
+    return _found(_kth, x, d, sizes, (x.shape[d] - 1) // 2, 2 if skip_nan else 1)
+
+
+def modes(x: np.ndarray, d: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The most frequent element along `d`, and its place, as torch finds it; of numbers that are none NaN, or few."""
+    return _found(_modes, x, d, sizes)
+
+
+def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
+    """Where values go into a sequence, or those of each row into its row; of one dtype."""
+    char = sequence.dtype.char
+    if char not in "fdEl" or values.dtype is not sequence.dtype or _bisected.of(char, values.size) is None and not fits(values.size):
+        return None
+    size = sequence.shape[-1]
+    rows = sequence.size // size if size and sequence.ndim > 1 else 1
+    found = np.empty(values.shape, np.int64)
+    if values.size % rows:
+        return None
+    _bisected.share(char, values.size, 1, 8, contiguous(sequence), contiguous(values), found, rows, size, values.size // rows,
+                       right)
+    return found
+
+
+_top, _kth, _modes, _bisected = [Handy("order", name) for name in ("top", "kth", "modes", "bisected")]

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
+from .handy import Handy
 from ...warned import ignoring
 
 __all__ = [
@@ -24,11 +25,10 @@ __all__ = [
     "add_at",
     "amax",
     "amin",
-    "cumsum",
     "fits_distance",
-    "fits_running",
     "mean",
     "running_extreme",
+    "running_total",
     "square_distance",
     "square_distance_backward",
     "sum",
@@ -247,37 +247,37 @@ def amin(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
     return _reduce(np.minimum, x, axis, keepdims)
 
 
-def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
-    """Running sums along ``axis``, in double precision where compiled; the dtype of ``x``, C-contiguous.
-
-    >>> cumsum(np.array([1.0, 2.0]), 0)
-    array([1., 3.])
-    """
-    if x.size < state.cheap or x.dtype.char not in "fd":
-        return np.ascontiguousarray(np.add.accumulate(x, axis))
-    axis %= x.ndim
+def running_total(x: np.ndarray, axis: int, product: bool) -> np.ndarray | None:
+    """Running sums, or products, along ``axis`` (not negative): of float32 in double precision, of half precision in float32. None where
+    a kernel is not worth its loading; NumPy gives the same bits."""
+    if x.dtype.char not in "fdEel" or _total.of(x.dtype.char, x.size) is None and x.size < state.cheap:
+        return None
     c = contiguous(x)
-    table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
-    y = np.empty(table.shape, c.dtype)
-    items = table.shape[0] * -(-table.shape[2] // 128)
-    sharing.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
-    return y.reshape(x.shape)
+    y, shape = np.empty(c.shape, c.dtype), c.shape
+    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    _total.share(c.dtype.char, outer * -(-inner // 128), n * min(128, inner), 2, c, y, outer, n, inner, product)
+    return y
 
 
-def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarray, np.ndarray]:
+def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Running maxima, or minima, of real numbers along ``axis`` (not negative), and where they are: the last of equal ones.
 
-    The compiled code is that for float32, float64 and int64, which hold what other dtypes do; needs ``fits_running``.
+    The compiled code is that for float32, float64, bfloat16, bytes and int64, which hold what other dtypes do. None as above.
     """
-    c = contiguous(x.astype(np.int64 if x.dtype.kind in "iub" else np.float32 if x.itemsize < 8 else np.float64, copy=False))
-    table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
-    values, index = np.empty(table.shape, c.dtype), np.empty(table.shape, np.int64)
-    items = table.shape[0] * -(-table.shape[2] // 128)
-    sharing.share_rows(
-        _compiled.running_extreme, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 2, table, values, index, smallest)
-    return values.reshape(x.shape).astype(x.dtype, copy=False), index.reshape(x.shape)
+    given, char = x.dtype, x.dtype.char
+    if char not in "fdEl?":
+        if char not in "bBhHiIqQe":
+            return None
+        char = "f" if char == "e" else "l"
+    own = "B" if char == "?" else char
+    if _extreme.of(own, x.size) is None and not order.fits(x.size):
+        return None
+    c = contiguous(x.astype(char, copy=False) if x.dtype.char != char else x)
+    values, index = np.empty(c.shape, c.dtype), np.empty(c.shape, np.int64)
+    shape = c.shape
+    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    _extreme.share(own, outer * -(-inner // 128), n * min(128, inner), 2, c, values, index, outer, n, inner, smallest)
+    return values.astype(given, copy=False), index
 
 
-def fits_running(x: np.ndarray) -> bool:
-    """Whether ``running_extreme`` serves: from the size on where it is worth its loading, or at hand."""
-    return order.fits(x.size) and x.dtype.char != "L" and x.dtype.char != "g"
+_total, _extreme = Handy("reduce", "running_total"), Handy("reduce", "running_extreme")

@@ -444,6 +444,18 @@ class cartesian_prod:
     def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
 
 
+def _chosen(n: int, r: int, repeated: bool) -> np.ndarray:
+    """The combinations of `r` (1 or more) of `n` numbers, as rows: those of one number fewer, each followed by all that may follow."""
+    rows = np.arange(n)[:, None]
+    for _ in range(r - 1):
+        follow = rows[:, -1] + (not repeated)
+        counts = n - follow
+        starts = np.add.accumulate(counts) - counts
+        last = np.arange(int(counts.sum())) + (follow - starts).repeat(counts)
+        rows = np.concatenate([rows.repeat(counts, 0), last[:, None]], 1)
+    return rows
+
+
 @op("combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", method=True, out=False)
 class combinations:
     """All combinations of `r` elements of a vector, as rows.
@@ -453,9 +465,12 @@ class combinations:
     """
 
     lacks = {"uint": "masked_select"}
-    def function(F, input, r=2, with_replacement=False):
-        import itertools
 
+    def quick(input, r, with_replacement):
+        if input.ndim == 1 and r.__class__ is int and r > 0 and with_replacement.__class__ is bool:
+            return input.take(_chosen(input.size, r, with_replacement))
+
+    def function(F, input, r=2, with_replacement=False):
         if input.ndim != 1:
             raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
         if r < 0:
@@ -464,8 +479,7 @@ class combinations:
             return F.slice(input, 0, 0, 0)
         if on_meta(input):
             data_dependent()
-        chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
-        at = constant(F, input, np.array(list(chosen), np.int64).reshape(-1, r))
+        at = constant(F, input, _chosen(input.shape[0], r, with_replacement))
         return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)
 
     def samples(rng):

@@ -10,6 +10,7 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
+from ...executors.kernels import order
 from ...functions.out import EXPECTED, POSITIONS, OutRule
 from ...functions.overloads import no_match
 from ...functions.refusals import no_kernel
@@ -61,7 +62,7 @@ _Unique2, _UniqueDim, _UniqueConsecutive = [
 _Bincount = no_derivative_node("NotImplemented", AutogradError, "derivative for aten::bincount is not implemented")
 
 
-def _results(F: Functions, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: TensorRef, node: type[_NoDerivative]) -> Any:
+def _results(F: Functions, parts: tuple[Any, ...], wanted: tuple[bool, ...], input: TensorRef, node: type[_NoDerivative]) -> Any:
     found = tuple([F.wrap(p, input._k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
     node.behind(found[0], input)
     return found if len(found) > 1 else found[0]
@@ -73,6 +74,48 @@ def _check_zero_sizes(data: np.ndarray, d: int) -> None:
         raise AutogradError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
     if not data.size and data.shape[d]:
         raise AutogradError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
+def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The distinct elements in order, where each element went, and how often each occurs, what is not asked for perhaps None. Each NaN is
+    distinct, as NaN equals nothing."""
+    line = data.reshape(-1)
+    if data.dtype.char == "?":
+        count = int(np.count_nonzero(line))
+        counts = np.array([line.size - count, count])
+        held = counts != 0
+        inverse = (line & held[0]).astype(np.int64).reshape(data.shape) if return_inverse else None
+        return np.array([False, True])[held], inverse, counts[held]
+    if return_inverse:
+        at = line.argsort(kind="stable") if data.dtype.char != "E" else line.astype(np.float32).argsort(kind="stable")
+        line = line[at]
+    else:
+        line = np.sort(line) if data.dtype.char != "E" else np.sort(line.astype(np.float32)).astype(data.dtype)
+    first = np.empty(line.size, bool)
+    first[:1] = True
+    np.not_equal(line[1:], line[:-1], first[1:])
+    inverse = None
+    if return_inverse:
+        inverse = np.empty(line.size, np.int64)
+        inverse[at] = np.add.accumulate(first, dtype=np.int64) - 1
+        inverse = inverse.reshape(data.shape)
+    return line[first], inverse, np.diff(np.flatnonzero(np.append(first, True))) if return_counts else None
+
+
+def _runs(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The first elements of runs of equal ones, which run each element is in, and how long they are; None as above."""
+    line = data.reshape(-1)
+    first = np.empty(line.size, bool)
+    first[:1] = True
+    np.not_equal(line[1:], line[:-1], first[1:])
+    inverse = (np.add.accumulate(first, dtype=np.int64) - 1).reshape(data.shape) if return_inverse else None
+    return line[first], inverse, np.diff(np.flatnonzero(np.append(first, True))) if return_counts else None
+
+
+def _asked(found: tuple[np.ndarray | None, ...]) -> Any:
+    """The results that there are: one as it is."""
+    wanted = tuple([f for f in found if f is not None])
+    return wanted if len(wanted) > 1 else wanted[0]
 
 
 @op("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
@@ -90,12 +133,15 @@ class unique:
     def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
     def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
 
+    def quick(input, sorted, return_inverse, return_counts, dim):
+        if dim is None and return_inverse.__class__ is return_counts.__class__ is bool:
+            found = _distinct(input, return_inverse, return_counts)
+            return _asked(found if return_counts else found[:2])
+
     def function(F, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
         data = need_values(input)
         if dim is None:
-            # Each NaN is distinct, as NaN equals nothing.
-            values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, equal_nan=False)
-            return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input, _Unique2)
+            return _results(F, _distinct(data, return_inverse, return_counts), (True, return_inverse, return_counts), input, _Unique2)
         d = wrap_dim(dim, data.ndim)
         if not data.ndim:
             return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts),
@@ -130,20 +176,24 @@ class unique_consecutive:
     no_forward = "unique_consecutive"
     no_vmap = dynamic_shape("unique_consecutive")
 
+    def quick(input, return_inverse, return_counts, dim):
+        if dim is None and return_inverse.__class__ is return_counts.__class__ is bool:
+            return _asked(_runs(input, return_inverse, return_counts))
+
     def function(F, input, return_inverse=False, return_counts=False, dim=None):
         data = need_values(input)
-        if dim is not None and data.ndim:
+        if dim is None:
+            return _results(F, _runs(data, return_inverse, return_counts), (True, return_inverse, return_counts), input, _UniqueConsecutive)
+        if data.ndim:
             _check_zero_sizes(data, wrap_dim(dim, data.ndim))
-        rows = data.reshape(-1, 1) if dim is None else np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
+        rows = np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
         n = rows.shape[0]
         changes = np.ones(n, bool)
         if n > 1:
             changes[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, -1).any(1)
         at = np.flatnonzero(changes)
         inverse = np.cumsum(changes) - 1
-        values = rows[at].reshape(-1) if dim is None else np.moveaxis(np.ascontiguousarray(rows[at]), 0, wrap_dim(dim, data.ndim))
-        if dim is None:
-            inverse = inverse.reshape(data.shape)
+        values = np.moveaxis(np.ascontiguousarray(rows[at]), 0, wrap_dim(dim, data.ndim))
         return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input, _UniqueConsecutive)
 
     def samples(rng):
@@ -166,6 +216,12 @@ class bincount:
     lacks = {"bool uint": "bincount_cpu"}
     no_forward = "aten::bincount"
     reads = "input weights"
+
+    def quick(input, weights, minlength):
+        if input.dtype.char == "l" and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
+                weights is None or weights.shape == input.shape and weights.dtype.char in "fd"):
+            found = np.bincount(input, weights, minlength)  # who refuses negative numbers
+            return found if weights is None or weights.dtype.char == "d" else found.astype(np.float32)
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):
@@ -253,6 +309,8 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     >>> bisect(np.array([1.0, np.nan, np.nan]), np.array([1.0, 5.0]), False)
     array([3, 3])
     """
+    if (found := order.bisect(sequence, values, right)) is not None:
+        return found
     n = sequence.shape[-1]
     if sequence.ndim > 1 and n > 1 and values.shape[-1] >= 16 and (sequence[..., 1:] >= sequence[..., :-1]).all():
         found = np.empty(values.shape, np.int64)
@@ -315,6 +373,11 @@ class searchsorted:
 
     lacks = {"bool complex": _search_lacks, "rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
+
+    def quick(sequence, values, out_int32, right, side, sorter):
+        if sequence.dtype is values.dtype and sequence.ndim and side is sorter is None and out_int32 is False and right.__class__ is bool:
+            return bisect(sequence, values, right) if sequence.ndim == 1 or sequence.shape[:-1] == values.shape[:-1] else None
+
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
             raise AutogradError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -334,10 +397,10 @@ class searchsorted:
             if sorter._k.dtype.name != "int64":
                 raise AutogradError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
                                     f"{SCALAR_TYPE_NAMES[sorter._k.dtype.name]}", remedy="convert it with .long()")
-            order = values_of(sorter)
-            if order.size and not 0 <= order.min() <= order.max() < order.shape[-1]:
+            at = values_of(sorter)
+            if at.size and not 0 <= at.min() <= at.max() < at.shape[-1]:
                 raise AutogradError("torch.searchsorted(): sorter index out of range")
-            sequence = np.take_along_axis(sequence, order, -1)
+            sequence = np.take_along_axis(sequence, at, -1)
         if sequence.ndim > 1 and (values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]):
             raise AutogradError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
@@ -384,6 +447,11 @@ class bucketize:
 
     lacks = {"bool complex": _search_lacks, "rare": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
+
+    def quick(values, sequence, out_int32, right):
+        if sequence.dtype is values.dtype and sequence.ndim == 1 and out_int32 is False and right.__class__ is bool:
+            return bisect(sequence, values, right)
+
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -411,6 +479,18 @@ class bucketize:
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
 
 
+def _inside(a: np.ndarray, b: np.ndarray, assume_unique: bool, invert: bool) -> np.ndarray:
+    """Whether each element of `a` is in `b`, or where `invert`, is not."""
+    if b.size == 1:
+        inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
+    elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
+        inside = (a[..., None] == b.ravel()).any(-1)
+        inside = ~inside if invert else inside
+    else:
+        inside = np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)
+    return np.asarray(inside, order="C")
+
+
 def _isin_lacks(elements: TensorRef, test_elements: TensorRef | Number, **_: object) -> str | None:
     """torch compares each with each, or sorts where there are many to look for; a number it compares with by `eq`."""
     if not isinstance(test_elements, TensorRef):
@@ -435,6 +515,10 @@ class isin:
     out_dtype = EXPECTED
     reads = "elements test_elements"
 
+    def quick(elements, test_elements, assume_unique, invert):
+        if test_elements.dtype is elements.dtype and elements.dtype.char != "?":
+            return _inside(elements, test_elements, assume_unique, invert)
+
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
         if not isinstance(test_elements, TensorRef):
             return (F.ne if invert else F.eq)(elements, test_elements)
@@ -443,13 +527,7 @@ class isin:
                                 f"{SCALAR_TYPE_NAMES[test_elements._k.dtype.name]}")
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
-        if b.size == 1:
-            inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
-        elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
-            inside = (a[..., None] == b.ravel()).any(-1) != invert
-        else:
-            inside = np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)
-        found = constant(F, like, np.asarray(inside, order="C"))
+        found = constant(F, like, _inside(a, b, assume_unique, invert))
         return found
 
     def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)

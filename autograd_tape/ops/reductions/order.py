@@ -182,8 +182,10 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> t
     if not k:
         nothing = (*input.shape[:d], 0, *input.shape[d + 1:])
         return np.empty(nothing, input.dtype), np.empty(nothing, np.int64)
+    if (found := compiled.top(input, d, k, largest, sorted)) is not None:
+        return found
     rows = compiled.rows_of(input, d)
-    at = compiled.top(rows, k, largest, sorted) if compiled.fits(input.size) else _top_of(rows, k, largest, sorted)
+    at = _top_of(rows, k, largest, sorted)
     return np.ascontiguousarray(_back(compiled.picked(rows, at), input, d)), np.ascontiguousarray(_back(at, input, d))
 
 
@@ -261,9 +263,9 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.nd
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
+    if (found := compiled.kth(input, d, k - 1, (1,) * keepdim)) is not None:
+        return found
     rows = compiled.rows_of(input, d)
-    if compiled.fits(input.size):
-        return _picked(input, rows, compiled.kth(rows, np.full(len(rows), k - 1), False), d, keepdim)
     indices = _order(rows, 1, False)[:, k - 1]
     if input.size <= UNSTABLE:
         last = compiled.picked(rows, indices)
@@ -323,6 +325,8 @@ def _median_along(name: str, skip_nan: bool) -> Fn:
             return input.copy(), np.zeros((), np.int64)
         d = wrap_dim(dim, input.ndim)
         need_elements(name, input.shape, d)
+        if (found := compiled.median(input, d, (1,) * keepdim, skip_nan)) is not None:
+            return found
         rows, n = compiled.rows_of(input, d), input.shape[d]
         if input.dtype.kind in "iub":
             at = np.full(len(rows), (n - 1) // 2)
@@ -330,11 +334,7 @@ def _median_along(name: str, skip_nan: bool) -> Fn:
             missing = np.add.reduce(rows != rows, 1)
             # NaN sort last: among the numbers the middle is that of a shorter sequence; else the first NaN is the median.
             at = np.maximum(n - missing - 1, 0) // 2 if skip_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
-        if compiled.fits(input.size):
-            indices = compiled.kth(rows, at, True)
-        else:
-            indices = compiled.picked(_order(rows, 1, False), at)
-        return _picked(input, rows, indices, d, keepdim)
+        return _picked(input, rows, compiled.picked(_order(rows, 1, False), at), d, keepdim)
 
     return kernel
 
@@ -476,9 +476,10 @@ def _mode(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.nd
         return input.copy(), np.zeros((), np.int64)
     d = wrap_dim(dim, input.ndim)
     need_elements("mode", input.shape, d)
+    if input.shape[d] <= _STABLE or input.dtype.kind in "iub" or not (input != input).any():
+        if (found := compiled.modes(input, d, (1,) * keepdim)) is not None:
+            return found
     rows = compiled.rows_of(input, d)
-    if compiled.fits(input.size) and (input.dtype.kind in "iub" or not (rows != rows).any()):
-        return _picked(input, rows, compiled.modes(rows), d, keepdim)
     order = _order(rows, 1, False)
     ordered = compiled.picked(rows, order)
     n = ordered.shape[-1]

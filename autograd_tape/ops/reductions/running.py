@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 
 import numpy as np
 
@@ -9,20 +10,20 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
-from ...executors.kernels._on_demand import state
+from ...executors.kernels.halves import ufunc
 from ...functions.out import EXPECTED, SCALAR_TYPE
 from ...record import op
+from ...strided import laid_out
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
 from ..elementwise.arithmetic import is_complex
-from .sums import _WIDE, finish
+from .sums import _WIDE, _sum, finish
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
-_FEW = 32
 
 
 def _running(ufunc: np.ufunc) -> Fn:
@@ -33,12 +34,13 @@ def _running(ufunc: np.ufunc) -> Fn:
             wrap_dim(dim, 0)
             own = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
-        if ufunc is np.add and input.size >= state.cheap and input.dtype.kind == "f" and input.itemsize > 2:
-            return shared.cumsum(input, wrap_dim(dim, input.ndim))
         d = wrap_dim(dim, input.ndim)
-        # float32 runs in double precision, as in torch; over a few numbers that makes no difference worth its time.
-        wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" and input.shape[d] > _FEW else _WIDE.get(input.dtype.char)
+        if (found := shared.running_total(input, d, ufunc is np.multiply)) is not None:
+            return found
+        wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" else _WIDE.get(input.dtype.char)  # as in torch
         result = finish(accumulate(input, d, wide), input)
+        if ufunc is np.add and result.dtype.kind in "fc":
+            result += 0  # torch begins with 0, to which adding -0 gives 0
         return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
 
     return kernel
@@ -137,8 +139,8 @@ def _running_extreme(ufunc: np.ufunc) -> Fn:
             wrap_dim(dim, 0)
             return input.copy(), np.zeros((), np.int64)
         d = wrap_dim(dim, input.ndim)
-        if shared.fits_running(input):
-            return shared.running_extreme(input, d, ufunc is np.minimum)
+        if (found := shared.running_extreme(input, d, ufunc is np.minimum)) is not None:
+            return found
         values = accumulate(input, d)
         n = input.shape[d]
         at = np.arange(n).reshape((n,) + (1,) * (input.ndim - 1 - d))
@@ -256,6 +258,19 @@ class logcumsumexp:
         yield rng.standard_normal((2, 3)), 0
 
 
+def _ends(x: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """All elements along a dimension but the first, and all but the last."""
+    before = (slice(None),) * d
+    return x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+
+
+def _times(x: np.ndarray, number: float) -> np.ndarray:
+    """Elements by a number, which for half precision is not rounded before the product."""
+    if x.itemsize == 2:
+        return (x.astype(np.float32) * np.float32(number)).astype(x.dtype)
+    return x * x.dtype.type(number)
+
+
 @op("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
 class diff:
     """Differences of neighbours along a dimension, `n` times.
@@ -265,6 +280,12 @@ class diff:
     """
 
     lacks = {"uint float8": lambda input, n, **_: "add_stub" if n else None}
+    def quick(input, n, dim, prepend, append):
+        if n == 1 and prepend is append is None and n.__class__ is dim.__class__ is int and input.ndim and input.shape[dim] > 1:
+            after, before = _ends(input, dim % input.ndim)
+            found = np.not_equal(after, before) if input.dtype.char == "?" else ufunc(np.subtract, after, before)
+            return found if found.flags.c_contiguous else laid_out(found, after, before)
+
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         if not input.ndim:
             raise AutogradError("diff expects input to be at least one-dimensional")
@@ -323,6 +344,18 @@ def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: float | No
     return sums * steps / 2
 
 
+def _areas(y: np.ndarray, x: np.ndarray | None, dx: float | None, d: int) -> np.ndarray | None:
+    """`_heights` of plain arrays: steps of a vector, or a number; None of others."""
+    after, before = _ends(y, d)
+    sums = ufunc(np.add, after, before)
+    if x is None:
+        return _times(sums, (1 if dx is None else dx) / 2)
+    if dx is not None or x.ndim != 1 or x.dtype is not y.dtype or x.size != y.shape[d]:
+        return None
+    steps = ufunc(np.subtract, x[1:], x[:-1]).reshape((-1,) + (1,) * (y.ndim - 1 - d))
+    return _times(ufunc(np.multiply, sums, steps), 0.5)
+
+
 @op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
 class trapezoid:
     """The integral along a dimension by the trapezoid rule, over points `x` or with spacing `dx`.
@@ -332,6 +365,15 @@ class trapezoid:
     """
 
     lacks = {"uint float8": "add_stub", "chalf": "sum_cpu"}
+    def quick(y, x, dx, dim):
+        if y.dtype.char in "fdeE" and dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
+            d = dim % y.ndim
+            if x is not None:
+                return None if (areas := _areas(y, x, dx, d)) is None else np.asarray(_sum(areas, d, False))
+            whole = np.asarray(_sum(y, d, False), y.dtype)
+            ends = np.asarray(y.take(0, d) + y.take(-1, d))
+            return np.asarray(_times(whole - _times(ends, 0.5), 1 if dx is None else dx))
+
     def function(F, y, x=None, *, dx=None, dim=-1):
         if y.dtype.name == "bool" or x is not None and x.dtype.name == "bool":
             raise AutogradError(f"trapezoid: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
@@ -357,6 +399,11 @@ class cumulative_trapezoid:
 
     lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported",
              "uint float8": "add_stub", "chalf": "cumsum_out_cpu"}
+    def quick(y, x, dx, dim):
+        if y.dtype.char in "fdeE" and dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
+            areas = _areas(y, x, dx, dim % y.ndim)
+            return None if areas is None else _cumsum(areas, dim)
+
     def function(F, y, x=None, *, dx=None, dim=-1):
         if x is not None and x._k.dtype.category == BOOL:
             raise AutogradError("cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported")

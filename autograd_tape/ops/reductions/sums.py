@@ -12,6 +12,7 @@ from ...dims import expand_reduced, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels import reduce as shared
+from ...executors.kernels.halves import recast, widened
 from ...executors.kernels.moments import moments
 from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
@@ -652,6 +653,26 @@ def _moment_arguments(name: str, dim: object, unbiased: bool | None, correction:
     return dim, correction
 
 
+def _quick_moment(root: bool, both: bool) -> Fn:
+    """What variances, or their roots, perhaps with means, are of plain arrays: the same kernel, of half precision in float32."""
+
+    def quick(input: np.ndarray, dim: Any, unbiased: object, keepdim: bool, correction: float | None) -> Any:
+        char = input.dtype.char
+        if char not in "fdeE" or dim.__class__ is bool or keepdim.__class__ is not bool:
+            return None
+        if correction is None:
+            correction = 1 if unbiased is None else 1 if unbiased is True else 0 if unbiased is False else None
+        if correction.__class__ not in (int, float):
+            return None
+        wide = input if char in "fd" else widened(input)
+        if both:
+            return tuple([recast(x, input.dtype) for x in _spread_mean(wide, dim, correction, keepdim, root)])
+        found = _var(wide, dim, correction, keepdim, root)
+        return np.asarray(found if char in "fd" else recast(np.asarray(found), input.dtype))
+
+    return quick
+
+
 def _std_lacks(dim: Any, **_: object) -> str:
     return "RuntimeError: std_var_all: Unsupported dtype {dtype}" if dim is None or isinstance(dim, bool) else "std_cpu"
 
@@ -666,6 +687,8 @@ class var:
 
     lacks = {"float8": _std_lacks}
     several_types = ("dim",)
+    quick = _quick_moment(False, False)
+
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
@@ -693,6 +716,8 @@ class std:
 
     lacks = {"float8": _std_lacks}
     several_types = ("dim",)
+    quick = _quick_moment(True, False)
+
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
@@ -721,6 +746,8 @@ class var_mean:
 
     lacks = {"float8": "std_cpu", "uint int bool": "RuntimeError: var_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
+    quick = _quick_moment(False, True)
+
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
         return tuple(F.var_mean_of(input, dim, correction, keepdim))
@@ -740,6 +767,8 @@ class std_mean:
 
     lacks = {"float8": "std_cpu", "uint int bool": "RuntimeError: std_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
+    quick = _quick_moment(True, True)
+
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
         return tuple(F.std_mean_of(input, dim, correction, keepdim))
@@ -817,6 +846,13 @@ class sum_to_size:
     """
 
     lacks = {"float8 chalf": "sum_cpu"}
+
+    def quick(input, size):
+        shape = input.shape
+        if size.__class__ is tuple and len(size) == len(shape) and shape != size and all([
+                n == m or n == 1 for n, m in zip(size, shape)]) and input.dtype.char in "fdeE":
+            return _sum(input, tuple([d for d, n in enumerate(size) if n != shape[d]]), True)
+
     def function(F, input, size):
         size, shape = (size,) if isinstance(size, int) else tuple([int(n) for n in size]), tuple(input.shape)
         lead = len(shape) - len(size)

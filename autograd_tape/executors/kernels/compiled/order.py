@@ -1,18 +1,19 @@
-"""Orders of rows of int64 keys: stable sorting by radix, and selections that leave equal keys where torch does (`kernels/selection.py`)."""
+"""Orders of rows by int64 keys: stable sorting, selections that leave equal keys where torch does (`kernels/selection.py`), and search."""
 
 from __future__ import annotations
 
 from types import FunctionType
 
 import numpy as np
-from numba.extending import register_jitable
+from numba import types
+from numba.extending import overload, register_jitable
 
 from .. import selection
 from ....annotations import Fn
-from .base import _by_type, kernel
+from .base import kernel, wide
 
-#: Elements up to which a row is sorted by insertion.
-SHORT = 40
+#: Elements of a run that is sorted by insertion, and those of a row up to which runs are merged in any case.
+RUN, MERGED = 8, 256
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
@@ -37,7 +38,19 @@ def _key8(v):
     return i8(0x7FF0000000000001) if v != v else i8(bits ^ ((bits >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
 
 
-key = _by_type(_key4, _key8)
+def key(v):
+    """An integer in the order of real numbers; NaN above infinity."""
+    return _key4(v) if v.dtype == np.float32 else _key8(v) if v.dtype == np.float64 else i8(v)
+
+
+@overload(key, strict=False)
+def _key(v):
+    if v == types.float32 or v == types.float64:
+        return _by_kind[v]
+    return lambda v: i8(v)
+
+
+_by_kind = {types.float32: _key4, types.float64: _key8}
 
 
 @kernel("r1[n] Q1[n] :n")
@@ -49,25 +62,50 @@ def keys_of(x, keys, start, stop):
 
 @kernel("q2[n,m] Q2[n,m] :n")
 def ordered(keys, index, start, stop):
-    """The places of each row's keys in ascending order, equal ones as they come."""
+    """The places of each row's keys in ascending order, equal ones as they come: runs in order are merged, of long rows bytes sorted."""
     m = keys.shape[1]
     v, w, at, to = np.empty(m, u8), np.empty(m, u8), np.empty(m, i8), np.empty(m, i8)
     places = np.empty(256, i8)
     for r in range(start, stop):
         row, out = keys[r], index[r]
-        if m <= SHORT:
-            for i in range(m):
-                value, j = row[i], i
-                while j > 0 and value < row[out[j - 1]]:
-                    out[j] = out[j - 1]
-                    j -= 1
-                out[j] = i
-            continue
         differ = u8(0)
         for i in range(m):
             v[i] = u8(row[i]) ^ u8(0x8000000000000000)
             at[i] = i
             differ |= v[i] ^ v[0]
+        passes = 0
+        for byte in range(8):
+            passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0
+        if m <= MERGED or passes * 128 > m:
+            low = 0
+            while low < m:
+                high = min(low + RUN, m)
+                for i in range(low + 1, high):
+                    value, place, j = v[i], at[i], i
+                    while j > low and value < v[j - 1]:
+                        v[j], at[j] = v[j - 1], at[j - 1]
+                        j -= 1
+                    v[j], at[j] = value, place
+                low = high
+            width = RUN
+            while width < m:
+                low = 0
+                while low < m:
+                    middle, high = min(low + width, m), min(low + 2 * width, m)
+                    i, j = low, middle
+                    for k in range(low, high):
+                        if j >= high or i < middle and v[i] <= v[j]:
+                            w[k], to[k] = v[i], at[i]
+                            i += 1
+                        else:
+                            w[k], to[k] = v[j], at[j]
+                            j += 1
+                    low = high
+                v, w, at, to = w, v, to, at
+                width *= 2
+            for i in range(m):
+                out[i] = at[i]
+            continue
         for byte in range(8):
             shift = u8(8 * byte)
             if not (differ >> shift) & u8(255):
@@ -89,54 +127,88 @@ def ordered(keys, index, start, stop):
             out[i] = at[i]
 
 
-@kernel("q2[n,m] Q2[n,k] i (k>0) (k<=m) :n")
-def top(keys, index, in_order, start, stop):
-    """The places of the least keys of each row."""
-    m = keys.shape[1]
-    v, at = np.empty(m, i8), np.empty(m, i8)
-    for r in range(start, stop):
-        for i in range(m):
-            v[i], at[i] = keys[r, i], i
-        top_of(v, at, index.shape[1], in_order != 0)
-        for i in range(index.shape[1]):
-            index[r, i] = at[i]
+# Below, elements of rows lie `inner` apart, and a row after a row: an array (outer, size, inner), whose middle dimension is the rows'.
 
 
-@kernel("q2[n,m] q1[n] Q1[n] i (m>0) :n")
-def kth(keys, wanted, index, stable, start, stop):
-    """The place of the key that comes at a place in the order of each row: torch's among equal ones, or that in the stable order."""
-    m = keys.shape[1]
-    v, at = np.empty(m, i8), np.empty(m, i8)
+@kernel("r0[outer*size*inner] w0[outer*k*inner] Q0[outer*k*inner] i i i i i i (outer>=0) (inner>=0) (k>0) (k<=size) "
+        "(float(outer)*size*inner<9e18) :outer*inner")
+def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop):
+    """The least, or largest, of each row and their places, which are torch's among equal ones."""
+    v, at = np.empty(size, i8), np.empty(size, i8)
+    flip = i8(-1) if largest else i8(0)
     for r in range(start, stop):
-        k = min(max(wanted[r], 0), m - 1)
-        for i in range(m):
-            v[i], at[i] = keys[r, i], i
-        kth_of(v, at, k)
-        index[r] = at[k]
-        if stable:
-            before, value = 0, v[k]
-            for i in range(m):
-                before += keys[r, i] < value
-            for i in range(m):
-                if keys[r, i] == value:
-                    if before == k:
-                        index[r] = i
+        first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
+        for i in range(size):
+            v[i], at[i] = key(wide(x[first + i * inner])) ^ flip, i
+        top_of(v, at, k, in_order != 0)
+        for i in range(k):
+            values[to + i * inner], index[to + i * inner] = x[first + at[i] * inner], at[i]
+
+
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i i i (outer>=0) (inner>=0) (k>=0) (k<size) "
+        "(float(outer)*size*inner<9e18) :outer*inner")
+def kth(x, values, index, outer, size, inner, k, what, start, stop):
+    """The element that comes at place `k` in the order of each row, and its place: torch's among equal ones, or where `what` is not 0 the
+    first. Of rows with NaN it is the first NaN where `what` is 1; where it is 2 they are taken without, and the middle."""
+    v, at = np.empty(size, i8), np.empty(size, i8)
+    for r in range(start, stop):
+        first, missing, place = r // inner * size * inner + r % inner, 0, k
+        for i in range(size):
+            value = wide(x[first + i * inner])
+            v[i], at[i] = key(value), i
+            missing += value != value
+        if what == 1 and missing > 0:
+            place = size - missing
+        elif what == 2:
+            place = max(size - missing - 1, 0) // 2
+        kth_of(v, at, place)
+        found = at[place]
+        if what:
+            before, wanted = 0, v[place]
+            for i in range(size):
+                before += v[i] < wanted
+            for i in range(size):
+                if key(wide(x[first + i * inner])) == wanted:
+                    if before == place:
+                        found = i
                         break
                     before += 1
+        values[r], index[r] = x[first + found * inner], found
 
 
-@kernel("q2[n,m] Q1[n] (m>0) :n")
-def modes(keys, index, start, stop):
-    """The place of the most frequent key of each row, the least of several: the last one after torch's sort."""
-    m = keys.shape[1]
-    v, at = np.empty(m, i8), np.empty(m, i8)
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i (outer>=0) (inner>=0) (size>0) (float(outer)*size*inner<9e18) "
+        ":outer*inner")
+def modes(x, values, index, outer, size, inner, start, stop):
+    """The most frequent element of each row, the least of several, and its place: the last one after torch's sort. NaN, of which none is
+    another's equal, come last."""
+    v, at = np.empty(size, i8), np.empty(size, i8)
     for r in range(start, stop):
-        for i in range(m):
-            v[i], at[i] = keys[r, i], i
-        sort(v, at, 0, m)
+        first, numbers = r // inner * size * inner + r % inner, size
+        for i in range(size):
+            value = wide(x[first + i * inner])
+            v[i], at[i] = key(value), i
+            numbers -= value != value
+        sort(v, at, 0, size)
         longest, run = 0, 0
-        for i in range(m):
-            run = run + 1 if i > 0 and v[i] == v[i - 1] else 1
+        for i in range(size):
+            run = run + 1 if i > 0 and v[i] == v[i - 1] and i < numbers else 1
             if run > longest:
                 longest = run
                 index[r] = at[i]
+        values[r] = x[first + index[r] * inner]
+
+
+@kernel("r0[rows*size] r0[rows*each] Q0[rows*each] i i i i (rows>=0) (size>=0) (each>=0) :rows*each")
+def bisected(sequence, values, found, rows, size, each, right, start, stop):
+    """Where values go into the sequence of their row: before equal elements, or behind. Halving also finds a place where there is no order."""
+    for i in range(start, stop):
+        first, value = i // each * size, wide(values[i])
+        low, high = 0, size
+        while low < high:
+            middle = (low + high) >> 1
+            element = wide(sequence[first + middle])
+            if (element > value) if right else (element >= value):
+                high = middle
+            else:
+                low = middle + 1
+        found[i] = low

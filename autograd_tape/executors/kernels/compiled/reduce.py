@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from .base import REORDER, extreme, kernel, row_total
+from .base import REORDER, extreme, kernel, rounded, row_total, wide
 
 #: Columns that running sums go along together.
 TILE = 128
@@ -57,57 +59,62 @@ def extreme_rows(x, y, smallest, start, stop):
         y[r] = extreme(x[r], smallest)
 
 
-@kernel("r3[o,n,m] w3[o,n,m] :o*((m+127)//128)")
-def cumsum(x, y, start, stop):
-    """Running sums over the middle axis, in double precision; items are (outer, tile) pairs."""
-    T = x.dtype.type
-    inner = x.shape[2]
-    tiles = (inner + TILE - 1) // TILE
-    total = np.empty(TILE, np.float64)
-    for item in range(start, stop):
-        outer, a = item // tiles, (item % tiles) * TILE
-        b = min(a + TILE, inner)
-        if inner == 1:
-            s = 0.0
-            for r in range(x.shape[1]):
-                s += np.float64(x[outer, r, 0])
-                y[outer, r, 0] = T(s)
-            continue
-        ts = total[: b - a]
-        ts[:] = 0.0
-        for r in range(x.shape[1]):
-            xs, ys = x[outer, r, a:b], y[outer, r, a:b]
-            for i in range(ts.size):
-                ts[i] += np.float64(xs[i])
-                ys[i] = T(ts[i])
+def totals(x):
+    """What running totals over an array are kept in: double precision for float32, float32 for half precision, int64."""
+    return np.empty(TILE, np.int64 if x.dtype.kind == "i" else np.float64)
 
 
-@kernel("r3[o,n,m] w3[o,n,m] Q3[o,n,m] i :o*((m+127)//128)")
-def running_extreme(x, values, index, smallest, start, stop):
-    """Running maxima (or minima) over the middle axis, and the last place that was as good as any before it, or NaN."""
-    inner = x.shape[2]
+@overload(totals, strict=False)
+def _totals(x):
+    kind = np.int64 if x.dtype == types.int64 else np.float32 if x.dtype in (types.uint16, types.int16) else np.float64
+    return lambda x: np.empty(TILE, kind)
+
+
+# An array (outer, n, inner) whose middle dimension something runs along; items are pairs of an outer index and a tile of inner ones.
+
+
+@kernel("r0[outer*n*inner] w0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer*((inner+127)//128)")
+def running_total(x, y, outer, n, inner, product, start, stop):
+    """Running sums, or products."""
+    tiles = (inner + TILE - 1) // TILE
+    total = totals(x)
+    for item in range(start, stop):
+        a = (item % tiles) * TILE
+        width, first = min(TILE, inner - a), item // tiles * n * inner + a
+        for i in range(width):
+            total[i] = 1 if product else 0
+        for r in range(n):
+            at = first + r * inner
+            if product:
+                for i in range(width):
+                    total[i] *= wide(x[at + i])
+                    y[at + i] = rounded(y, total[i])
+            else:
+                for i in range(width):
+                    total[i] += wide(x[at + i])
+                    y[at + i] = rounded(y, total[i])
+
+
+@kernel("r0[outer*n*inner] w0[outer*n*inner] Q0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) "
+        ":outer*((inner+127)//128)")
+def running_extreme(x, values, index, outer, n, inner, smallest, start, stop):
+    """Running maxima (or minima), and the last place that was as good as any before it, or NaN."""
     tiles = (inner + TILE - 1) // TILE
     for item in range(start, stop):
-        outer, a = item // tiles, (item % tiles) * TILE
-        b = min(a + TILE, inner)
-        if inner == 1:
-            for r in range(x.shape[1]):
-                v = x[outer, r, 0]
-                if r == 0:
-                    best, at = v, r
-                elif v != v or (v <= best if smallest else v >= best):
-                    best, at = v, r
-                values[outer, r, 0], index[outer, r, 0] = best, at
+        a = (item % tiles) * TILE
+        width, first = min(TILE, inner - a), item // tiles * n * inner + a
+        if inner == 1 and n > 0:
+            best, place = x[first], 0
+            for r in range(n):
+                v, w = wide(x[first + r]), wide(best)
+                if v != v or (v <= w if smallest else v >= w):
+                    best, place = x[first + r], r
+                values[first + r], index[first + r] = best, place
             continue
-        for r in range(x.shape[1]):
-            xs, vs, ks = x[outer, r, a:b], values[outer, r, a:b], index[outer, r, a:b]
-            if r == 0:
-                for i in range(xs.size):
-                    vs[i], ks[i] = xs[i], 0
-                continue
-            before, places = values[outer, r - 1, a:b], index[outer, r - 1, a:b]
-            for i in range(xs.size):
-                v, w = xs[i], before[i]
+        for r in range(n):
+            at, before = first + r * inner, first + max(r - 1, 0) * inner
+            for i in range(width):
+                v, w = wide(x[at + i]), wide(values[before + i] if r else x[at + i])
                 better = v != v or (v <= w if smallest else v >= w)
-                vs[i] = v if better else w
-                ks[i] = r if better else places[i]
+                values[at + i] = x[at + i] if better else values[before + i]
+                index[at + i] = r if better else index[before + i]
