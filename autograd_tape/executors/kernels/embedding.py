@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
-from .sharing import parallel_for, parallel_rows, share_rows, zeros
+from ._on_demand import AtHand, LazyModule, compute_array, contiguous, is_half, state, within
+from .sharing import parallel_for, parallel_rows, share_hand, share_rows, zeros
 from .reduce import add_at
 
-__all__ = ["embedding", "embedding_backward", "gather", "index_add", "places", "scatter", "scatter_add"]
+__all__ = ["embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "reduce_at", "scatter", "scatter_add"]
 
 _compiled = LazyModule("embedding")
 
@@ -115,12 +115,9 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
     parts = contiguous(scaled.astype(computed, copy=False))
     outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
-    if outer == 1:
+    if outer == 1 and parts.size >= state.fused:
         _add_rows(target.reshape(-1, inner), index, parts.reshape(-1, inner))
-    elif parts.size >= state.fused and computed.char in _ADDED and target.flags.carray:
-        table, parts = target.reshape(outer, -1, inner), parts.reshape(outer, -1, inner)
-        share_rows(_compiled.add_parts, computed.char, outer, parts.shape[1] * inner, 2, table, index, parts)
-    else:
+    elif not _by_kernel(_reduced, computed.char if computed.char in _ADDED else "", target, axis, index, parts, 0):
         spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
         add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
     if target is not out:
@@ -165,16 +162,26 @@ def _stacked(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> tuple[int,
     return prod(size[:axis]), size[axis], prod(size[axis + 1 :])
 
 
-def _by_kernel(name: str, char: str, array: np.ndarray, axis: int, index: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a kernel of ``array``, ``index`` and ``other``, of the index's shape, did it."""
-    if index.size < state.fused or not char or not array.flags.carray or not other.flags.c_contiguous or not other.flags.aligned:
+def _char(dtype: np.dtype) -> str:
+    """The kernel that moves elements of a dtype as they are, or as what is as wide."""
+    return _AS_THEY_ARE.get(dtype.char) or _MOVED.get(dtype.itemsize, "")
+
+
+def _by_kernel(hand: AtHand, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
+    """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` did it; ``IndexError`` where an
+    index is out of range."""
+    if not char or hand[char] is None and others.size < state.fused:
         return False
-    outer, along, inner = _stacked(index, axis, array.shape)
-    if not outer:
+    if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
         return False
-    lead, tail = prod(array.shape[:axis]), prod(array.shape[axis + 1 :])
-    share_rows(getattr(_compiled, name), char, outer, along * inner, 2, array.view(char).reshape(lead, -1, tail),
-               contiguous(index).reshape(outer, along, inner), other.view(char).reshape(outer, along, inner))
+    have, size = array.shape, others.shape
+    if size[1:axis] != have[1:axis] or size[axis + 2 :] != have[axis + 2 :]:  # it leaves out more than ends of memory's order
+        return False
+    outer, inner, tail = prod(size[:axis]), prod(size[axis + 1 :]), prod(have[axis + 1 :])
+    if array.dtype.char not in _AS_THEY_ARE:
+        array, others = array.view(char), others.view(char)
+    share_hand(hand, char, outer, size[axis] * inner, 2, array, contiguous(index), others, *how, outer, have[axis], tail, size[axis], inner,
+               size != index.shape)
     return True
 
 
@@ -188,7 +195,7 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
     """
     y = np.empty(index.shape, source.dtype)
     rows = source if source.flags.carray or 4 * index.size < source.size else np.array(source, order="C")
-    if _by_kernel("gather", _MOVED.get(source.itemsize, ""), rows, axis, index, y):
+    if _by_kernel(_gathered, _char(source.dtype), rows, axis, index, y):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -208,7 +215,7 @@ def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
     array([5., 0., 1.])
     """
     same = isinstance(source, np.ndarray) and source.dtype == out.dtype
-    if same and source.ndim and _by_kernel("scatter", _MOVED.get(out.itemsize, ""), out, axis, index, contiguous(source)):
+    if same and source.ndim and _by_kernel(_scattered, _char(out.dtype), out, axis, index, contiguous(source)):
         return
     if not within(index, out.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -241,12 +248,26 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
     part = contiguous(part.astype(computed, copy=False))
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
-    if not _by_kernel("scatter_add", computed.char if computed.char in _ADDED else "", target, axis, index, part):
+    if not _by_kernel(_reduced, computed.char if computed.char in _ADDED else "", target, axis, index, part, 0):
         add_at(target.reshape(-1), places(index, axis, out.shape).reshape(-1), part.reshape(-1))
     if target is not out:
         out[...] = target
 
 
+def index_copy(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> bool:
+    """Puts parts of the same dtype at positions (int64, a vector) along ``axis`` of a C-contiguous ``out``; False where it did not."""
+    return out.dtype == source.dtype and _by_kernel(_scattered, _char(out.dtype), out, axis, index, contiguous(source))
+
+
+def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, how: int) -> bool:
+    """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis`` of a C-contiguous ``out``,
+    rounding at each step: by sum, product, maximum or minimum, from 0 on. False where it did not."""
+    char = out.dtype.char
+    return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlE" else "", out, axis, index, contiguous(source), how)
+
+
+_gathered, _scattered, _reduced = [AtHand(_compiled, name) for name in ("gather", "scatter", "scatter_reduce")]
+_AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _ADDED = "fdl"  # the dtypes that kernels add
 _MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes
 _FEW = 512  # elements that are sooner added one by one than put in order

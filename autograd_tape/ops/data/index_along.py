@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_
+from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -23,7 +23,7 @@ from .._host import data_dependent, on_host
 from .._samples import IN_ALL, check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ...warned import warn_once
-from .scatter import _in_range, _reduce_at, _reduce_vjp, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -311,6 +311,8 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
         return result
     if not within(flat if flat.dtype == np.int64 else flat.astype(np.int64), target.shape[d]):
         _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
+    if flat.dtype == np.int64 and index_copy_(target, d, flat, source):
+        return result
     if target.dtype.isbuiltin == 2 and source.dtype == target.dtype:  # moved as they are
         target, source = target.view(f"u{target.itemsize}"), source.view(f"u{target.itemsize}")
     target[(slice(None),) * d + (flat,)] = source
@@ -483,7 +485,7 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
         raise IndexRangeError(f"select(): index 0 out of range for tensor of size {list(input.shape)} at dimension {d}")
     if flat.size and (flat.min() < 0 or flat.max() >= target.shape[d]):
         raise IndexRangeError("index out of range in self")
-    _reduce_at(np.moveaxis(target, d, 0), flat, np.moveaxis(source, d, 0), reduce, include_self)
+    _reduce_along(target, d, flat if flat.dtype == np.int64 else flat.astype(np.int64), source, reduce, include_self)
     return result
 
 

@@ -181,13 +181,6 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
     return result, target, d, index, part
 
 
-def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray,
-                       tuple[np.ndarray, ...], Any]:
-    """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
-    result, _, d, index, part = _scatter_parts(input, dim, index, src)
-    return result, _positions(index, d), part
-
-
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
     if index.size:
@@ -367,6 +360,8 @@ class scatter_add:
 
 
 _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_HOW = {"prod": 1, "amax": 2, "amin": 3}
+"""Those that one kernel does by itself, in whose numbers; sums of half precision are rounded once."""
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
@@ -405,10 +400,20 @@ def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, inclu
     return result
 
 
+def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, reduce: str, include_self: bool) -> None:
+    """`part` reduced into `target` (C-contiguous), in place, at positions along a dimension: of each element, or a vector."""
+    if include_self and reduce in _HOW and elements.reduce_at(target, d, index, part, _HOW[reduce]):
+        return
+    if index.shape == part.shape:
+        _reduce_at(target, _positions(index, d), part, reduce, include_self)
+    else:
+        _reduce_at(np.moveaxis(target, d, 0), index, np.moveaxis(part, d, 0), reduce, include_self)
+
+
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    result, at, part = _scatter_arguments(input, dim, index, src)
+    result, target, d, at, part = _scatter_parts(input, dim, index, src)
     if index.size:
-        _reduce_at(result if result.ndim else result.reshape(1), at, part, reduce, include_self)
+        _reduce_along(target, d, at, part, reduce, include_self)
     return result
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .base import kernel
+from numba.extending import register_jitable
+
+from .base import kernel, rounded, wide
 
 
 @kernel("r2[v,m] x1[n] w2[n,m] :n")
@@ -31,50 +33,6 @@ def add_rows(target, index, rows, start, stop):
     return True
 
 
-@kernel("w3[o,v,m] x1[k] r3[o,k,m] :o")
-def add_parts(target, index, parts, start, stop):
-    """``target[o, index[i]] += parts[o, i]`` for o in [start, stop)."""
-    for o in range(start, stop):
-        for i in range(index.size):
-            k = index[i]
-            if k < 0 or k >= target.shape[1]:
-                return False
-            ts, ps = target[o, k], parts[o, i]
-            for j in range(ts.size):
-                ts[j] += ps[j]
-    return True
-
-
-@kernel("r3[>=o,v,>=m] x3[o,k,m] w3[o,k,m] :o")
-def gather(source, index, y, start, stop):
-    """``y[o, k, i] = source[o, index[o, k, i], i]`` for o in [start, stop)."""
-    size = source.shape[1]
-    for o in range(start, stop):
-        for k in range(index.shape[1]):
-            ks, ys = index[o, k], y[o, k]
-            for i in range(ks.size):
-                row = ks[i]
-                if row < 0 or row >= size:
-                    return False
-                ys[i] = source[o, row, i]
-    return True
-
-
-@kernel("w3[>=o,v,>=m] x3[o,k,m] r3[o,k,m] :o")
-def scatter(out, index, source, start, stop):
-    """``out[o, index[o, k, i], i] = source[o, k, i]`` for o in [start, stop)."""
-    size = out.shape[1]
-    for o in range(start, stop):
-        for k in range(index.shape[1]):
-            ks, ss = index[o, k], source[o, k]
-            for i in range(ks.size):
-                row = ks[i]
-                if row < 0 or row >= size:
-                    return False
-                out[o, row, i] = ss[i]
-    return True
-
-
 @kernel("w1[v] x1[n] r1[n]")
 def add_elements(target, index, values):
     for i in range(index.size):
@@ -85,24 +43,79 @@ def add_elements(target, index, values):
     return True
 
 
-@kernel("w3[>=o,v,>=m] x3[o,k,m] r3[o,k,m] :o")
-def scatter_add(out, index, source, start, stop):
-    """``out[o, index[o, k, i], i] += source[o, k, i]`` for o in [start, stop)."""
-    size = out.shape[1]
+# Elements at positions along a dimension. Of (outer, v, tail) elements those at (o, index[o, k, i], i) go with those at (o, k, i) of
+# (outer, along, inner) others, where inner <= tail; the index has the others' shape, or is `alone`: one vector (along) for all of them.
+
+_SIZES = ("i i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (tail>=inner) (alone>=0) (alone<=1) (float(outer)*v*tail<9e18) "
+          "(float(outer)*along*inner<9e18) :outer")
+_INDEX = "x0[(1-alone)*outer*along*inner+alone*along]"
+
+
+@register_jitable
+def _each(array, index, others, outer, v, tail, along, inner, alone, start, stop, move):
     for o in range(start, stop):
-        if out.shape[2] == 1:
-            ts, column, values = out[o].reshape(-1), index[o].reshape(-1), source[o].reshape(-1)
-            for k in range(column.size):
-                row = column[k]
-                if row < 0 or row >= size:
+        first, at = o * v * tail, o * along * inner
+        for k in range(along):
+            for i in range(inner):
+                row = index[k if alone else at + i]
+                if row < 0 or row >= v:
                     return False
-                ts[row] += values[k]
-            continue
-        for k in range(index.shape[1]):
-            ks, ss = index[o, k], source[o, k]
-            for i in range(ks.size):
-                row = ks[i]
-                if row < 0 or row >= size:
-                    return False
-                out[o, row, i] += ss[i]
+                move(array, first + row * tail + i, others, at + i)
+            at += inner
     return True
+
+
+@register_jitable
+def _take(array, place, others, at):
+    others[at] = array[place]
+
+
+@register_jitable
+def _put(array, place, others, at):
+    array[place] = others[at]
+
+
+@register_jitable
+def _add(array, place, others, at):
+    array[place] = rounded(array, wide(array[place]) + wide(others[at]))
+
+
+@register_jitable
+def _multiply(array, place, others, at):
+    array[place] = rounded(array, wide(array[place]) * wide(others[at]))
+
+
+@register_jitable
+def _most(array, place, others, at):
+    a, b = wide(array[place]), wide(others[at])
+    if not (a >= b or a != a):
+        array[place] = others[at]
+
+
+@register_jitable
+def _least(array, place, others, at):
+    a, b = wide(array[place]), wide(others[at])
+    if not (a <= b or a != a):
+        array[place] = others[at]
+
+
+@kernel(f"r0[>=outer*v*tail] {_INDEX} w0[outer*along*inner] {_SIZES}")
+def gather(source, index, y, outer, v, tail, along, inner, alone, start, stop):
+    return _each(source, index, y, outer, v, tail, along, inner, alone, start, stop, _take)
+
+
+@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] {_SIZES}")
+def scatter(out, index, source, outer, v, tail, along, inner, alone, start, stop):
+    return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _put)
+
+
+@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] i {_SIZES}")
+def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone, start, stop):
+    """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
+    if how == 0:
+        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _add)
+    if how == 1:
+        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _multiply)
+    if how == 2:
+        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _most)
+    return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _least)
