@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -27,14 +30,53 @@ def test_compiled_as_composed(shape: tuple[int, ...], axis: int, dtype: str, rng
     k = shape[axis] // 2 + 1
     calls = [lambda: torch.sort(x, axis), lambda: torch.topk(x, k, axis), lambda: torch.kthvalue(x, k, axis),
              lambda: torch.median(x, axis), lambda: torch.mode(x, axis)]
+    _same_in_both(calls)
+
+
+def _same_in_both(calls: Sequence[Callable[[], Any]]) -> None:
+    """Asserts that calls give the same numbers, with the same signs, and strides with kernels and without."""
     found = {}
     for mode in ("numpy", "numba"):
         previous = _on_demand.use_numba(mode)
         try:
-            found[mode] = [[t.tolist() for t in call()] + [t.stride() for t in call()] for call in calls]
+            results = [call() for call in calls]
         finally:
             _on_demand.use_numba(previous)
+        results = [t for r in results for t in (r if isinstance(r, tuple) else (r,))]
+        found[mode] = [(str(t.tolist()), t.stride(), t.dtype) for t in results]
     assert found["numba"] == found["numpy"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+def test_running_and_searches_as_composed(dtype: str, rng: np.random.Generator) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    for shape, axis in SHAPES:
+        x = _numbers(rng, shape, dtype)
+        bounds, rows = torch.sort(x.reshape(-1)[:9]).values, torch.sort(x).values
+        x[..., 1] = float("nan") if dtype != "int64" else 7
+        _same_in_both([lambda: torch.cumsum(x, axis), lambda: torch.cumprod(x, axis), lambda: torch.cummax(x, axis),
+                       lambda: torch.cummin(x, axis), lambda: torch.nanmedian(x, axis), lambda: torch.bucketize(x, bounds, right=True),
+                       lambda: torch.searchsorted(rows, x)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_positions_as_composed(dtype: str, rng: np.random.Generator) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    for shape, axis in SHAPES:
+        x = _numbers(rng, shape, dtype)
+        n = x.shape[axis]
+        if not x.numel():
+            continue
+        index = torch.tensor(rng.integers(0, n, tuple([m if d == axis % x.ndim else max(m - 1, 1) for d, m in enumerate(shape)])))
+        row, source = torch.tensor(rng.integers(0, n, n)), _numbers(rng, shape, dtype)
+        source[..., 1] = float("nan")
+        once = torch.tensor(rng.permutation(n))
+        _same_in_both([lambda: torch.gather(x, axis, index), lambda: torch.scatter_add(x, axis, index, source),
+                       lambda: torch.index_add(x, axis, row, source), lambda: torch.index_copy(x, axis, once, source),
+                       *[lambda r=r: torch.scatter_reduce(x, axis, index, source, r) for r in ("prod", "amax", "amin", "mean")],
+                       *[lambda r=r: torch.index_reduce(x, axis, row, source, r) for r in ("prod", "amax", "amin")]])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._on_demand import AtHand, LazyModule, compute_array, contiguous, is_half, state, within
-from .sharing import parallel_for, parallel_rows, share_hand, share_rows, zeros
+from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
+from .handy import Handy
+from .sharing import parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = ["embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "reduce_at", "scatter", "scatter_add"]
@@ -167,10 +168,10 @@ def _char(dtype: np.dtype) -> str:
     return _AS_THEY_ARE.get(dtype.char) or _MOVED.get(dtype.itemsize, "")
 
 
-def _by_kernel(hand: AtHand, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
+def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
     """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` did it; ``IndexError`` where an
     index is out of range."""
-    if not char or hand[char] is None and others.size < state.fused:
+    if not char or hand.of(char, others.size) is None and others.size < state.fused:
         return False
     if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
         return False
@@ -180,7 +181,7 @@ def _by_kernel(hand: AtHand, char: str, array: np.ndarray, axis: int, index: np.
     outer, inner, tail = prod(size[:axis]), prod(size[axis + 1 :]), prod(have[axis + 1 :])
     if array.dtype.char not in _AS_THEY_ARE:
         array, others = array.view(char), others.view(char)
-    share_hand(hand, char, outer, size[axis] * inner, 2, array, contiguous(index), others, *how, outer, have[axis], tail, size[axis], inner,
+    hand.share(char, outer, size[axis] * inner, 2, array, contiguous(index), others, *how, outer, have[axis], tail, size[axis], inner,
                size != index.shape)
     return True
 
@@ -266,7 +267,7 @@ def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlE" else "", out, axis, index, contiguous(source), how)
 
 
-_gathered, _scattered, _reduced = [AtHand(_compiled, name) for name in ("gather", "scatter", "scatter_reduce")]
+_gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _ADDED = "fdl"  # the dtypes that kernels add
 _MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes

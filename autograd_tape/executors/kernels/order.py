@@ -118,7 +118,9 @@ def modes(x: np.ndarray, d: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np
 def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
     """Where values go into a sequence, or those of each row into its row; of one dtype."""
     char = sequence.dtype.char
-    if char not in "fdEl" or values.dtype is not sequence.dtype or _bisected.of(char, values.size) is None and not fits(values.size):
+    if char not in "fdEl" or values.dtype is not sequence.dtype or not values.size:
+        return None
+    if _bisected.of(char, values.size) is None and not fits(values.size):
         return None
     size = sequence.shape[-1]
     rows = sequence.size // size if size and sequence.ndim > 1 else 1

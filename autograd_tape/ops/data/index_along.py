@@ -23,7 +23,7 @@ from .._host import data_dependent, on_host
 from .._samples import IN_ALL, check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ...warned import warn_once
-from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone, takes_floats
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -106,6 +106,7 @@ class index_select:
     shape = shapes.indexed
     compose = on_host(_index_select)
 
+    @takes_floats
     def check(input, dim, index):
         if index._k.dtype.name not in ("int32", "int64"):
             raise AutogradError("index_select(): Expected dtype int32 or int64 for index", expected="int64", found=index._k.dtype.name)
@@ -181,6 +182,7 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     return result
 
 
+@takes_floats
 def _check_index_fill(input: TensorRef, dim: int, index: TensorRef) -> None:
     wrap_dim(dim, input.ndim)
     if index._k.dtype.name != "int64" and not on_meta(index):
@@ -189,6 +191,7 @@ def _check_index_fill(input: TensorRef, dim: int, index: TensorRef) -> None:
         raise AutogradError("Index has to be a vector/scalar")
 
 
+@takes_floats
 def _check_index_copy(input: TensorRef, dim: int, index: TensorRef, source: TensorRef) -> None:
     d = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -214,6 +217,7 @@ def _check_index_copy(input: TensorRef, dim: int, index: TensorRef, source: Tens
 
 def _check_parts(name: str) -> Fn:
     """The check of an operation of this name that adds parts, or reduces them."""
+    @takes_floats
     def check(input: TensorRef, dim: int, index: TensorRef, source: TensorRef) -> None:
         d, kind = wrap_dim(dim, input.ndim), SCALAR_TYPE_NAMES[index._k.dtype.name]
         if index.ndim > 1:

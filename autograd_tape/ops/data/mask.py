@@ -14,7 +14,6 @@ from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
 from ...functions.refusals import on_meta
 from ...record import RECORDS, Sample, dynamic_shape, op
-from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
@@ -246,13 +245,18 @@ class masked_place:
 
 
 def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    shape = np.broadcast_shapes(input.shape, mask.shape)
-    result = np.array(np.broadcast_to(input, shape), order="C")
-    mask = np.broadcast_to(mask, shape)
+    if input.shape == mask.shape:
+        result = np.array(input, order="C")
+    else:
+        shape = np.broadcast_shapes(input.shape, mask.shape)
+        result, mask = np.array(np.broadcast_to(input, shape), order="C"), np.broadcast_to(mask, shape)
     n = np.count_nonzero(mask)
     if source.size < n:
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
-    result[mask] = source.reshape(-1)[:n]
+    target = result
+    if input.dtype.isbuiltin == 2 and source.dtype is input.dtype:  # moved as they are
+        target, source = result.view(f"u{result.itemsize}"), source.view(f"u{result.itemsize}")
+    target[mask] = source.reshape(-1)[:n]
     return result
 
 
@@ -300,10 +304,11 @@ class masked_scatter:
 
 def _nonzero(input: np.ndarray) -> np.ndarray:
     count = int(np.count_nonzero(input))
-    result = empty_strided((count, input.ndim), (1, count), np.dtype(np.int64))  # torch's memory runs along the positions of one dimension
+    lines = np.empty((input.ndim, count), np.int64)  # torch's memory runs along the positions of one dimension
     if input.ndim:
-        result.T[...] = np.nonzero(input)
-    return result
+        for line, places in zip(lines, input.nonzero()):
+            line[...] = places
+    return lines.T
 
 
 @op("argwhere(Tensor input) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)

@@ -60,6 +60,13 @@ def _positions(index: np.ndarray, d: int) -> tuple[np.ndarray, ...]:
 # -- gather and scatter ---------------------------------------------------------------------------------------------------
 
 
+def takes_floats(check: Fn) -> Fn:
+    """Marks a check that refuses no dtype: where kernels look at shapes and indices themselves, half precision needs it no more than
+    others."""
+    check.takes_floats = True  # type: ignore[attr-defined]  # which functions may have
+    return check
+
+
 def _check_rank(input: TensorRef, index: TensorRef, other: str = "input") -> None:
     if max(input.ndim, 1) != max(index.ndim, 1) and index._data.size:
         raise AutogradError(f"Index tensor must have the same number of dimensions as {other} tensor", expected=f"{input.ndim} dimensions",
@@ -120,6 +127,7 @@ class gather:
     compose = on_host(numpy)
     def shape(input, dim, index, sparse_grad): return index
 
+    @takes_floats
     def check(input, dim, index, sparse_grad):
         _is_index(index, "gather")
         _check_rank(input, index)
@@ -188,6 +196,7 @@ def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | f
     return result
 
 
+@takes_floats
 def _check_scatter(input: TensorRef, dim: int, index: TensorRef, src: TensorRef | None = None, **rest: object) -> None:
     _is_index(index, "scatter")
     _check_rank(input, index, "self")
@@ -360,7 +369,7 @@ class scatter_add:
 
 
 _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-_HOW = {"prod": 1, "amax": 2, "amin": 3}
+_HOW = {np.multiply: 1, np.maximum: 2, np.minimum: 3}
 """Those that one kernel does by itself, in whose numbers; sums of half precision are rounded once."""
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
@@ -375,6 +384,16 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
     return dtype.type(-np.inf if reduce == "amax" else np.inf)
 
 
+def _first_zeros(result: np.ndarray, before: np.ndarray, at: Any, part: np.ndarray) -> None:
+    """Gives extremes that are zero the sign of the first zero, as torch does; NumPy takes the last."""
+    places = np.arange(result.size).reshape(result.shape)[at]
+    part = np.broadcast_to(part, places.shape)
+    zeros = (part == 0) & (result[at] == 0)
+    line = result.reshape(-1)
+    line[places[zeros][::-1]] = part[zeros][::-1]
+    result[...] = np.where((result == 0) & (before == 0), before, line.reshape(result.shape))
+
+
 def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
     """`part` reduced into `result` at a NumPy index, in place."""
     if not include_self:
@@ -387,7 +406,10 @@ def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, inclu
     if reducer is np.add:
         add_at(result, at, part)
     else:
+        before = result.copy() if reducer in (np.maximum, np.minimum) and result.dtype.kind not in "iub" else None
         reducer.at(result, at, part)
+        if before is not None and not result.all():
+            _first_zeros(result, before, at, part)
     if reduce == "mean":
         counts = np.full(result.shape, int(include_self), np.int64)
         np.add.at(counts, at, 1)
@@ -402,7 +424,8 @@ def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, inclu
 
 def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, reduce: str, include_self: bool) -> None:
     """`part` reduced into `target` (C-contiguous), in place, at positions along a dimension: of each element, or a vector."""
-    if include_self and reduce in _HOW and elements.reduce_at(target, d, index, part, _HOW[reduce]):
+    how = _HOW.get(_REDUCERS[reduce], 0)
+    if how and include_self and elements.reduce_at(target, d, index, part, how):
         return
     if index.shape == part.shape:
         _reduce_at(target, _positions(index, d), part, reduce, include_self)
@@ -442,6 +465,7 @@ class scatter_reduce:
     compose = on_host(_scatter_reduce)
     def shape(input, dim, index, src, reduce, include_self): return input
 
+    @takes_floats
     def check(input, dim, index, src, reduce, include_self):
         _check_scatter(input, dim, index, src)
         _check_reduce(reduce)
@@ -578,6 +602,7 @@ class take:
     numpy = _take
     compose = on_host(_take)
     def shape(input, index): return index
+    @takes_floats
     def check(input, index):
         long_alone(index, "take")
         if index._data.size and not input._data.size:
@@ -634,6 +659,7 @@ class put:
     compose = on_host(_put)
     def shape(input, index, source, accumulate): return input
 
+    @takes_floats
     def check(input, index, source, accumulate):
         long_alone(index, "put_")
         if source.dtype is not input.dtype:

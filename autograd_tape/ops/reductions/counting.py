@@ -311,6 +311,8 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     """
     if (found := order.bisect(sequence, values, right)) is not None:
         return found
+    if sequence.dtype.char == "E":  # NumPy loses its way behind NaN
+        sequence, values = sequence.astype(np.float32), values.astype(np.float32)
     n = sequence.shape[-1]
     if sequence.ndim > 1 and n > 1 and values.shape[-1] >= 16 and (sequence[..., 1:] >= sequence[..., :-1]).all():
         found = np.empty(values.shape, np.int64)
