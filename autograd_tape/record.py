@@ -211,8 +211,9 @@ class Record:
     `words`               other words for parameters that torch's function takes, {"sections": "indices_or_sections"}
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
-    `quick(...)`          of an irregular operation: what it gives for arrays that nobody looks at and that have no gradient, of real numbers
-                          or truth values, with the arguments in order; None where its `function` is to look at them. An error sends on, too
+    `quick(...)`          of an irregular operation: what it gives for plain arrays, at which nobody looks and which have no gradient, of
+                          real numbers or truth values, with the arguments in order; None where its `function` is to look at them,
+                          and an error leads there, too
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in
                           `namespace`, and goes on to `general(args, out)`, with all arguments by position
     `amp`                 what autocast casts the floating-point arguments to: "lower" (its dtype), "float32", "widest" (of the arguments);
