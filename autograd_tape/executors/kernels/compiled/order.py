@@ -200,7 +200,7 @@ def modes(x, values, index, outer, size, inner, start, stop):
 
 @kernel("r0[rows*size] r0[rows*each] Q0[rows*each] i i i i (rows>=0) (size>=0) (each>=0) :rows*each")
 def bisected(sequence, values, found, rows, size, each, right, start, stop):
-    """Where values go into the sequence of their row: before equal elements, or behind. Halving also finds a place where there is no order."""
+    """Where values go into the sequence of their row: before equal elements, or behind. Halving finds one where there is no order, too."""
     for i in range(start, stop):
         first, value = i // each * size, wide(values[i])
         low, high = 0, size
