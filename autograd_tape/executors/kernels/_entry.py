@@ -164,7 +164,8 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
     for i, (kind, item) in enumerate(zip(arguments, objects, strict=True)):
         if isinstance(kind, types.Array):
             dtype = np.dtype(str(kind.dtype).replace("boolean", "bool"))
-            words = f"{dtype.name} array{'' if i in flat else f' of {kind.ndim} dimensions'}, C-contiguous and aligned{', writable' if kind.mutable else ''}"
+            rank, written = "" if i in flat else f" of {kind.ndim} dimensions", ", writable" if kind.mutable else ""
+            words = f"{dtype.name} array{rank}, C-contiguous and aligned{written}"
             text = f"kernel {name}: argument {i + 1} is no {words}"
             type_of = field(item, _HEAD - 8, pointer)
             demand(builder.icmp_signed("!=", builder.call(is_subtype, [type_of, arrays]), constant(number, 0)), TypeError, text)
