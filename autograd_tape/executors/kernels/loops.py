@@ -1,4 +1,4 @@
-"""Loops over numbers with branches, for which NumPy would make large arrays or many calls: alignments, margins.
+"""Loops over numbers with branches, for which NumPy would make large arrays or many calls: alignments, margins, few numbers of a softmax.
 
 Each loop takes flat sequences, and writes to some of them: items from `start` up to `stop`. It is run as it stands where there are few
 numbers, or compiled (`compiled/loops.py`) where there are many or where it is called often, as formulas are: with the same bits, since both
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
+from ...warned import ignoring
 from ._on_demand import _NEVER, LazyModule, state
 from .formulas import CALL, KEPT, OFTEN, SELDOM, SOME
 from .sharing import share
@@ -37,6 +38,12 @@ def takes(work: int) -> bool:
     return work <= FEW or state.fused != _NEVER
 
 
+#: Numbers up to which rows are run by loops in double precision, beyond by kernels that compute in vectors.
+SHORT = 512
+#: The counters that shared kernels take, of work in one piece.
+ALONE = np.zeros(128, np.int64)
+
+
 class Loop:
     """A loop of this module, and how often it has been asked for.
 
@@ -48,7 +55,8 @@ class Loop:
     def __init__(self, function: Fn, *outputs: int) -> None:
         self.function, self.outputs, self.name = function, outputs, function.__name__
         self.spent = 0
-        self.ready: set[str] = set()
+        #: Machine code in memory by dtype.
+        self.ready: dict[str, Fn] = {}
 
     def is_compiled(self, char: str, work: int) -> bool:
         """Whether machine code does this work: always much of it, and little after some calls."""
@@ -64,18 +72,23 @@ class Loop:
 
     def __call__(self, char: str, items: int, work: int, *arguments: Any) -> None:
         """Runs it over `items` that take `work` in all, of arrays of the dtype `char`; IndexError where an index is out of range."""
+        run = self.ready.get(char)
+        if run is not None and work <= SHORT and state.fused < _NEVER:
+            run(ALONE, items, 1, *arguments)
+            return
         if char not in "fd":
             raise TypeError(f"{self.name}: no numbers of the dtype {char!r}")
         if self.is_compiled(char, work):
             kernel = getattr(_compiled, self.name)
-            self.ready.add(char)
+            self.ready[char] = kernel.shared[char]
             share(kernel, char, items, max(1, _GRAIN * items // max(work, 1)), *arguments)
             return
         given = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
-        if self.function(*given, 0, items) is False:
-            raise IndexError(f"{self.name}: an index is out of range")
-        for i in self.outputs:
-            arguments[i][...] = given[i]
+        with ignoring():
+            if self.function(*given, 0, items) is False:
+                raise IndexError(f"{self.name}: an index is out of range")
+            for i in self.outputs:
+                arguments[i][...] = given[i]
 
 
 def exp(x: float) -> float:
@@ -99,6 +112,11 @@ def log_add3(x: float, y: float, z: float) -> float:
 def wide(x: float) -> float:
     """In double precision."""
     return x
+
+
+def in_single(x: float) -> float:
+    """Rounded to single precision."""
+    return x * INF if abs(x) > 3.4028235677973366e38 else float(np.float32(x))
 
 
 # -- alignments: Graves et al., "Connectionist temporal classification", ICML 2006 -----------------------------------------
@@ -285,4 +303,125 @@ def multilabel_margin_backward(
             pairs[at + target] -= found
         for c in range(classes):
             out[at + c] = pairs[at + c] * g + 0.0
+    return True
+
+
+# -- rows along a dimension: (outer, classes, inner), of which each pair of outer and inner is an item --------------------------
+
+
+def softmax(x: Numbers, y: Out, memory: Out, classes: int, inner: int, log: int, start: int, stop: int) -> None:
+    """The softmax, or its logarithm; `memory` is as large."""
+    for r in range(start, stop):
+        at = r + r // inner * (classes - 1) * inner
+        top, total = wide(x[at]), 0.0
+        for i in range(at, at + classes * inner, inner):
+            v = wide(x[i])
+            top = top if v <= top else v
+        for i in range(at, at + classes * inner, inner):
+            v = wide(x[i]) - top
+            e = exp(v)
+            memory[i] = v if log else e
+            total += e
+        if log:
+            total = math.log(total) if total > 0.0 else math.nan
+        for i in range(at, at + classes * inner, inner):
+            y[i] = memory[i] - total if log else memory[i] / total
+
+
+def softmax_backward(
+    g: Numbers, y: Numbers, out: Out, classes: int, inner: int, log: int, single: int, start: int, stop: int,
+) -> None:
+    """`single`: what gradients of equal numbers cancel by is rounded as torch rounds it, so that nothing is left of them."""
+    for r in range(start, stop):
+        at, total = r + r // inner * (classes - 1) * inner, 0.0
+        for i in range(at, at + classes * inner, inner):
+            total += wide(g[i]) if log else wide(g[i]) * wide(y[i])
+        total = in_single(total) if single else total
+        for i in range(at, at + classes * inner, inner):
+            v, z = wide(g[i]), wide(y[i])
+            if log:
+                out[i] = v - (in_single(exp(z)) if single else exp(z)) * total
+            else:
+                out[i] = z * (v - total)
+
+
+# -- class indices: one for each item of the same rows ----------------------------------------------------------------------
+
+
+def nll(
+    x: Numbers, targets: Places, weights: Numbers, losses: Out, counts: Out, classes: int, inner: int, ignore: int, start: int, stop: int,
+) -> bool:
+    """-x at the targets times their weights, which `counts` holds; zeros where a target is `ignore`."""
+    for r in range(start, stop):
+        target, weight, loss = targets[r], 0.0, 0.0
+        if target != ignore:
+            if not 0 <= target < classes:
+                return False
+            weight = wide(weights[target]) if len(weights) else 1.0
+            loss = -wide(x[r + (r // inner * (classes - 1) + target) * inner]) * weight
+        losses[r], counts[r] = loss, weight
+    return True
+
+
+def nll_backward(
+    g: Numbers, targets: Places, weights: Numbers, out: Out, classes: int, inner: int, ignore: int, start: int, stop: int,
+) -> bool:
+    """Subtracts cotangents times weights at the targets; `g` has one for each item, or one for all."""
+    for r in range(start, stop):
+        target = targets[r]
+        if target != ignore:
+            if not 0 <= target < classes:
+                return False
+            v = -wide(g[r]) if len(g) > 1 else -wide(g[0])
+            out[r + (r // inner * (classes - 1) + target) * inner] = v * wide(weights[target]) if len(weights) else v
+    return True
+
+
+def cross_entropy(
+    x: Numbers, targets: Places, weights: Numbers, losses: Out, counts: Out, tops: Out, totals: Out,
+    classes: int, inner: int, ignore: int, smoothing: float, start: int, stop: int,
+) -> bool:
+    """`nll` of the logarithm of the softmax. `tops` and `totals` are the maximum and the logarithm of the sum of exponentials below it."""
+    for r in range(start, stop):
+        at, target = r + r // inner * (classes - 1) * inner, targets[r]
+        top, total = wide(x[at]), 0.0
+        for i in range(at, at + classes * inner, inner):
+            top = top if wide(x[i]) <= top else wide(x[i])
+        for i in range(at, at + classes * inner, inner):
+            total += exp(wide(x[i]) - top)
+        total = math.log(total) if total > 0.0 else math.nan
+        tops[r], totals[r], losses[r], counts[r] = top, total, 0.0, 0.0
+        if target == ignore:
+            continue
+        if not 0 <= target < classes:
+            return False
+        weight = wide(weights[target]) if len(weights) else 1.0
+        loss = (total - (wide(x[at + target * inner]) - top)) * weight
+        if smoothing > 0.0:
+            spread = 0.0
+            for c in range(classes):
+                v = total - (wide(x[at + c * inner]) - top)
+                spread += v * wide(weights[c]) if len(weights) else v
+            loss = (1.0 - smoothing) * loss + smoothing / classes * spread
+        losses[r], counts[r] = loss, weight
+    return True
+
+
+def cross_entropy_backward(
+    g: Numbers, x: Numbers, targets: Places, weights: Numbers, tops: Numbers, totals: Numbers, out: Out,
+    classes: int, inner: int, ignore: int, smoothing: float, all_weights: float, start: int, stop: int,
+) -> bool:
+    for r in range(start, stop):
+        at, target, rest = r + r // inner * (classes - 1) * inner, targets[r], smoothing / classes
+        if target != ignore and not 0 <= target < classes:
+            return False
+        hit = (1.0 - smoothing) * (wide(weights[target]) if len(weights) else 1.0) if target != ignore else 0.0
+        v = wide(g[r]) if len(g) > 1 else wide(g[0])
+        for c in range(classes):
+            i, d = at + c * inner, 0.0
+            if target != ignore:
+                d = exp(wide(x[i]) - wide(tops[r]) - wide(totals[r])) * (hit + rest * all_weights)
+                d -= rest * (wide(weights[c]) if len(weights) else 1.0) + (hit if c == target else 0.0)
+                d *= v
+            out[i] = d
     return True

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from ...functions.constants import ONES, SMALL
+from . import loops
+from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, state
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -145,6 +147,74 @@ def _rows(table: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(table.swapaxes(1, 2)).reshape(table.shape[0] * table.shape[2], table.shape[1])
 
 
+_SHORT = loops.SHORT
+_forward_few, _backward_few = loops.Loop(loops.cross_entropy, 3, 4, 5, 6), loops.Loop(loops.cross_entropy_backward, 6)
+
+
+def _geometry(logits: np.ndarray) -> tuple[int, int]:
+    """How many classes there are, and how many elements follow each."""
+    shape = logits.shape
+    return (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
+
+
+def sum_of(x: np.ndarray) -> Any:
+    """The sum of a row, of a few numbers by a product with ones, which takes a third of the time."""
+    return x.dot(ONES[x.dtype.char, x.size]) if x.size <= SMALL else np.add.reduce(x)
+
+
+def reduced(
+    losses: np.ndarray, counts: np.ndarray, shape: tuple[int, ...], reduction: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """(loss, what the sum is divided by) of flat losses and what they count; nothing that counts makes NaN."""
+    dtype = losses.dtype
+    if reduction == "none":
+        return losses.reshape(shape), np.ones((), dtype)
+    total = np.asarray(sum_of(losses), dtype)
+    if reduction == "sum":
+        return total, np.ones((), dtype)
+    if reduction != "mean":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    count = np.asarray(sum_of(counts), dtype)
+    return np.asarray(np.divide(total, count), dtype), count
+
+
+def _few(
+    logits: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int, reduction: str, label_smoothing: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    dtype, (classes, inner) = logits.dtype, _geometry(logits)
+    index = np.ascontiguousarray(target, np.int64).reshape(-1)
+    losses, counts, top, log_total = (np.empty(index.size, dtype) for _ in range(4))
+    factors = np.empty(0, dtype) if weight is None else np.ascontiguousarray(weight, dtype)
+    x = contiguous(logits).reshape(-1)
+    arguments = x, index, factors, losses, counts, top, log_total, classes, inner, ignore_index, label_smoothing
+    try:
+        _forward_few(dtype.char, index.size, logits.size, *arguments)
+    except IndexError:
+        _check_target(index, classes, ignore_index)
+        raise
+    loss, denominator = reduced(losses, counts, target.shape, reduction)
+    return loss, top, log_total, denominator
+
+
+def _few_backward(
+    grad: np.ndarray, logits: np.ndarray, target: np.ndarray, top: np.ndarray, log_total: np.ndarray, denominator: np.ndarray,
+    weight: np.ndarray | None, ignore_index: int, label_smoothing: float,
+) -> np.ndarray:
+    dtype, (classes, inner) = logits.dtype, _geometry(logits)
+    index = np.ascontiguousarray(target, np.int64).reshape(-1)
+    factors = np.empty(0, dtype) if weight is None else np.ascontiguousarray(weight, dtype)
+    g = contiguous(np.asarray(np.divide(grad, denominator), dtype)).reshape(-1)
+    out, total = np.empty(logits.shape, dtype), float(classes if weight is None else factors.sum())
+    arguments = (g, contiguous(logits).reshape(-1), index, factors, top, log_total, out.reshape(-1), classes, inner, ignore_index,
+                 label_smoothing, total)
+    try:
+        _backward_few(dtype.char, index.size, logits.size, *arguments)
+    except IndexError:  # the target has changed since the loss was computed
+        _check_target(index, classes, ignore_index)
+        raise
+    return out
+
+
 def cross_entropy(
     logits: np.ndarray,
     target: np.ndarray,
@@ -165,6 +235,8 @@ def cross_entropy(
     >>> float(loss)
     1.3862943611198906
     """
+    if 0 < logits.size <= _SHORT < state.fused < _NEVER and logits.dtype.char in "fd":
+        return _few(logits, target, weight, ignore_index, reduction, label_smoothing)
     c = compute_array(logits)
     table = _table(c)
     outer, classes, inner = table.shape
@@ -172,7 +244,7 @@ def cross_entropy(
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
     loss, top, log_total = (np.empty(n, c.dtype) for _ in range(3))
-    if table.size >= state.fused:
+    if table.size >= state.fused >> 4:
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing)
         if inner == 1:
@@ -217,6 +289,8 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
     """The gradient for ``logits`` from that for the loss (0-d, or of the target's shape for reduction ``"none"``)."""
+    if 0 < logits.size <= _SHORT < state.fused < _NEVER and logits.dtype.char in "fd":
+        return _few_backward(grad, logits, target, top, log_total, denominator, weight, ignore_index, label_smoothing)
     c = compute_array(logits)
     table = _table(c)
     outer, classes, inner = table.shape
@@ -228,7 +302,7 @@ def cross_entropy_backward(
         g[:] = (grad.astype(c.dtype, copy=False) / denominator).reshape(-1)
     dx = np.empty(table.shape, c.dtype)
     weight_sum = float(classes if w is None else w.sum())
-    if table.size >= state.fused:
+    if table.size >= state.fused >> 4:
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing), weight_sum
         if inner == 1:

@@ -12,8 +12,9 @@ from ... import warned
 from ...dims import within
 from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
-from ...executors.kernels import softmax as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels import loops, softmax as fused
+from ...executors.kernels.sharing import zeros
+from ...executors.kernels._on_demand import _NEVER, state
 from ...functions.constants import ONES, SMALL
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...functions.out import CASTS
@@ -181,6 +182,30 @@ def _all_count(input: np.ndarray, index: np.ndarray, axis: int, ignore_index: in
     return np.negative(picked, picked)
 
 
+_pick, _pick_back = loops.Loop(loops.nll, 3, 4), loops.Loop(loops.nll_backward, 3)
+
+
+def _flat_classes(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None) -> tuple[Any, ...]:
+    """(class indices in a row, weights or nothing, how many classes there are, how many elements follow each)."""
+    factors = np.empty(0, dtype) if weight is None else np.ascontiguousarray(weight, dtype)
+    index = np.ascontiguousarray(target, np.int64).reshape(-1)
+    return (index, factors, shape[0], 1) if len(shape) == 1 else (index, factors, shape[1], prod(shape[2:]))
+
+
+def _picked(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
+            reduction: str) -> tuple[np.ndarray, np.ndarray]:
+    """`nll_loss` by the loop."""
+    index, factors, classes, inner = _flat_classes(input.shape, input.dtype, target, weight)
+    losses, counts = np.empty(index.size, input.dtype), np.empty(index.size, input.dtype)
+    try:
+        x = np.ascontiguousarray(input).reshape(-1)
+        _pick(x.dtype.char, index.size, index.size, x, index, factors, losses, counts, classes, inner, ignore_index)
+    except IndexError:
+        _checked_target(index, classes, ignore_index)
+        raise
+    return fused.reduced(losses, counts, target.shape, reduction)
+
+
 def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int, reduce: object,
               reduction: str) -> tuple[np.ndarray, np.ndarray]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
@@ -198,6 +223,8 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index = target.reshape(()) if input.ndim == 1 else target
+    if index.size and input.size and input.dtype.char in "fd" and state.fused < _NEVER:
+        return _picked(input, target, weight, ignore_index, reduction)
     if weight is None and index.size and input.dtype.char in "fd" and (losses := _all_count(input, index, axis, ignore_index)) is not None:
         if reduction == "none":
             return losses.reshape(target.shape), np.ones((), input.dtype)
@@ -237,6 +264,13 @@ class nll_loss_grad:
 
     def numpy(grad, target, weight, size, ignore_index, denominator):
         axis = 0 if len(size) == 1 else 1
+        if target.size and grad.dtype.char in "fd" and 0 not in size and state.fused < _NEVER:
+            g = np.ascontiguousarray(np.divide(grad, denominator), grad.dtype).reshape(-1)
+            if g.size in (1, target.size):
+                index, factors, classes, inner = _flat_classes(size, grad.dtype, target, weight)
+                out = zeros(tuple(size), grad.dtype)
+                _pick_back(grad.dtype.char, index.size, index.size, g, index, factors, out.reshape(-1), classes, inner, ignore_index)
+                return out
         result = np.zeros(size, grad.dtype)
         if len(size) == 1:
             target = target.reshape(())
@@ -348,7 +382,7 @@ class nll_loss:
 def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int,
                    reduce: object, reduction: str, label_smoothing: float) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None,
                    np.ndarray | None, np.ndarray | None]:
-    if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
+    if (state.fused == _NEVER and input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and not label_smoothing
             and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
         n = input.shape[0]
         log_p = _log_softmax_values(input, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from ... import warned
 from ...dims import wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import softmax as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels import loops, softmax as fused
+from ...executors.kernels._on_demand import _NEVER, state
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -42,12 +43,43 @@ def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
 
 # The exponentials of numbers whose squares sum up to less neither overflow nor vanish, so that no maximum need be subtracted.
 _MODERATE = 2000.0
+_forward, _backward = loops.Loop(loops.softmax, 1, 2), loops.Loop(loops.softmax_backward, 2)
+_empty = np.empty
+
+
+def _along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
+    """How many classes there are, and how many elements follow each."""
+    if dim == -1 or dim == len(shape) - 1:
+        return shape[-1], 1
+    dim = wrap_dim(dim, len(shape))
+    return shape[dim], prod(shape[dim + 1:])
+
+
+def _few(input: np.ndarray, dim: int, log: int) -> np.ndarray:
+    """The softmax of few numbers, or its logarithm, by the loop."""
+    classes, inner = _along(input.shape, dim)
+    size, out = input.size, _empty(input.shape, input.dtype)
+    x = input.reshape(-1) if input.flags.c_contiguous else np.ascontiguousarray(input).reshape(-1)
+    _forward(input.dtype.char, size // classes, size, x, out.reshape(-1), _empty(size), classes, inner, log)
+    return out
+
+
+def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> np.ndarray:
+    classes, inner = _along(output.shape, dim)
+    size, out = output.size, _empty(output.shape, output.dtype)
+    g, y = [a.reshape(-1) if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(-1) for a in (grad, output)]
+    g = g if g.dtype is y.dtype else g.astype(y.dtype)
+    _backward(y.dtype.char, size // classes, size, g, y, out.reshape(-1), classes, inner, log, int(y.itemsize == 4))
+    return out
 
 
 def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
-    if input.size >= state.fused or not input.size or not input.ndim:
+    size = input.size
+    if 0 < size <= SMALL < state.fused < _NEVER and input.ndim:
+        return _few(input, dim, 0)
+    if size >= state.fused >> 4 or not size or not input.ndim:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
-    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+    if size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
         y = input.ravel()
         if float(y.dot(y)) < _MODERATE:  # false for NaN
             y = _exp(input)
@@ -62,9 +94,12 @@ def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
-    if input.size >= state.fused or not input.size or not input.ndim:
+    size = input.size
+    if 0 < size <= SMALL < state.fused < _NEVER and input.ndim:
+        return _few(input, dim, 1)
+    if size >= state.fused >> 4 or not size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
-    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+    if size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
         y = input.ravel()
         if float(y.dot(y)) < _MODERATE:
             y = _exp(input)
@@ -97,7 +132,9 @@ def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    if grad.size >= state.fused or not grad.size or not grad.ndim:
+    if 0 < grad.size <= SMALL < state.fused < _NEVER and output.ndim and output.dtype.char in "fd":
+        return _few_backward(grad, output, dim, 0)
+    if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
     dx = grad * output
     if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
@@ -110,7 +147,9 @@ def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndar
 
 
 def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    if grad.size >= state.fused or not grad.size or not grad.ndim:
+    if 0 < grad.size <= SMALL < state.fused < _NEVER and output.ndim and output.dtype.char in "fd":
+        return _few_backward(grad, output, dim, 1)
+    if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
         return fused.log_softmax_backward(grad, output, dim)
     dx = _exp(output)
     if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
@@ -299,6 +338,9 @@ def _as_operations(name: str) -> Fn:
     of_three = in_single(get_record(name).field("compose"))
     def function(F: Functions, grad_output: TensorRef, output: TensorRef, dim: int, input_dtype: DType) -> TensorRef:
         wanted = grad_output._k.dtype
+        if output._k is grad_output._k and wanted.name in ("float32", "float64") and output._data.shape == grad_output._data.shape:
+            at_once: TensorRef = getattr(F, name)(grad_output, output, dim)
+            return at_once
         if wanted.category != FLOATING:
             last = wrap_dim(dim, grad_output.ndim) == max(grad_output.ndim, 1) - 1
             no_kernel(f"{name}{'_lastdim' * last}_kernel_impl", grad_output)
@@ -400,11 +442,10 @@ def _full_mask(F: Functions, input: TensorRef, mask: TensorRef, mask_type: int |
 
 def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_type: int | None = None) -> np.ndarray:
     full = mask[:, None, None] if _mask_type(input, mask, mask_type) == 1 else mask
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return _softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
+    return _softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
 
 
-@op("_masked_softmax(Tensor input, Index mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False, quiet="none",
+@op("_masked_softmax(Tensor input, Mask mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False,
     node="MaskedSoftmaxBackward0")
 class _masked_softmax:
     """The softmax along `dim`, by default the last, of what `mask` leaves, and zeros where it is True; NaN where nothing is left.

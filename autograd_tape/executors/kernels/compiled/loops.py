@@ -47,3 +47,16 @@ _LABELS = f"r1[n*classes] x1[n*classes] r1[n*classes] w1[n*classes] D1[n*classes
 multilabel_margin = kernel(f"r1[n*classes] x1[n*classes] w1[n] w1[n*classes] D1[n*classes] i {_ROWS} :n", _EXACT)(
     _here(loops.multilabel_margin))
 multilabel_margin_backward = kernel(f"r1[n] {_LABELS}", _EXACT)(_here(loops.multilabel_margin_backward))
+
+in_single = register_jitable(_here(loops.in_single))
+_ALONG = "(classes>0) (inner>0) (n%(classes*inner)==0) :n//classes"
+softmax = kernel(f"r1[n] w1[n] D1[n] i i i {_ALONG}", _EXACT)(_here(loops.softmax))
+softmax_backward = kernel(f"r1[n] r1[n] w1[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax_backward))
+
+_CLASSES = "i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0)"
+nll = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] {_CLASSES} :n", _EXACT)(_here(loops.nll))
+nll_backward = kernel(f"r1[m] x1[n] r1[classes]? w1[n*classes] {_CLASSES} ((m==1)|(m==n)) :n", _EXACT)(_here(loops.nll_backward))
+cross_entropy = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] w1[n] w1[n] {_CLASSES} s :n", _EXACT)(_here(loops.cross_entropy))
+cross_entropy_backward = kernel(
+    f"r1[m] r1[n*classes] x1[n] r1[classes]? r1[n] r1[n] w1[n*classes] {_CLASSES} ((m==1)|(m==n)) s s :n", _EXACT,
+)(_here(loops.cross_entropy_backward))
