@@ -101,6 +101,7 @@ def test_normalization(shape: tuple[int, ...], groups: int, scaled: bool, dtype:
         _same(*_both(lambda t=training, c=centre, s=scale: norm.batch_norm_backward(grad, x, c, s, weight, t)))
 
 
+
 @pytest.mark.parametrize("shape", [(1, 3, 3), (2, 4, 2), (3, 2, 5), (2, 5, 6), (1, 1, 1)])
 def test_matrices(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> None:
     a = rng.standard_normal(shape).astype(dtype)
@@ -116,3 +117,25 @@ def test_matrices(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Genera
     for upper in (False, True):
         for unit in (False, True):
             _same(*_both(lambda u=upper, o=unit: matrices.solve_triangles(triangles.swapaxes(1, 2), right, u, o)))
+
+@pytest.mark.parametrize("taps", [1, 2, 4])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize("spatial", [(5, 4), (3, 4, 2)])
+@pytest.mark.parametrize("name", ["float32", "float64", "bfloat16", "float16"])
+def test_grids(taps: int, padding: int, spatial: tuple[int, ...], name: str, rng: np.random.Generator) -> None:
+    import torchcompat as torch
+
+    if taps == 4 and len(spatial) == 3:
+        return
+    x = torch.tensor(rng.standard_normal((2, 3, *spatial))).to(getattr(torch, name))
+    places = rng.uniform(-2.5, 2.5, (2, 4, *[3] * (len(spatial) - 1), len(spatial)))
+    places[0, 0, 0] = np.nan
+    places[0, 1, 0] = 1e30 if name != "float16" else 6e4
+    places[0, 2, 0] = -1.0
+    grid = torch.tensor(places).to(x.dtype)
+    mode, pads = {1: "nearest", 2: "bilinear", 4: "bicubic"}[taps], ["zeros", "border", "reflection"][padding]
+    for align in (False, True):
+        composed, compiled = _both(lambda a=align: torch.nn.functional.grid_sample(x, grid, mode, pads, a)._data)
+        np.testing.assert_array_equal(composed.astype(np.float64), compiled.astype(np.float64))
+        assert composed.dtype == compiled.dtype
+

@@ -7,18 +7,49 @@ K elements added up in order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 
 from ._on_demand import LazyModule, contiguous, state
+from .halves import bits
+from .handy import Handy
 from .sharing import share, share_rows
 
-__all__ = ["weighted_sums", "weighted_sums_backward"]
+__all__ = ["sampled", "weighted_sums", "weighted_sums_backward"]
 
 _compiled = LazyModule("sampling")
+_grid_taps, _weighted_sums = Handy("sampling", "grid_taps"), Handy("sampling", "weighted_sums")
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
+
+
+def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool) -> np.ndarray | None:
+    """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3), each of which reads ``taps`` elements along each dimension: 1, 2 or 4.
+    ``padding`` is that of zeros, borders or reflection. None where there is no compiled code at hand, which half precision has, too."""
+    n, channels, *spatial = x.shape
+    lead, s = grid.shape[1:-1], grid.shape[-1]
+    length, char = prod(lead), x.dtype.char
+    sees = n * length * taps**s * (channels + 8)
+    if not sees or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
+        return None
+    places, sums = (None, None) if sees >= state.fused else (_grid_taps.of(char, sees), _weighted_sums.of(char, sees))
+    if (places is None or sums is None) and sees < state.fused:
+        return None
+    index = np.empty((taps**s, n, length), np.int64)
+    flat, weight, y = bits(contiguous(grid)).reshape(n, length, s), np.empty(index.shape, x.dtype), np.empty((n, channels, *lead), x.dtype)
+    weights, out = bits(weight).reshape(index.shape), bits(y).reshape(n * channels, length)
+    arrays = flat, index, weights, spatial[0] if s == 3 else 1, spatial[-2], spatial[-1], taps, padding, align
+    rows = n * channels
+    pixels = bits(contiguous(x)).reshape(rows, prod(spatial))
+    if places is not None and sums is not None:
+        places(n, 1, *arrays)
+        sums(rows, 1, pixels, index, weights, out, channels)
+    else:
+        share_rows(_compiled.grid_taps, char, n, length * len(index), 8, *arrays)
+        share_rows(_compiled.weighted_sums, char, rows, length * len(index), 2, pixels, index, weights, out, channels)
+    return y
 
 
 def weighted_sums(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -41,8 +72,11 @@ def weighted_sums(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.nd
     _check(index, size)
     for values, part in _gathered(x, index):
         values *= weight[part, :, None]
-        for term in values:  # in order
-            y += term
+        for k, term in enumerate(values, part.start):  # in order
+            if k:
+                y += term
+            else:
+                y[...] = term
     return y
 
 

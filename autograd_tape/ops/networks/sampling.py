@@ -12,9 +12,11 @@ from math import prod
 import numpy as np
 
 from ... import warned
+from ...calls import LISTENING
 from ...errors import AutogradError, MissingKernelError, SizeError
 from ...executors.kernels import sampling
 from ...executors.kernels._on_demand import compute_array
+from ...functions.namespace import QUIET_SETS
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op
 from .. import _batch as batches
@@ -58,6 +60,10 @@ class reflected_gradient:
     jvp = "linear"
     batch = batches.as_is
     def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+_TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}
 
 
 def _place(F: Functions, x: Values, size: int, padding_mode: str, align_corners: bool) -> Values:
@@ -134,6 +140,10 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
         else:
             same_scalar_type(input, grid)
     if is_half(input):  # whose steps are rounded each
+        if not LISTENING and input._node is None and grid._node is None and input._k in QUIET_SETS["Q_HALF"] and grid._k is input._k:
+            found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+            if found is not None:
+                return F.wrap(found, input._k)
         return _grid_composed(F, input, grid, mode, padding_mode, align)
     return F.grid_sampler_nd(input, grid, mode, padding_mode, align)
 
@@ -243,6 +253,9 @@ def _corner_weights(weights: list[list[np.ndarray]]) -> np.ndarray:
 
 def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray:
     sizes = input.shape[2:]
+    found = sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+    if found is not None:
+        return found
     if input.dtype.char not in "fd":
         return _grid_sampler(compute_array(input), compute_array(grid), mode, padding_mode, align).astype(input.dtype)
     with ignoring():
@@ -419,9 +432,6 @@ class grid_sample:
     def errors(rng):
         yield (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), RuntimeError, (
             "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes [1, 1, 1, 3]")
-
-
-_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 
 def _below(name: str, n: int | None, shown: str) -> None:

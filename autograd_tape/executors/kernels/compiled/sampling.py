@@ -1,23 +1,113 @@
-"""Sums of weighted elements at given places, one place of each result at a time, so that the inner loops run along the results."""
+"""Sums of weighted elements at given places, one place of each result at a time, so that the inner loops run along the results; and the
+places and weights of grids, step by step as NumPy finds them, so that either may. Half precision is rounded at each step."""
 
 from __future__ import annotations
 
-from .base import kernel
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+from .base import EXACT, kernel, rounded, wide
 
 
-@kernel("r2[p,size] x3[k,n,l] r3[k,n,l] w2[p,l] i (channels>0) (p==n*channels) :p")
+def _step(array: Any, v: float) -> Any:
+    """A number in double precision as the elements of an array round it."""
+    return np.float64(array.dtype.type(v))
+
+
+@overload(_step, jit_options={"error_model": "numpy"}, strict=False)
+def _compiled_step(array: Any, v: float) -> Any:
+    if array.dtype == types.float64:
+        return lambda array, v: v
+    if array.dtype == types.float32:
+        return lambda array, v: np.float64(np.float32(v))
+    return lambda array, v: np.float64(wide(rounded(array, np.float32(v))))
+
+
+@register_jitable
+def _padded(a, x, size, padding, align):
+    """A position after padding: 1 for that of borders, 2 for reflection."""
+    if padding == 2:
+        low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
+        if span == 0.0:
+            return x * 0.0
+        distance = abs(_step(a, x - low))
+        flips = np.floor(_step(a, distance / span))
+        rest = _step(a, distance - _step(a, flips * span))
+        x = _step(a, (rest if flips % 2.0 == 0.0 else _step(a, span - rest)) + low)
+    if padding > 0:
+        x = 0.0 if x <= 0.0 else (_step(a, size - 1.0) if x >= size - 1.0 else x)
+    return x
+
+
+@register_jitable
+def _cubic_near(a, x):
+    return _step(a, _step(a, _step(a, _step(a, _step(a, 1.25 * x) - 2.25) * x) * x) + 1.0)
+
+
+@register_jitable
+def _cubic_far(a, x):
+    return _step(a, _step(a, _step(a, _step(a, _step(a, _step(a, -0.75 * x) + 3.75) * x) - 6.0) * x) + 3.0)
+
+
+@register_jitable
+def _inside(p, size):
+    """A position as a number, -1 for those that are none."""
+    return int(p) if p >= 0.0 and p < size else -1
+
+
+@kernel("r3[n,l,s] Q3[k,n,l] w3[k,n,l] i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (k==taps**s) :n", EXACT)
+def grid_taps(grid, index, weight, depth, height, width, taps, padding, align, start, stop):
+    """For each place of a grid the flat positions that it reads, -1 for none, and their weights; of planes `depth` does not count."""
+    s = grid.shape[2]
+    at, by = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
+    for n in range(start, stop):
+        for i in range(grid.shape[1]):
+            for d in range(s):  # x comes first in the grid but last in memory
+                which = 3 - s + d
+                size = depth if which == 0 else (height if which == 1 else width)
+                x = _step(weight, np.float64(wide(grid[n, i, s - 1 - d])) + 1.0)
+                if align:
+                    x = _step(weight, x * ((size - 1) / 2.0))
+                else:
+                    x = _step(weight, _step(weight, _step(weight, x * size) - 1.0) * 0.5)
+                if taps == 1:
+                    at[d, 0], by[d, 0] = _inside(np.rint(_padded(weight, x, size, padding, align)), size), 1.0
+                    continue
+                x = x if taps == 4 else _padded(weight, x, size, padding, align)
+                first = np.floor(x)
+                t = _step(weight, x - first)
+                if taps == 2:
+                    at[d, 0], by[d, 0] = _inside(first, size), _step(weight, 1.0 - t)
+                    at[d, 1], by[d, 1] = _inside(_step(weight, first + 1.0), size), t
+                    continue
+                for j in range(4):
+                    at[d, j] = _inside(_padded(weight, _step(weight, first + (j - 1.0)), size, padding, align), size)
+                by[d, 0], by[d, 1] = _cubic_far(weight, _step(weight, t + 1.0)), _cubic_near(weight, t)
+                by[d, 2], by[d, 3] = _cubic_near(weight, _step(weight, 1.0 - t)), _cubic_far(weight, _step(weight, 2.0 - t))
+            for k in range(index.shape[0]):
+                kx, ky, kz = k % taps, k // taps % taps, k // (taps * taps)
+                x, y, z = at[s - 1, kx], at[s - 2, ky], at[0, kz] if s == 3 else 0
+                w = _step(weight, by[s - 1, kx] * by[s - 2, ky])
+                weight[k, n, i] = rounded(weight, _step(weight, w * by[0, kz]) if s == 3 else w)
+                index[k, n, i] = -1 if x < 0 or y < 0 or z < 0 else (z * height + y) * width + x
+
+
+@kernel("r2[p,size] x3[k,n,l] r3[k,n,l] w2[p,l] i (channels>0) (p==n*channels) :p", EXACT)
 def weighted_sums(x, index, weight, y, channels, start, stop):
-    T = x.dtype.type
+    zero = wide(x.dtype.type(0))
     for p in range(start, stop):
         values, sums, n = x[p], y[p], p // channels
-        sums[:] = T(0)
         for k in range(index.shape[0]):
             at, by = index[k, n], weight[k, n]
             for i in range(sums.size):
                 j = at[i]
                 if j >= values.size:
                     return False
-                sums[i] += by[i] * (values[j] if j >= 0 else T(0))
+                term = rounded(sums, wide(by[i]) * (wide(values[j]) if j >= 0 else zero))
+                sums[i] = rounded(sums, wide(sums[i]) + wide(term)) if k > 0 else term
     return True
 
 
