@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -62,6 +63,47 @@ def test_forward_and_vjp(name, kernels, dtype, rng, close):
         np.testing.assert_allclose(
             (grads[i] * step).sum(), (sides[0] - sides[1]) / 2e-5, rtol=tolerance, atol=tolerance
         )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_of_queries(name, kernels, dtype, rng, close, monkeypatch):
+    """The same, some queries at a time, with keys left out that none of them may look at."""
+    *shapes, mask_shape, causal, scale = CASES[name]
+    q, k, v = (rng.standard_normal(s).astype(dtype) for s in shapes)
+    mask = rng.standard_normal(mask_shape).astype(dtype) if mask_shape else None
+    if mask is not None:
+        mask[..., :2, 3:] = mask[..., 2:4, :1] = mask[..., 4:, :] = -np.inf
+        if name == "bool mask":
+            mask = mask > -0.5
+    arguments = mask, causal, scale
+    y, lse = attention.scaled_dot_product_attention(q, k, v, *arguments)
+    g = rng.standard_normal(y.shape).astype(dtype)
+    needs_mask = name == "added mask"
+    grads = attention.scaled_dot_product_attention_backward(g, q, k, v, y, lse, *arguments, needs_mask)
+    for constant, value in (("_BLOCK", 1), ("_FEWEST", 2), ("_LONG", 1)):
+        monkeypatch.setattr(attention, constant, value)
+    found, logs = attention.scaled_dot_product_attention(q, k, v, *arguments)
+    close(found, y, 4)
+    close(np.exp(-logs), np.exp(-lse), 4)
+    again = attention.scaled_dot_product_attention_backward(g, q, k, v, found, logs, *arguments, needs_mask)
+    for mine, other in zip(again, grads, strict=True):
+        assert (mine is None) is (other is None)
+        if mine is not None:
+            np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
+
+
+def test_memory_is_not_quadratic(kernels):
+    """Scores of 2048 queries and keys are 16 MB at once; a quarter of that is enough."""
+    q = np.ones((1, 2048, 8), np.float32)
+    mask = np.ones((1, 2048), bool)
+    y, lse = attention.scaled_dot_product_attention(q, q, q, mask)  # compiled by now
+    for call in (lambda: attention.scaled_dot_product_attention(q, q, q, mask),
+                 lambda: attention.scaled_dot_product_attention_backward(y, q, q, q, y, lse, mask)):
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 << 20
 
 
 def test_hidden_rows_nan_and_empty(kernels, dtype):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from ... import warned
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, c_name
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import state
@@ -39,22 +40,54 @@ def probabilities(F: Functions, query: TensorRef, key: TensorRef, mask: TensorRe
     return F.masked_fill(F.softmax(scores, -1), F.logical_not(alive), 0)
 
 
-def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple[np.ndarray, None, np.ndarray]:
-    """Attention without masks in the fewest calls; the probabilities are kept instead of being computed again."""
+@lru_cache(32)
+def _later(rows: int, keys: int) -> np.ndarray:
+    """Which keys come after each query."""
+    return ~np.tri(rows, keys, dtype=bool)
+
+
+def _is_small(query: np.ndarray, keys: int) -> bool:
+    """Whether few numbers are to be computed, so that calls are what takes time."""
+    return 0 < query.size * keys < state.fused * 4 or query.shape[-2] == 1 and 0 < query.size // query.shape[-1] * keys < state.fused
+
+
+def _broadcasts(mask: np.ndarray | None, query: np.ndarray, keys: int) -> bool:
+    """Whether a mask's dimensions are those of scores, or ones."""
+    return mask is None or mask.ndim <= query.ndim and all([n == 1 or n == m for n, m in zip(
+        reversed(mask.shape), (keys, *reversed(query.shape[:-1])))])
+
+
+def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float, mask: np.ndarray | None = None,
+           bias: np.ndarray | None = None, causal: bool = False) -> tuple[np.ndarray, None, np.ndarray]:
+    """Attention in the fewest calls; the probabilities are kept instead of being computed again."""
     p = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
-    p -= np.maximum.reduce(p, -1, None, None, True)
+    if bias is not None:
+        p += bias
+    if mask is not None:
+        np.copyto(p, -inf, where=~mask)
+    if causal:
+        np.copyto(p, -inf, where=_later(*p.shape[-2:]))
+    top = np.maximum.reduce(p, -1, None, None, True)
+    hidden = mask is not None or bias is not None  # queries may look at no key
+    if hidden:
+        np.maximum(top, np.finfo(p.dtype).min, top)
+    p -= top
     np.exp(p, p)
-    p /= np.add.reduce(p, -1, None, None, True)
+    total = np.add.reduce(p, -1, None, None, True)
+    if hidden:
+        total += total == 0
+    p /= total
     return np.matmul(p, value), None, p
 
 
-def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray,
-                    scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, None]:
+def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float,
+                    bias: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     ds = np.matmul(grad, value.swapaxes(-2, -1))
     ds *= p
     ds -= p * np.add.reduce(ds, -1, None, None, True)
+    found = None if bias is None else fused.unbroadcast(ds, bias.shape) + bias.dtype.type(0)
     ds *= ds.dtype.type(scale)
-    return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), None
+    return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), found
 
 
 def _factor(query: Values, scale: float | None) -> float:
@@ -70,7 +103,7 @@ class attention_backward:
 
     def numpy(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
         if p is not None:
-            return _small_backward(grad, query, key, value, p, _factor(query, scale))
+            return _small_backward(grad, query, key, value, p, _factor(query, scale), bias if needs[3] else None)
         both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
         return fused.scaled_dot_product_attention_backward(grad, query, key, value, result, lse, both, causal, scale, needs[3])
     def compose(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
@@ -102,9 +135,10 @@ class attention:
         others = ", *b q K" * ((call["mask"] is not None) + (call["bias"] is not None))
         return call.letters(f"*b q E, *b k E, *b k v{others} -> *b q v, *b q, *b q k")
     def numpy(query, key, value, mask, bias, causal, scale):
-        if bias is None and mask is None and not causal and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and (
-                0 < query.size * key.shape[-2] < state.fused * 4 and key.size):
-            return _small(query, key, value, _factor(query, scale))
+        count = key.shape[-2]
+        if query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and query.size and key.size and _is_small(query, count) and (
+                _broadcasts(mask, query, count) and _broadcasts(bias, query, count)):
+            return _small(query, key, value, _factor(query, scale), mask, bias, causal)
         both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
         return (*fused.scaled_dot_product_attention(query, key, value, both, causal, scale), None)
     def shape(query, key, value, *rest):
@@ -244,19 +278,35 @@ def _attended(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, 
     return F.attention(query, key, value, mask, bias, causal, scale)
 
 
-def _at_once(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, scale: float | None, grouped: bool) -> TensorRef | None:
-    """Attention without masks of few tensors of four dimensions where nobody looks and nothing is recorded, as when a model says one word
-    after another; None elsewhere. Query heads that share a key head are rows of one matrix, so that nothing is repeated."""
+def _at_once(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None, causal: bool,
+             scale: float | None, grouped: bool) -> TensorRef | None:
+    """Attention of few tensors of four dimensions where nobody looks and nothing is recorded, as when a model says one word after another;
+    None elsewhere. Query heads that share a key head are rows of one matrix, so that nothing is repeated."""
     k, (q, keys, values) = query._k, (query._data, key._data, value._data)
     if k not in F.namespace["Q_FLOAT"] or q.ndim != 4 or keys.ndim != 4 or (
             query._node is not None or key._node is not None or value._node is not None) and grad_mode() is GradMode.ENABLED:
         return None
     (n, heads, rows, size), (batch, shared, count, wide) = q.shape, keys.shape
-    if values.shape != keys.shape or n != batch or size != wide or not 0 < q.size * count < state.fused * 4 or not keys.size or (
+    if values.shape != keys.shape or n != batch or size != wide or not q.size or not keys.size or not _is_small(q, count) or (
             heads % shared if grouped else heads != shared):
         return None
-    part = q if heads == shared else q.reshape(n, shared, heads // shared * rows, size)
-    return F.wrap(_small(part, keys, values, _factor(q, scale))[0].reshape(q.shape), k)
+    if attn_mask is None and not causal:
+        part = q if heads == shared else q.reshape(n, shared, heads // shared * rows, size)
+        return F.wrap(_small(part, keys, values, _factor(q, scale))[0].reshape(q.shape), k)
+    mask = bias = None
+    if heads != shared:
+        return None
+    if attn_mask is not None:
+        other = attn_mask._k
+        if causal or attn_mask._node is not None or not _broadcasts(attn_mask._data, q, count):
+            return None
+        if other is k:
+            bias = attn_mask._data
+        elif other in F.namespace["Q_ALL"] and other.dtype is bool_:
+            mask = attn_mask._data
+        else:
+            return None
+    return F.wrap(_small(q, keys, values, _factor(q, scale), mask, bias, causal)[0], k)
 
 
 _in_steps = in_single(_attended)
@@ -284,12 +334,10 @@ class scaled_dot_product_attention:
 
     amp = "lower"
     def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
-        if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
-                value.ndim < 2 or query._k.dtype.category < FLOATING):
-            _check(query, key, value, attn_mask, dropout_p, is_causal)
-        elif attention_kernels["math"] and attention_kernels["flash"] and not is_causal and (
-                found := _at_once(F, query, key, value, scale, enable_gqa)) is not None:
+        if query._k is key._k and query._k is value._k and not dropout_p and attention_kernels["math"] and attention_kernels["flash"] and (
+                found := _at_once(F, query, key, value, attn_mask, is_causal, scale, enable_gqa)) is not None:
             return found
+        _check(query, key, value, attn_mask, dropout_p, is_causal)
         if not (attention_kernels["math"] and attention_kernels["flash"]) and query._k.device.type != "meta":
             _choose(query, key, value, attn_mask, dropout_p)
         if enable_gqa:

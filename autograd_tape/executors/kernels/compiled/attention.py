@@ -8,18 +8,18 @@ from .base import REORDER, kernel, largest
 from .base import exp as exp_
 
 
-@kernel("w3[b,q,k] w2[b,q] i |b", REORDER)
+@kernel("w3[b,q,k] w2[b,q] i (causal>=0) |b", REORDER)
 def softmax_rows(scores, lse, causal, start, stop):
     """Scores become probabilities, and ``lse`` their log-sum-exp; a row of nothing but -inf becomes zeros (lse
-    +inf)."""
+    +inf). With ``causal``, query r sees no more than r + causal keys."""
     T = scores.dtype.type
     queries, keys = scores.shape[1], scores.shape[2]
     for item in range(start, stop):
         for r in range(queries):
             row = scores[item, r]
             if causal:
-                row[min(r + 1, keys) :] = T(0)
-                row = row[: min(r + 1, keys)]
+                row[min(r + causal, keys) :] = T(0)
+                row = row[: min(r + causal, keys)]
             m = largest(row)
             if m == T(-math.inf):
                 hidden = True  # unless a NaN, which ``largest`` may have passed over, is among them
@@ -40,7 +40,7 @@ def softmax_rows(scores, lse, causal, start, stop):
                 row[i] *= scale
 
 
-@kernel("w3[b,q,k] r2[b,q] i |b")
+@kernel("w3[b,q,k] r2[b,q] i (causal>=0) |b")
 def probabilities(scores, lse, causal, start, stop):
     """Scores become probabilities, from the log-sum-exp that ``softmax_rows`` returned."""
     T = scores.dtype.type
@@ -49,8 +49,8 @@ def probabilities(scores, lse, causal, start, stop):
         for r in range(queries):
             row = scores[item, r]
             if causal:
-                row[min(r + 1, keys) :] = T(0)
-                row = row[: min(r + 1, keys)]
+                row[min(r + causal, keys) :] = T(0)
+                row = row[: min(r + causal, keys)]
             m = lse[item, r]
             for i in range(row.size):
                 row[i] = exp_(row[i] - m)
