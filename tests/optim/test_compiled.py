@@ -75,3 +75,18 @@ def test_what_the_loop_cannot_take_goes_by_rule(mode: None) -> None:
         else:
             optimizer.step()
             np.testing.assert_allclose(p.detach().numpy(), np.full(p.shape, 0.9, np.float32), rtol=1e-6)
+
+
+def test_averages_of_lists_are_moved_in_one_pass() -> None:
+    """By lerp where there are fractions, as torch does it; integers by what torch does to these."""
+    swa_utils = torch.optim.swa_utils
+    old, new = [torch.tensor([1.0, 3.0, -2.0])], [torch.tensor([4.0, 0.7, 0.1])]
+    for update, weight in ((swa_utils.get_ema_multi_avg_fn(0.9), 1 - 0.9), (swa_utils.get_swa_multi_avg_fn(), 0.25)):
+        averaged = [old[0].clone()]
+        update(averaged, new, torch.tensor(3))
+        assert torch.equal(averaged[0], torch.lerp(old[0], new[0], weight))
+    averaged = [torch.arange(5) * 3]
+    swa_utils.get_ema_multi_avg_fn(0.9)(averaged, [torch.arange(5) * 2 + 1], torch.tensor(3))
+    assert averaged[0].tolist() == [0, 2, 5, 8, 11]
+    with pytest.raises(RuntimeError, match="Integer division with addcdiv"):
+        swa_utils.get_swa_multi_avg_fn()(averaged, averaged, torch.tensor(3))

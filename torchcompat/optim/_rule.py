@@ -11,7 +11,7 @@ import torchcompat as torch
 from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.engine import ON_TENSORS
 from autograd_tape.executors.kernels._on_demand import contiguous
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.version import Version
 from torchcompat._tensor import Tensor
 
@@ -31,7 +31,7 @@ class RuleOptimizer(Optimizer):
     `kernel`, `kept` and `numbers` where the update is compiled, too.
     """
 
-    kernel: Step | None = None
+    kernel: Exact | None = None
     """The update as a compiled loop, which gives the same bits: over parameter, gradient, state, and numbers."""
     kept: tuple[str, ...] = ()
     """The names of what it takes of a parameter's state."""

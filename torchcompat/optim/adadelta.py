@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check, check_lr, check_not_negative, decayed
@@ -31,7 +31,7 @@ class Adadelta(RuleOptimizer):
     zeros = ("square_avg", "acc_delta")
     captured_by_xla = (False, False)
 
-    kernel = Step("adadelta")
+    kernel = Exact("optim", "adadelta")
     kept = ("square_avg", "acc_delta")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,

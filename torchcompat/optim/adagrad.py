@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -32,7 +32,7 @@ class Adagrad(RuleOptimizer):
 
     takes_sparse = True
 
-    kernel = Step("adagrad")
+    kernel = Exact("optim", "adagrad")
     kept = ("sum",)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,

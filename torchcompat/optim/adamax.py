@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -31,7 +31,7 @@ class Adamax(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_inf")
 
-    kernel = Step("adamax")
+    kernel = Exact("optim", "adamax")
     kept = ("exp_avg", "exp_inf")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

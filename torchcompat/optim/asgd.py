@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -33,7 +33,7 @@ class ASGD(RuleOptimizer):
 
     captured = ("params, mus, etas, and state_steps",) * 2
 
-    kernel = Step("asgd")
+    kernel = Exact("optim", "asgd")
     kept = ("ax",)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,

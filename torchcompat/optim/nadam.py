@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -35,7 +35,7 @@ class NAdam(RuleOptimizer):
     zeros = ("exp_avg", "exp_avg_sq")
     captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
 
-    kernel = Step("nadam")
+    kernel = Exact("optim", "nadam")
     kept = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

@@ -403,12 +403,13 @@ class Optimizer:
             for p in group["params"]:
                 if set_to_none:
                     p.grad = None
-                elif p.grad is not None:
-                    if p.grad.grad_fn is not None:
-                        p.grad.detach_()
-                    else:
-                        p.grad.requires_grad_(False)
-                    p.grad.zero_()
+                elif (grad := p.grad) is not None:
+                    if grad._node is not None:
+                        if grad.grad_fn is not None:
+                            grad.detach_()
+                        else:
+                            grad.requires_grad_(False)
+                    grad.zero_()
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
         """Updates all parameters once; `closure` computes the loss and its gradients anew, and the loss is returned."""

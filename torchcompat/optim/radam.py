@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed, decays
@@ -31,7 +31,7 @@ class RAdam(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_avg_sq")
 
-    kernel = Step("radam")
+    kernel = Exact("optim", "radam")
     kept = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

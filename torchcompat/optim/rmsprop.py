@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -34,7 +34,7 @@ class RMSprop(RuleOptimizer):
     captured_by_xla = (True, True)
     later = {**RuleOptimizer.later, "momentum": 0, "centered": False}
 
-    kernel = Step("rmsprop")
+    kernel = Exact("optim", "rmsprop")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,

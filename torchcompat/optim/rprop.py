@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from autograd_tape.executors.kernels.optim import Step
+from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
@@ -31,7 +31,7 @@ class Rprop(RuleOptimizer):
 
     captured_by_xla = (True, True)
 
-    kernel = Step("rprop")
+    kernel = Exact("optim", "rprop")
     kept = ("prev", "step_size")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),

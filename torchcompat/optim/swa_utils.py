@@ -46,6 +46,7 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
 
 
 def _each(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], None]:
+    """The average of each of several tensors, in place."""
     @torch.no_grad()
     def update(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
         for a, c in zip(averaged, current):
@@ -54,14 +55,39 @@ def _each(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any],
     return update
 
 
+def _moved(averaged: list[Tensor], current: list[Tensor], weight: Callable[[], Any]) -> bool:
+    """Moves averages by a part of the way to the new tensors; whether they have fractions to be moved by."""
+    fractions = averaged[0].is_floating_point() or averaged[0].is_complex()
+    if fractions:
+        torch._foreach_lerp_(averaged, current, weight())  # type: ignore[attr-defined]  # made when it is asked for
+    return fractions
+
+
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
     """`get_ema_avg_fn` for lists of tensors, in place."""
-    return _each(get_ema_avg_fn(decay))
+    one_by_one = _each(get_ema_avg_fn(decay))
+
+    @torch.no_grad()
+    def update(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
+        if not _moved(averaged, current, lambda: 1 - decay):
+            one_by_one(averaged, current, num_averaged)
+
+    return update
 
 
 def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
-    """`get_swa_avg_fn` for lists of tensors, in place."""
-    return _each(get_swa_avg_fn())
+    """`get_swa_avg_fn` for lists of tensors, in place.
+
+    Raises:
+        RuntimeError: they are integers, and their number is in a tensor.
+    """
+    @torch.no_grad()
+    def update(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
+        if not _moved(averaged, current, lambda: 1 / (num_averaged + 1)):
+            for a, c in zip(averaged, current):
+                a.addcdiv_(c - a, num_averaged + 1)
+
+    return update
 
 
 class AveragedModel(Module):
@@ -99,7 +125,7 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Takes the model's present parameters into the averages."""
         averaged, current = self._tensors(self.module), self._tensors(model)
-        current = [c.to(a.device) for a, c in zip(averaged, current)]
+        current = [c if c._k is a._k else c.to(a.device) for a, c in zip(averaged, current)]
         if self.n_averaged == 0:
             for a, c in zip(averaged, current):
                 a.copy_(c)

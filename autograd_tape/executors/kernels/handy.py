@@ -15,9 +15,9 @@ import numpy as np
 
 from ._kernel import AnyKernel
 from ._on_demand import _NEVER, LazyModule, at_hand, state
-from .sharing import share_rows
+from .sharing import share_elements, share_rows
 
-__all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Handy"]
+__all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Exact", "Handy"]
 
 #: Numbers in several calls, and as many for each call, after which it is compiled for few: where machine code is kept; where none is;
 #: where Numba has to be imported.
@@ -85,3 +85,25 @@ class Handy:
 
             self._kept[char] = os.path.exists(Store(file_name(f"{self._module}.{self._name}", "shared", char)).path)
         return self._kept[char]
+
+
+class Exact:
+    """A kernel over elements for many numbers and for few: ``run = kernel.over("f", n)``, and then ``run(n, 1, *arguments)``."""
+
+    __slots__ = ("_few", "_many", "_module", "_name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name, self._few = module, name, Handy(module, name)
+        self._many: dict[str, Run] = {}
+
+    def over(self, char: str, n: int) -> Run | None:
+        """What runs it; None where NumPy is to."""
+        return self._few.of(char, n) if n < state.fused else self._many.get(char) or self._shared(char)
+
+    def _shared(self, char: str) -> Run:
+        kernel = getattr(LazyModule(self._module), self._name)
+
+        def run(n: int, _: int, *arguments: object) -> None:
+            share_elements(kernel, char, n, *arguments)
+
+        return self._many.setdefault(char, run)

@@ -15,41 +15,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...warned import silence
-from ._on_demand import LazyModule, contiguous, state
-from .handy import Handy, Run
-from .sharing import share_elements
+from ._on_demand import contiguous
+from .handy import Exact, Run
 
-__all__ = ["Step", "adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
+__all__ = ["adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
 
-_compiled = LazyModule("optim")
-
-
-class Step:
-    """An optimizer's step, compiled: ``step.over("f", n)`` runs it over arrays of n elements, ``run(n, 1, param, grad, ...)``."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self._few = name, Handy("optim", name)
-        self._many: dict[str, Run] = {}
-
-    def over(self, char: str, n: int) -> Run | None:
-        """What runs it; None where NumPy is to. Both give the same bits."""
-        return self._few.of(char, n) if n < state.fused else self._many.get(char) or self._shared(char)
-
-    def _shared(self, char: str) -> Run:
-        kernel = getattr(_compiled, self.name)
-
-        def run(n: int, _: int, *arguments: object) -> None:
-            share_elements(kernel, char, n, *arguments)
-
-        return self._many.setdefault(char, run)
-
-
-_sgd, _adam_loop = Step("sgd"), Step("adam")
+_sgd, _adam_loop = Exact("optim", "sgd"), Exact("optim", "adam")
 _NONE = {char: np.empty(0, char) for char in "fd"}
 _STATES = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 
 
-def _runner(step: Step, param: np.ndarray, *buffers: np.ndarray | None) -> Run | None:
+def _runner(step: Exact, param: np.ndarray, *buffers: np.ndarray | None) -> Run | None:
     """The compiled loop where it is to write ``param`` and its buffers: one native dtype, C order, aligned; else None."""
     dtype = param.dtype
     if dtype not in _STATES or not param.flags.carray:

@@ -12,6 +12,7 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
+from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, triple
 from ...executors.numpy import widened
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
@@ -380,8 +381,10 @@ class addcmul:
     deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
-        product = tensor1 * tensor2 if value == 1 else tensor1 * input.dtype.type(value) * tensor2
-        return input + product
+        found = triple(PRODUCT, value, input, tensor1, tensor2)
+        if found is None:
+            found = input + (tensor1 * tensor2 if value == 1 else tensor1 * input.dtype.type(value) * tensor2)
+        return found
 
     def half(input, tensor1, tensor2, value):
         a, b, c = (x.astype(np.float32) for x in (input, tensor1, tensor2))
@@ -412,7 +415,10 @@ class addcdiv:
     deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
-        return input + (tensor1 / tensor2 if value == 1 else tensor1 * input.dtype.type(value) / tensor2)
+        found = triple(QUOTIENT, value, input, tensor1, tensor2)
+        if found is None:
+            found = input + (tensor1 / tensor2 if value == 1 else tensor1 * input.dtype.type(value) / tensor2)
+        return found
 
     def compose(F, input, tensor1, tensor2, value): return input + tensor1 * value / tensor2
     shape = broadcast_shapes
@@ -450,6 +456,9 @@ class lerp:
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
         if not weight.ndim and weight.dtype.kind == "f":
+            found = triple(BETWEEN, weight.item(), input, end, end)
+            if found is not None:
+                return found
             return input + weight * (end - input) if -0.5 < float(weight) < 0.5 else end - (end - input) * (1 - weight)
         change = end - input
         return np.where(np.abs(weight) < 0.5, input + weight * change, end - change * (1 - weight))

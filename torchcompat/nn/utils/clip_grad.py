@@ -10,6 +10,7 @@ from torchcompat._tensor import Tensor
 from torchcompat._tensor import frontend as _frontend
 
 from autograd_tape import warned
+from autograd_tape.dtypes import Device
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -21,6 +22,11 @@ def _listed(parameters: Any) -> list[Tensor]:
     if not listed and hasattr(parameters, "gi_frame"):
         warned.warn("`parameters` is an empty generator, no gradient clipping will occur.")
     return listed
+
+
+def _on(x: Tensor, device: Device) -> Tensor:
+    """`x` on a device, which it mostly is."""
+    return x if x._k.device == device else x.to(device)
 
 
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
@@ -42,7 +48,7 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
         return torch.tensor(0.0)
     device = tensors[0].device
     norms = [_frontend.linalg_vector_norm(t, norm_type) for t in tensors]
-    total = _frontend.linalg_vector_norm(torch.stack([norm.to(device) for norm in norms]), norm_type)
+    total = _frontend.linalg_vector_norm(torch.stack([_on(norm, device) for norm in norms]), norm_type)
     if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
                            f"clipped. To "
@@ -59,7 +65,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     # Always multiplied: a comparison would have to wait for the device.
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in grads:
-        grad.mul_(factor.to(grad.device))
+        grad.mul_(_on(factor, grad.device))
 
 
 _get_total_norm, _clip_grads_with_norm_ = get_total_norm, clip_grads_with_norm_

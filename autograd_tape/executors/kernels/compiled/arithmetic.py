@@ -9,7 +9,7 @@ import math
 
 from numba.extending import register_jitable
 
-from .._common import ABSOLUTE, ADD, DIVIDE, MULTIPLY, NEGATE, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE
+from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE
 from .base import kernel
 
 @register_jitable
@@ -162,3 +162,24 @@ def fill_where(mask, x, number, y, start, stop):
     for i in range(ys.size):
         a = xs[i]
         ys[i] = z if ms[i] else a
+
+
+@kernel("i s r1[n] r1[n] r1[n] w1[n] :n", frozenset())
+def triples(op, value, x, a, b, y, start, stop):
+    """``x + a * value * b``, ``x + a * value / b``, or what is between ``x`` and ``a``, from the nearer end."""
+    T = y.dtype.type
+    v, rest, one = T(value), T(1) - T(value), T(value) == T(1)
+    xs, fs, gs, ys = x[start:stop], a[start:stop], b[start:stop], y[start:stop]
+    if op == BETWEEN:
+        if T(-0.5) < v < T(0.5):
+            for i in range(ys.size):
+                ys[i] = xs[i] + v * (fs[i] - xs[i])
+        else:
+            for i in range(ys.size):
+                ys[i] = fs[i] - (fs[i] - xs[i]) * rest
+    elif op == PRODUCT:
+        for i in range(ys.size):
+            ys[i] = xs[i] + (fs[i] if one else fs[i] * v) * gs[i]
+    else:
+        for i in range(ys.size):
+            ys[i] = xs[i] + (fs[i] if one else fs[i] * v) / gs[i]
