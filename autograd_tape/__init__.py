@@ -74,7 +74,9 @@ _LAZY = {
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return globals().setdefault(name, getattr(import_module(f"{__name__}.{_LAZY[name]}"), name))
+        module = import_module(f"{__name__}.{_LAZY[name]}")
+        _warned.silence(__name__ + ".")
+        return globals().setdefault(name, getattr(module, name))
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     # float32, int64, ... and grad_add, grad_matmul, ...: there is no list of the latter, which are derived from the records.

@@ -5,12 +5,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeVar
 
+from .warned import silence
+
 T = TypeVar("T")
 
 
 class Records(dict[str, T]):
     """The records by name. Where each stands is known from the start, so that names can be looked up and gone through; its module is
     imported when the record is asked for, and all are when all are gone through. What is there of a record until then is the module."""
+
+    fresh = False
+    """Whether records were made since one was asked for: their modules are not silent yet, see `warned.silence`."""
+
+    def __setitem__(self, name: str, record: T) -> None:
+        super().__setitem__(name, record)
+        self.fresh = True
 
     def __getitem__(self, name: str) -> T:
         found = super().__getitem__(name)
@@ -19,6 +28,8 @@ class Records(dict[str, T]):
             found = super().__getitem__(name)
             if found.__class__ is str:
                 raise LookupError(f"{found} has no record of {name!r}; run: python -m autograd_tape.ops")
+        if self.fresh:
+            self.fresh = silence(f"{__package__}.")
         return found
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -40,16 +40,22 @@ class _Unwarned(ModuleType):
         self.__dict__["__is__"] = name
 
 
-def silence(prefix: str) -> None:
+def silence(prefix: str) -> bool:
     """Keeps NumPy's warnings from the modules loaded so far that compute: log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say.
 
     Python drops, before any filter, warnings of lines whose globals have no `__name__`. This holds under "error" filters and in all
     threads, and what makes infinities is quicker by what filters cost; np.errstate around each kernel would cost more than the kernel.
+    Returns whether some are left, which are being imported: what they define has yet to learn their name.
     """
+    left = False
     for name, module in list(sys.modules.items()):
         if name.startswith(prefix) and module.__class__ is ModuleType and "np" in vars(module):
+            if name != prefix and getattr(module.__spec__, "_initializing", False):
+                left = True
+                continue
             module.__class__ = _Unwarned
             vars(module).update(__is__=name, __name__=None)  # dunders, which no module names anything of its own
+    return left
 
 
 if np.lib.NumpyVersion(np.__version__) < "2.0.0":

@@ -57,7 +57,7 @@ INDEX = {
         "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
         "triplet_margin_with_distance_loss",),
     "networks.margins": (
-        "multi_margin_backward", "multi_margin", "multi_margin_loss", "multilabel_margin_backward", "multilabel_margin",
+        "multi_margin_backward", "multi_margin", "multilabel_margin_backward", "multilabel_margin", "multi_margin_loss",
         "multilabel_margin_loss", "multilabel_soft_margin_loss",),
     "networks.normalization": (
         "layer_norm_backward", "layer_norm", "channel_norm_backward", "channel_norm", "nn_functional_batch_norm", "batch_norm",

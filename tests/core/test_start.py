@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,9 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
+WRITE = "run: python -m autograd_tape.ops"
+
+
 def imported(package: str, then: str = "") -> list[str]:
     """The modules that a new process imports with `package`, beyond NumPy's own."""
     out = subprocess.run([sys.executable, "-c", _PROGRAM.format(package=package, then=then)], capture_output=True, text=True, check=True)
@@ -32,7 +36,11 @@ def imported(package: str, then: str = "") -> list[str]:
 
 
 def test_the_index_is_current() -> None:
-    assert index.PAGE.read_text() == index.page(), "run: python -m autograd_tape.ops"
+    """But for the order in which a module has its records."""
+    made: dict[str, Any] = {}
+    exec(index.page(), made)
+    assert {module: {*names} for module, names in made["INDEX"].items()} == {module: {*names} for module, names in INDEX.items()}, WRITE
+    assert made["ALIASES"] == KNOWN and {*made["METHODS"]} == {*METHODS}, WRITE
 
 
 def test_names_are_known_and_records_found_where_they_stand() -> None:
@@ -52,7 +60,7 @@ def test_a_record_that_its_module_lacks_is_said_to_lack() -> None:
     assert records.get("sub") is None
 
 
-@pytest.mark.parametrize(("package", "most"), [("autograd_tape", 110), ("torchcompat", 150)])
+@pytest.mark.parametrize(("package", "most"), [("autograd_tape", 110), ("torchcompat", 160)])
 def test_few_modules_are_imported(package: str, most: int) -> None:
     found = imported(package)
     records = {f"autograd_tape.ops.{module}" for module in INDEX}
@@ -69,3 +77,19 @@ def test_an_operation_brings_the_records_of_its_kind_alone() -> None:
 
 def test_second_names_of_methods_are_the_same_function() -> None:
     assert Tensor.__div__ is Tensor.__truediv__ and Tensor.__long__ is Tensor.__int__  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("first", ["", "import autograd_tape.ops.elementwise.arithmetic", "import torchcompat.sparse, torchcompat.fft"])
+def test_modules_that_are_imported_later_are_silent(first: str) -> None:
+    """NumPy's warnings are, in the modules of records and in what these import, however they were imported."""
+    then = f"""{first}
+import warnings
+warnings.simplefilter("error")
+x, zero = torchcompat.tensor([1.0, 2.0]), torchcompat.zeros(2)
+torchcompat.addcdiv(x, x, zero), torchcompat.log(zero - 1), torchcompat.special.xlogy(zero, zero), x.var(correction=2)
+torchcompat.lgamma(zero), torchcompat.nn.functional.cosine_similarity(zero * (x / zero), x, 0), torchcompat.float_power(zero, -1)
+assert [name for name, module in sys.modules.items() if name.startswith("autograd_tape.ops.") and type(module).__name__ == "_Unwarned"]
+loud = [name for name, module in sys.modules.items() if name.startswith("autograd_tape.ops.") and "np" in vars(module)
+        and type(module).__name__ != "_Unwarned"]
+assert not loud, loud"""
+    imported("torchcompat", then)
