@@ -690,7 +690,61 @@ def _source_index(n: int, before: int, after: int, mode: str) -> np.ndarray:
     return np.where(at >= n, period - at, at)
 
 
+def _pad_by_strips(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray | None:
+    """The tensor within a bigger one whose borders are copied from beside them, one dimension after another; None where a dimension is cut,
+    or a border longer than what it is a copy of."""
+    k, ndim = len(pad) // 2, input.ndim
+    befores, afters, sizes = pad[-2::-2], pad[::-2], input.shape[ndim - k:]
+    short = 1 if mode == "reflect" else 0
+    if min(pad) < 0 or 0 in sizes or mode != "replicate" and any([max(b, a) > n - short for b, a, n in zip(befores, afters, sizes)]):
+        return None
+    moved = input if input.dtype.isbuiltin == 1 else input.view(f"u{input.itemsize}")  # moved as they are
+    padded = np.empty((*input.shape[:ndim - k], *[b + n + a for b, n, a in zip(befores, sizes, afters)]), moved.dtype)
+    inner = [slice(b, b + n) for b, n in zip(befores, sizes)]
+    padded[(..., *inner)] = moved
+    for i in range(k - 1, -1, -1):
+        b, n, a = befores[i], sizes[i], afters[i]
+        lead, rest = (..., *inner[:i]), (slice(None),) * (k - 1 - i)
+        if b:
+            source = {"reflect": slice(2 * b, b, -1), "replicate": slice(b, b + 1), "circular": slice(n, n + b)}[mode]
+            padded[(*lead, slice(0, b), *rest)] = padded[(*lead, source, *rest)]
+        if a:
+            end = b + n
+            stop = end - 2 - a
+            source = {"reflect": slice(end - 2, stop if stop >= 0 else None, -1), "replicate": slice(end - 1, end),
+                      "circular": slice(b, b + a)}[mode]
+            padded[(*lead, slice(end, end + a), *rest)] = padded[(*lead, source, *rest)]
+    return padded if moved is input else padded.view(input.dtype)
+
+
+_TABLE, _GATHERED = 1 << 12, 1 << 15
+"""Elements of padded planes that are read by a table of positions, and of all of them together; more are copied in strips."""
+
+
+@lru_cache(64)
+def _sources(sizes: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndarray:
+    """For each position of padded planes the flat position that it is taken from."""
+    flat = np.zeros((), np.int64)
+    for i, n in enumerate(sizes):
+        at = 2 * (len(sizes) - 1 - i)
+        flat = flat[..., None] * n + _source_index(n, pad[at], pad[at + 1], mode)
+    return flat
+
+
 def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
+    k = len(pad) // 2
+    lead, sizes = input.shape[:input.ndim - k], input.shape[input.ndim - k:]
+    padded = None
+    if 0 < input.size <= _GATHERED and input.flags.c_contiguous and k:
+        plane = prod([max(n + pad[2 * i] + pad[2 * i + 1], 0) for i, n in enumerate(sizes[::-1])])
+        if plane <= _TABLE and plane * prod(lead) <= _GATHERED:
+            table = _sources(sizes, tuple(pad), mode)
+            padded = input.reshape(prod(lead), prod(sizes)).take(table, 1).reshape(*lead, *table.shape)
+    if padded is None:
+        padded = _pad_by_strips(input, pad, mode)
+    if padded is not None:
+        return padded if mode == "circular" or input.ndim < 4 or input.flags.c_contiguous and input.strides[1] > input.strides[-1] else (
+            in_format(input.ndim - 2, padded, input))
     padded = input
     for i in range(len(pad) // 2):
         d = input.ndim - 1 - i
@@ -769,6 +823,11 @@ pad_replicate = _pad_record("replicate", "ReplicationPad1DBackward0", "float32")
 pad_circular = _pad_record("circular", "CopySlices")
 
 
+_CHECKED: set[tuple[object, ...]] = set()
+"""Shapes, paddings and modes that were found in order; as many as `_MOST`."""
+_MOST = 512
+
+
 def _kernel_of(pad: Sequence[int], mode: str = "constant", **others: Any) -> str:
     """What torch calls the kernel of a way to pad, where it has few dtypes."""
     kernel = {"reflect": "reflection", "replicate": "replication"}.get(mode)
@@ -787,7 +846,7 @@ class pad:
     composite = "pad(input, dims(pad), *but([mode, value], ['constant', None]))"
     lacks = {"bool rare": _kernel_of}
     def function(F, input, pad, mode="constant", value=None):
-        pad, n = tuple([int(p) for p in pad]), input.ndim
+        pad, n = tuple([int(p) for p in pad]), input._data.ndim
         if len(pad) % 2:
             raise AutogradError("Padding length must be divisible by 2")
         if len(pad) > 2 * n:
@@ -799,6 +858,8 @@ class pad:
             raise MissingKernelError(f"Unrecognised padding mode {mode}")
         if value not in (None, 0):
             raise AutogradError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        if (geometry := (tuple(input._data.shape), pad, mode)) in _CHECKED:
+            return getattr(F, f"pad_{mode}")(input, pad)
         if (len(pad), n) not in ((2, 2), (2, 3), (4, 3), (4, 4), (6, 4), (6, 5)):
             raise MissingKernelError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
         if mode != "circular":
@@ -817,6 +878,8 @@ class pad:
             for i, p in enumerate(pad):
                 if p and not input.shape[n - 1 - i // 2]:
                     raise AutogradError(f"Negative padding leaves nothing of dimension {n - 1 - i // 2} to repeat.")
+        elif len(_CHECKED) < _MOST:
+            _CHECKED.add(geometry)
         return getattr(F, f"pad_{mode}")(input, pad)
 
     def samples(rng):

@@ -17,6 +17,7 @@ from ...dims import within
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
+from ...executors.kernels.elementwise import takes_half
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import Sample, op
@@ -49,6 +50,7 @@ def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
     return results[0] if len(results) == 1 else results
 
 
+@takes_half
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
     n = len(kernel)
@@ -192,6 +194,7 @@ class max_unpool_nd:
 # -- means ------------------------------------------------------------------------------------------------------------
 
 
+@takes_half
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
     n = len(kernel)
@@ -222,6 +225,7 @@ def _counted(w: fused.Windows, input: np.ndarray, kernel: Ints, stride: Ints, pa
 _ONES = ((), (1,), (1, 1), (1, 1, 1))
 
 
+@takes_half
 def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
                    divisor: int | None) -> np.ndarray:
     n, size = len(kernel), tuple(size)
@@ -289,6 +293,7 @@ class avg_pool_nd_grad:
     def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
 
 
+@takes_half
 def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     n = len(size)
     if 0 in size:
@@ -299,6 +304,7 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     return _like(n, input, y) if n < 3 else np.ascontiguousarray(y)
 
 
+@takes_half
 def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
     return fused.mean_windows_backward(grad, fused.cells(tuple(size)[-n:], grad.shape[-n:]))
 
@@ -345,6 +351,7 @@ class adaptive_avg_pool_nd_grad:
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
 
 
+@takes_half
 def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
     y, index = fused.max_windows(input, fused.cells(input.shape[input.ndim - n:], tuple(size)))
