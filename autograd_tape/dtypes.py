@@ -268,6 +268,11 @@ def default_dtype() -> DType:
     return _default_float
 
 
+def floating() -> np.dtype:
+    """The same as NumPy's."""
+    return _default_float.np
+
+
 def set_default_dtype(dtype: DType) -> None:
     """Changes the dtype that Python floats become."""
     global _default_float

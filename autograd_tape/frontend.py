@@ -29,7 +29,7 @@ from .functions.compile import compile_function
 from .functions.faces import face_of
 from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
-from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
+from .functions.namespace import HALF_SETS, INTEGER_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._index import METHODS
 from .record import Param, Record, method_names, registered
 from .tensor import BUFFERS, LEAF, TensorRef, above, leaf_node
@@ -86,9 +86,11 @@ class Frontend:
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
         self.half_namespace = {**self.namespace, "halved": halves.ufunc, "SINGLE": CPU_KINDS[halves.SINGLE]}
+        self.integer_namespace = dict(self.namespace)
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
         register_quiet_sets(self.half_namespace, {**HALF_SETS, **RESULT_KINDS}, below=True)
+        register_quiet_sets(self.integer_namespace, {**INTEGER_SETS, **RESULT_KINDS}, below=True)
 
     def __getattr__(self, name: str) -> Fn:
         if name.startswith("__"):
@@ -180,6 +182,10 @@ class Frontend:
         if found is None:
             found = self.entrances[key] = compile_function(general.rec, self, half=True, below=general.whole)
         return found
+
+    def integers(self, general: General) -> Fn:
+        """The entrance of an operation for integers, before the door, in which it ends: its quiet path, for what has been vetted."""
+        return compile_function(general.rec, self, integers=True, below=general.__call__)
 
     def method(self, name: str) -> Fn:
         """The function as a method: `varargs` records also take their list as several arguments."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..annotations import Arguments
 from ..dtypes import FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
 from ..modes import GradMode, grad_mode
@@ -27,6 +29,11 @@ def common_of(rec: Record, asked: str | None) -> Common | None:
             p.type == "Tensor[]" for p in rec.params]):
         return None
     return Common(rec)
+
+
+def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The elements in another dtype, laid out as torch lays out copies of expanded memory."""
+    return converted(copy_like(a) if 0 in a.strides else a, dtype)
 
 
 class Common:
@@ -67,7 +74,7 @@ class Common:
                 found[i] = new(common.scalar(x) if number is None else number, common)
             elif x._k is not common:
                 data = x._data
-                found[i] = new(converted(copy_like(data) if 0 in data.strides else data, common.np), common)
+                found[i] = new(in_dtype(data, common.np), common)
         return found
 
     def _common(self, seen: list[Any]) -> Kind | None:

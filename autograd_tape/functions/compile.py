@@ -17,6 +17,7 @@ import numpy as np
 
 from ..annotations import Fn
 from ..codegen import execute
+from ..dtypes import floating
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
 from ..executors.numpy import in_single, narrow, widened, widens
@@ -24,6 +25,7 @@ from ..ops._samples import IN_ALL
 from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
+from .common import in_dtype
 from .entries import edge_lines, edges, fitted, saved_items
 from .general import General, half_operand
 from .layout import layout_operands
@@ -179,7 +181,7 @@ def _in_single(rec: Record) -> bool:
     return rec.field("opmath") == "number" and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
 
 
-def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
+def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False) -> str:
     ufunc = _is_ufunc(rec)
     if half and (_rounds(rec) and not _of_one(rec) or scalar and _in_single(rec)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
@@ -187,7 +189,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False) -> str:
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
     # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
     passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
-    arguments = ["_o" if p.name == scalar else _raw(p) for p in passed]
+    arguments = ["_o" if p.name == scalar else f"converted({_raw(p)}, _k.np)" if integers and rec.promotion == "float" and p.is_tensor else
+                 _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
     if not ufunc or half and rec.field("numpy") in halves.OF_SIGNS:
         return call
@@ -335,10 +338,20 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record, *, spread: bool = False, operator: str = "", below: bool = False, half: bool = False) -> str:
+def takes_integers(rec: Record) -> bool:
+    """Whether there is an entrance for integers and truth values: of element-wise operations whose quiet path is for floating-point
+    numbers, and of those of one tensor that compute in such."""
+    return (rec.quiet in ("float", "numbers") and rec.elementwise and rec.field("numpy") is not None and half_operand(rec) is not None
+            and rec.params[0].type in ("Tensor", "Operand") and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list
+            and rec.result in ("same", "numpy") and rec.field("itself") is None
+            and (rec.promotion == "promote" or len(rec.tensor_params) == 1))
+
+
+def forward_source(rec: Record, *, spread: bool = False, operator: str = "", below: bool = False, half: bool = False,
+                   integers: bool = False) -> str:
     """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
     it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position; with `half` of
-    that for half precision."""
+    that for half precision, with `integers` of that for integers."""
     more = bool(rec.field("deprecated")) and not operator and not below
     with_out = rec.out and rec.family != "view" and not spread and not below
     lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
@@ -372,12 +385,16 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         if rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
             # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
             check, check_number = _checking(rec, None), _checking(rec, operand)
+    if integers:
+        check, check_number = _vetting(rec, None), _vetting(rec, operand)
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, *_list_lines(rec, guard), *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
     set_k, quiet = _quiet_test(rec)
     if operand is not None:
         set_k, quiet_scalar = _quiet_test(rec, operand.name)
+        if integers:  # numbers that leave the dtype
+            quiet_scalar += f" and _c is int and _k in Q_INT and -1 < {operand.name} < 128"
         lines += [f"        _c = {operand.name}.__class__",
                   f"        {set_k}",
                   "        if _c is float or _c is int:",
@@ -385,9 +402,9 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
                   *["    " + line for line in check_number],
                   f"                _o = {kind_of_number}.scalars.get({operand.name})",
                   f"                if _o is None: _o = {kind_of_number}.scalar({operand.name})",
-                  f"                _r = {_call(rec, operand.name, half)}"]
+                  f"                _r = {_call(rec, operand.name, half, integers)}"]
         lines += _wrap(rec, operand.name, " " * 16, half=half)
-        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half)}"]
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
         lines += [] if half else _scaled_lines(rec, guard)
     else:
@@ -395,9 +412,9 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         if itself := rec.field("itself"):
             lines.append(f"        if {' and '.join([f'_k in {itself}', *guard])}: return {rec.params[0].name}")
         lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
-                  f"            _r = {_call(rec, None, half)}"]
+                  f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
-    lines += ["    except STUMBLES: pass", *([] if half or below or half_operand(rec) is None else _half_lines(rec, guard)),
+    lines += ["    except STUMBLES: pass", *([] if half or integers or below or half_operand(rec) is None else _half_lines(rec, guard)),
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
@@ -414,10 +431,25 @@ def _checking(rec: Record, number: Param | None) -> list[str]:
             "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
 
 
+def _vetting(rec: Record, number: Param | None) -> list[str]:
+    """Statements that see to it that the general path would call the kernel for integers, which dtypes and numbers decide, and in checks of
+    several tensors elements, too; and that leave the kind of what is computed in `_k`."""
+    given = [f"{p.name}, {p.name}.__class__" for p in rec.params if not p.is_tensor or p is number]
+    arguments = _by_position(rec)
+    out = [f"            if (_g := ({', '.join(['_k', *given])},)) not in checked:", f"                vet(({arguments},))",
+           "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
+    if rec.field("check") is not None and len(rec.tensor_params) > 1 and number is None:
+        out.append(f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})")
+    if rec.promotion == "float":
+        out.append("            _k = KINDS[floating()]")
+    return out
+
+
 def _half_lines(rec: Record, guard: list[str]) -> list[str]:
     """Statements that lead half precision to its own entrance, where nobody looks at calls."""
-    is_half = " and ".join(["_k in Q_HALF", *guard])
-    return ["    else:", f"        if {is_half}: return (door.half or door.half_entrance())({_by_position(rec)})"]
+    given, tests = _by_position(rec), "".join([f" and {test}" for test in guard])
+    return ["    else:", *[f"        if _k in {kinds}{tests}: return (door.{of} or door.open_{of}())({given})" for kinds, of in (
+        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * takes_integers(rec))]]
 
 
 def _list_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -647,7 +679,8 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "", loose: bool = False) -> Fn:
+                     method: bool = False, below: Any = None, half: bool = False, integers: bool = False, numpys: str = "",
+                     loose: bool = False) -> Fn:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
     goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision; with `numpys` as a method that
@@ -666,6 +699,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
+    if integers:
+        cells |= {"vet": door.vet, "check": rec.field("check"), "checked": set(), "floating": floating, "converted": in_dtype}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
@@ -674,7 +709,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
     body = (inplace_source(rec, operator=operator, below=below is not None) if inplace else
-            forward_source(rec, spread=spread, operator=operator, below=below is not None, half=half))
+            forward_source(rec, spread=spread, operator=operator, below=below is not None, half=half, integers=integers))
     if numpys:
         cells |= {"_above": above, "_defaults": rec.defaults}
         given = ", ".join([f"{p.name!r}: {p.name}" for p in rec.params[1:]])
@@ -693,9 +728,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])
     body += f"_this = {name}\nreturn _this\n"
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    variant = " (method)" if spread or numpys else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
+    own = "half" if half else "integers" if integers else "below" if below else ""
+    variant = " (method)" if spread or numpys else f" ({operator or own})" if operator or own else ""
+    seen = {"half": frontend.half_namespace, "integers": frontend.integer_namespace, "below": frontend.below_namespace}
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",
-                   frontend.half_namespace if half else frontend.below_namespace if below else frontend.namespace)
+                   seen.get(own, frontend.namespace))
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__, function.__qualname__ = frontend.home(rec, name)

@@ -257,6 +257,7 @@ class General(Door):
         self.shown: list[Any] = [None, None]
         self._half: Any = None  # the entrance for half precision
         self.half: Any = None  # and the one before the door
+        self.integers: Any = None  # the entrance for integers
         self._read: Reader | None = None
         first = half_operand(rec)
         self._half_at = -1 if first is None else rec.params.index(first)
@@ -302,10 +303,26 @@ class General(Door):
         half = self._half = self.frontend.half(self)
         return half
 
-    def half_entrance(self) -> Any:
+    def open_half(self) -> Any:
         """The one that functions take while nobody looks at calls, which ends in the door."""
         half = self.half = self.frontend.half(self, True)
         return half
+
+    def open_integers(self) -> Any:
+        """The entrance for integers, which functions take while nobody looks at calls, and which ends in the door."""
+        integers = self.integers = self.frontend.integers(self)
+        return integers
+
+    def vet(self, args: tuple[Any, ...]) -> None:
+        """Raises where the general path would refuse arguments of the right types, or have another operation carry the call out."""
+        rec, values = self.rec, dict(zip(self._names, args))
+        tensors = self.tensors_of(values)
+        if self.leads and self.leads_elsewhere(args, False):
+            raise TypeError
+        dtype = tensors[0]._k.dtype
+        if dtype.group or rec.lacks:
+            rec.refuse_lacking(dtype.name, tensors[0], values)
+        self.check(values)
 
     def deprecated(self, given: tuple[object, ...], named: tuple[object, ...], out: object, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures; `...` stands for none."""

@@ -19,6 +19,7 @@ NUMBERS = frozenset([int, float, bool, complex])
 REALS = frozenset([int, float, bool])
 _NATIVE = [k for k in map(dtypes.CPU_KINDS.get, map(np.dtype, "?bhilBHILefdFD")) if k is not None and not k.dtype.group]
 _HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfloat16)])
+_INTEGERS = frozenset([k for k in _NATIVE if k.np.kind in "biu"])
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
@@ -29,6 +30,7 @@ QUIET_SETS = {
     "Q_INT32": frozenset([dtypes.CPU_KINDS[np.dtype("i4")]]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
     "Q_HALF": _HALVES,
+    "Q_INTEGER": _INTEGERS,  # truth values among them
     "Q_ANY": frozenset(_NATIVE) | _HALVES,  # of what looks at no elements
     # The most frequent kind is compared before a set is searched, which takes 35 ns more.
     "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
@@ -37,6 +39,8 @@ RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dt
 HALF_SETS = {**QUIET_SETS, **dict.fromkeys(["Q_ALL", "Q_ANY", "Q_NOT_COMPLEX", "Q_REAL", "Q_FLOAT"], _HALVES), "Q_INT": frozenset(),
              "Q_F32": None}
 """Those of the entrance for half precision."""
+INTEGER_SETS = {**QUIET_SETS, **dict.fromkeys(["Q_ALL", "Q_REAL", "Q_FLOAT"], _INTEGERS), "Q_F32": None}
+"""Those of the entrance for integers."""
 HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
 STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError,

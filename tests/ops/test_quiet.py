@@ -15,7 +15,7 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
 from autograd_tape.executors.kernels._on_demand import state
-from autograd_tape.functions.compile import _half_kernel, _of_one, forward_source, inplace_source
+from autograd_tape.functions.compile import _half_kernel, _of_one, compile_function, forward_source, inplace_source, takes_integers
 from autograd_tape.functions.general import General, half_operand
 from autograd_tape.tensor import LEAF
 from autograd_tape.tree import tree_map as map_leaves
@@ -36,6 +36,7 @@ LOUD = {"cast_like": ({0}, "is about two dtypes"),
 LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"],
                  "rrelu_with_noise": ({1}, "takes a tensor that may be left out")}
 LOUD_IN_HALF = {"cast_like"}
+LOUD_FOR_INTEGERS = {"bce_with_logits"}
 HALVES = float16.np, bfloat16.np
 
 
@@ -175,6 +176,55 @@ def test_the_quiet_path_of_half_precision_does_what_the_general_one_does(name: s
 
 
 @pytest.mark.no_numbers("the same bits")
+@pytest.mark.parametrize("name", [n for n in REGULAR if takes_integers(RECORDS[n])])
+def test_the_entrance_for_integers_does_what_the_general_path_does(name: str) -> None:
+    rec = RECORDS[name]
+    door = General(rec, torch_frontend)
+    entrance = door.open_integers()
+    quiet = 0
+
+    def carried(path: Callable[..., Any], values: list[Any]) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                found = path(values)
+        except (AutogradError, RuntimeError, NotImplementedError, TypeError):  # the words are of the function that was called
+            return "refused"
+        return found.dtype, found.shape, found.stride(), found._data.tobytes()
+
+    def ended(*args: Any) -> Any:
+        raise LookupError
+
+    silent = compile_function(rec, torch_frontend, integers=True, below=ended)
+    for sample in samples(rec):
+        args, kwargs = bind(rec, sample)
+        by_name = {**dict(zip([p.name for p in rec.params], args)), **kwargs}
+        values = [by_name.get(p.name, rec.defaults.get(p.name)) for p in rec.params]
+        for dtype in (np.int64, np.int32, np.uint8, np.int8, np.bool_):
+            for scale in (1, 3):
+                def tensor(x: Any) -> Any:
+                    a = (np.asarray(x, np.float64) * scale).astype(dtype)
+                    return torch_frontend.wrap(a if scale == 1 or a.ndim < 2 else np.asfortranarray(a))
+
+                given = [tensor(v) if is_array(v) else v for v in values]
+                if not isinstance(given[0], Tensor):
+                    continue
+                for more in (given, [int(v) if v.__class__ is float else v for v in given]):
+                    assert carried(lambda v: entrance(*v), more) == carried(lambda v: door(tuple(v)), more), (dtype, more)
+                    quiet += taken(silent, more)
+    assert quiet or rec.field("check") is not None or rec.lacks or name in LOUD_FOR_INTEGERS, f"no sample of {name} is quiet for integers"
+
+
+def taken(path: Callable[..., Any], values: list[Any]) -> bool:
+    """Whether a path that raises LookupError at its end is quiet for these arguments."""
+    try:
+        with np.errstate(all="ignore"):
+            path(*values)
+    except LookupError:
+        return False
+    return True
+
+
+@pytest.mark.no_numbers("the same bits")
 @pytest.mark.parametrize("name", [n for n in REGULAR if half_operand(RECORDS[n]) is not None and _of_one(RECORDS[n])])
 def test_tables_of_half_precision_hold_what_the_kernel_gives(name: str) -> None:
     rec = RECORDS[name]
@@ -199,8 +249,8 @@ def test_tables_of_half_precision_hold_what_the_kernel_gives(name: str) -> None:
 
 
 def test_the_general_path_is_noticed(entered: list[str]) -> None:
-    integers = F.wrap(np.ones(2, np.int64))
-    assert tensors(F.exp(integers)) and entered == ["exp"]
+    numbers = F.wrap(np.ones(2, np.complex64))
+    assert tensors(F.exp(numbers)) and entered == ["exp"]
 
 
 def test_most_operations_have_a_quiet_path() -> None:

@@ -34,7 +34,9 @@ class conj_physical:
     sparse = "as they are"
     itself = "Q_NOT_COMPLEX"
     ufunc = np.conjugate
-    def numpy(input): return np.conjugate(input) if input.dtype.kind != "b" else input.copy()  # NumPy makes numbers of truth values
+    def numpy(input):  # NumPy makes numbers of truth values
+        return np.conjugate(input) if input.dtype.kind != "b" else input.copy(order="K")
+
     mindspore = "ops.Conj"
     def vjp(F, grad): return F.conj_physical(grad)
     samples = domain(-2, 2)

@@ -138,7 +138,7 @@ class frac:
 
 def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     if input.dtype.kind in "iu":
-        return input.copy()
+        return input.copy(order="K")
     if not decimals:
         return np.rint(input)
     scale = input.dtype.type(10.0 ** max(decimals, -decimals))
