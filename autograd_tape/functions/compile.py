@@ -114,7 +114,9 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
-    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else f"{p.name}.__class__ in REALS"
+    real = f"({{0}}.__class__ is int or {_in('_k', 'Q_FLOAT')} and {{0}}.__class__ in REALS)" if rec.quiet == "numbers" else \
+        "{0}.__class__ in REALS"
+    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else real.format(p.name)
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
     if rec.field("number_fits"):  # else the general path looks
         tests += [f"-1 < {p.name} < 128" for p in rec.params if p.type == "Scalar"]
@@ -414,6 +416,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
                   f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
+        lines += [] if half or integers else _scaled_lines(rec, guard)
     lines += ["    except STUMBLES: pass", *([] if half or integers or below or half_operand(rec) is None else _half_lines(rec, guard)),
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
@@ -495,9 +498,16 @@ def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
 def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
     """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
     alpha = next((p.name for p in rec.params if p.scales), None)
-    if alpha is None or rec.family != "binary" or rec.result != "same":
+    if alpha is None or rec.result != "same":
         return []
     a, b = rec.params[:2]
+    if rec.family != "binary":  # something plus a product of two others
+        _, quiet = _quiet_test(rec)
+        quiet = quiet.replace(f"{alpha} == 1", f"({alpha}.__class__ is float or {alpha}.__class__ is int)")
+        arguments = [f"{b.name}._data * _o" if p is b else _raw(p) for p in rec.params if p.passed]
+        return [f"        elif {' and '.join([*guard, _in('_k', 'Q_FLOAT'), quiet])}:",
+                f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
+                f"            _r = kernel({', '.join(arguments)})", *_wrap(rec)]
     tests = [*guard, _in("_k", "Q_FLOAT"), f"{b.name}._k is _k", f"({alpha}.__class__ is float or {alpha}.__class__ is int)"]
     return [f"        elif {' and '.join(tests)}:",
             f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",

@@ -214,6 +214,12 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     names = [n for n in signature if n != "out"]
     tensors = [n for n in names if n in types]
     tests, arrays = [], []
+    listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
+    if listed:
+        tensors, names = [f"{listed}[0]"], names[1:]
+        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_FLOAT']) "
+                     f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None]")
+        arrays.append(f"[_x._data for _x in {listed}]")
     for n in names:
         if n not in types:
             arrays.append(n)

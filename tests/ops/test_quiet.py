@@ -28,12 +28,10 @@ REGULAR = [n for n in NAMES if RECORDS[n].field("numpy") is not None and RECORDS
            and RECORDS[n].field("make") is None]
 LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "unique_index": ({0}, "has no tensor but an index, which decides no kind"),
-        "addmm": ({2}, "scales by beta and alpha before the kernel"),
-        "_addmm_activation": ({1}, "scales by beta and alpha before the kernel"),
         "clamp_tensor": ({1, 2}, "lacks a bound"),
         "pow": ({8}, "has a number first")}
 """Which samples of an operation do not take the quiet path, and why."""
-LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"],
+LOUD_IN_PLACE = {"addmm": ({2}, "scales by beta and alpha before the kernel"), "clamp_tensor": LOUD["clamp_tensor"],
                  "rrelu_with_noise": ({1}, "takes a tensor that may be left out")}
 LOUD_IN_HALF = {"cast_like"}
 LOUD_FOR_INTEGERS = {"bce_with_logits"}

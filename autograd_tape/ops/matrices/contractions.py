@@ -10,22 +10,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import FLOATING, INTEGER, SCALAR_TYPE_NAMES, c_name, int64
+from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_name, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
-from ...record import Sample, op
+from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.sharing import BIG, ufunc2
+from ...record import Sample, get_record, op
 from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
-from .products import alike, same_scalar_type
+from .products import _mm as multiplied, alike, same_scalar_type
 from ..networks._losses import buffer
-from ...annotations import Functions
+from ...annotations import Fn, Functions
 from ...tensor import TensorRef
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
+F32 = CPU_KINDS[np.dtype("f4")]
 
 
 # -- einsum -----------------------------------------------------------------------------------------------------------
@@ -245,6 +248,94 @@ def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[str,
 
 
 @lru_cache(256)
+def _kernel(name: str) -> Fn:
+    """The kernel of an operation on arrays."""
+    found: Fn = get_record(name).field("numpy")
+    return found
+
+
+class _Stand:
+    """What stands for a tensor of known shape while a plan is made: the number of a step whose result it is."""
+
+    def __init__(self, plan: _Plan, at: int, shape: Sequence[int]) -> None:
+        self.plan, self.at, self.shape, self.ndim = plan, at, tuple(shape), len(shape)
+
+    _k = F32  # any, of which all are
+
+    def __mul__(self, other: _Stand) -> _Stand:
+        return self.plan.step("mul", (self.at, other.at), (), broadcast_shape(self.shape, other.shape))
+
+
+class _Plan:
+    """The steps of an einsum of operands of these shapes, all of one floating-point dtype: made by the functions that carry it out, for
+    which it stands in the place of a front end.
+
+    Attributes:
+        steps: (operation, the numbers of its operands among operands and results, other arguments).
+        computed: how many steps there are up to the last that makes new numbers.
+    """
+
+    def __init__(self, equation: str, shapes: Sequence[Sequence[int]]) -> None:
+        self.steps: list[tuple[str, tuple[int, ...], tuple[Any, ...]]] = []
+        self.computed, self.count = 0, len(shapes)
+        stands: Any = [_Stand(self, i, shape) for i, shape in enumerate(shapes)]
+        front_end: Any = self
+        self.result = _einsum(front_end, equation, stands)
+
+    def step(self, name: str, operands: tuple[int, ...], arguments: tuple[Any, ...], shape: Sequence[int]) -> _Stand:
+        self.steps.append((name, operands, arguments))
+        if name in ("mul", "matmul", "sum"):
+            self.computed = len(self.steps)
+        return _Stand(self, self.count + len(self.steps) - 1, shape)
+
+    def diagonal(self, x: _Stand, offset: int, first: int, second: int) -> _Stand:
+        """As of tensors, and so are the others."""
+        rest = [n for d, n in enumerate(x.shape) if d not in (first, second)]
+        return self.step("diagonal", (x.at,), (offset, first, second), (*rest, x.shape[first]))
+
+    def sum(self, x: _Stand, dim: tuple[int, ...], keepdim: bool = False) -> _Stand:
+        shape = [1 if d in dim else n for d, n in enumerate(x.shape) if keepdim or d not in dim]
+        return self.step("sum", (x.at,), (dim, keepdim), shape)
+
+    def permute(self, x: _Stand, dims: tuple[int, ...]) -> _Stand:
+        return self.step("permute", (x.at,), (dims,), [x.shape[d] for d in dims])
+
+    def reshape(self, x: _Stand, shape: tuple[int, ...]) -> _Stand:
+        return x if shape == x.shape else self.step("reshape", (x.at,), (shape,), shape)
+
+    def matmul(self, a: _Stand, b: _Stand) -> _Stand:
+        return self.step("matmul", (a.at, b.at), (), (*a.shape[:-1], b.shape[-1]))
+
+    def carried_out(self, F: Functions, operands: Sequence[TensorRef], k: Kind) -> TensorRef:
+        """The result of plain tensors: on arrays as far as new numbers are made, views of these after that."""
+        found: list[Any] = [x._data for x in operands]
+        for name, at, arguments in self.steps[:self.computed]:
+            x = found[at[0]]
+            if name == "reshape":
+                found.append(x.reshape(arguments[0]))
+            elif name == "permute":
+                found.append(x.transpose(arguments[0]))
+            elif name == "diagonal":
+                found.append(x.diagonal(*arguments))
+            else:
+                new = _kernel(name)(x, *arguments) if name == "sum" else _kernel(name)(x, found[at[1]])
+                found.append(new if new.__class__ is np.ndarray else np.asarray(new))
+        result: TensorRef = F.wrap(found[-1], k)
+        for name, _, arguments in self.steps[self.computed:]:
+            result = getattr(F, name)(result, *arguments)
+        return result
+
+
+@lru_cache(256)
+def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> _Plan | None:
+    """The plan of an einsum; None where it makes no new numbers, or ends with others than those made last."""
+    plan = _Plan(equation, shapes)
+    last = plan.computed
+    chained = all([at == (plan.count + last + i - 1,) for i, (_, at, _) in enumerate(plan.steps[last:])])
+    return plan if last and chained and plan.result.at == plan.count + len(plan.steps) - 1 else None
+
+
+@lru_cache(256)
 def _cheapest(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, int], ...]:
     """The order of pairwise contractions that NumPy's optimizer finds cheapest; the shapes alone decide."""
     operands = [np.broadcast_to(np.zeros(()), shape) for shape in shapes]
@@ -281,6 +372,11 @@ class einsum:
             check_elements(operands, 2)
         else:
             equation, operands = _from_sublists(args)
+        k, quiet = getattr(operands[0], "_k", None), F.namespace
+        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"]) and not [x for x in operands if x._k is not k or x._node is not None]:
+            plan = _planned(equation, tuple([x._data.shape for x in operands]))
+            if plan is not None:
+                return plan.carried_out(F, operands, k)
         return _einsum(F, equation, operands)
 
     def samples(rng):
@@ -315,6 +411,25 @@ class tensordot:
     home = "functional"
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = TENSORDOT
+    def quick(a, b, dims=2):
+        if a.dtype is not b.dtype or a.dtype.char not in "fd":
+            return None
+        if dims.__class__ is int:
+            if not 0 <= dims <= min(a.ndim, b.ndim):
+                return None
+            over_a, over_b = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+        else:
+            over_a, over_b = [[wrap_dim(d, x.ndim) for d in given] for x, given in zip((a, b), dims)]
+        sizes = [a.shape[d] for d in over_a]
+        if 1 in sizes or sizes != [b.shape[d] for d in over_b]:
+            return None
+        rest_a, rest_b = [d for d in range(a.ndim) if d not in over_a], [d for d in range(b.ndim) if d not in over_b]
+        shape_a, shape_b, inner = [a.shape[d] for d in rest_a], [b.shape[d] for d in rest_b], prod(sizes)
+        left, right = a.transpose((*rest_a, *over_a)), b.transpose((*over_b, *rest_b))
+        if prod(shape_a) == prod(shape_b) == 1:
+            return np.asarray(left.reshape(inner).dot(right.reshape(inner))).reshape((*shape_a, *shape_b))
+        return multiplied(left.reshape(prod(shape_a), inner), right.reshape(inner, prod(shape_b))).reshape((*shape_a, *shape_b))
+
     def function(F, a, b, dims=2, out=None):
         if isinstance(dims, (tuple, list)):
             dims_a, dims_b = [[d] if isinstance(d, int) else list(d) for d in dims]
@@ -371,6 +486,16 @@ class kron:
     >>> torch.kron(torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     tensor([ 1., 10.,  2., 20.])
     """
+
+    def quick(input, other):
+        if input.dtype is not other.dtype or is_half(input.dtype) or not (input.flags.c_contiguous and other.flags.c_contiguous):
+            return None
+        n = max(input.ndim, other.ndim)
+        a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
+        left = input.reshape([s for size in a for s in (size, 1)])
+        right = other.reshape([s for size in b for s in (1, size)])
+        product = left * right if input.size * other.size < BIG else ufunc2(np.multiply, left, right)
+        return product.reshape([x * y for x, y in zip(a, b)])
 
     def function(F, input, other):
         n = max(input.ndim, other.ndim)
@@ -489,6 +614,11 @@ class trace:
 
     lacks = {"bool rare": "trace"}
     amp = "float32"
+    def quick(input):
+        if input.ndim != 2 or is_half(input.dtype):
+            return None
+        return np.asarray(_kernel("sum")(input.diagonal(), None, False))
+
     def function(F, input):
         if input.ndim != 2:
             raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
@@ -563,6 +693,26 @@ def _cheapest_splits(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
+_splits = lru_cache(256)(_cheapest_splits)
+
+
+def _dots(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The same of plain arrays, where nothing is wrong with them."""
+    first, last = arrays[0], arrays[-1]
+    if len(arrays) < 2 or not 0 < first.ndim < 3 or not 0 < last.ndim < 3 or any([x.ndim != 2 for x in arrays[1:-1]]):
+        return None
+    xs = [x if x.ndim == 2 else x.reshape(1, -1) if x is first else x.reshape(-1, 1) for x in arrays]
+    shape = first.shape[:first.ndim - 1] + last.shape[1:]
+    if len(xs) == 2:
+        return multiplied(*xs).reshape(shape)
+    split = _splits(tuple([x.shape[0] for x in xs] + [xs[-1].shape[1]]))
+
+    def product(i: int, j: int) -> np.ndarray:
+        return xs[i] if i == j else multiplied(product(i, split[i][j]), product(split[i][j] + 1, j))
+
+    return product(0, len(xs) - 1).reshape(shape)
+
+
 def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
     n = len(tensors)
     if n < 2:
@@ -611,6 +761,7 @@ class linalg_multi_dot:
 
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = MULTI_DOT
+    quick = _dots
     def function(F, tensors): return _multi_dot(F, tensors)
 
     def samples(rng):
@@ -620,6 +771,11 @@ class linalg_multi_dot:
 
     def errors(rng):
         yield ([np.ones((2, 3))],), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1"
+
+
+def _warn_of_chain() -> None:
+    warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+              "which accepts a list of two or more tensors rather than multiple parameters.")
 
 
 @op("chain_matmul(Tensor[] matrices) -> Tensor", method=False)
@@ -634,11 +790,15 @@ class chain_matmul:
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = MULTI_DOT
     no_vmap = "aten::chain_matmul"
+    def quick(matrices):
+        if [x for x in matrices if x.ndim != 2]:
+            return None
+        _warn_of_chain()
+        return _dots(matrices)
 
     def function(F, *matrices):
         check_elements(matrices, 1)
-        warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-                  "which accepts a list of two or more tensors rather than multiple parameters.")
+        _warn_of_chain()
         if not matrices:
             raise AutogradError("chain_matmul(): Expected one or more matrices")
         for x in matrices:

@@ -576,6 +576,15 @@ class inner:
 
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     out_dtype = TENSORDOT
+    def quick(input, other):
+        a, b = input.shape, other.shape
+        if input.dtype is not other.dtype or input.dtype.char not in "fd" or not a or not b or a[-1] != b[-1]:
+            return None
+        if len(a) == len(b) == 1:
+            return np.asarray(input.dot(other))
+        rows, columns = input.reshape(prod(a[:-1]), a[-1]), other.reshape(prod(b[:-1]), b[-1])
+        return _mm(rows, columns.T).reshape(a[:-1] + b[:-1])
+
     def function(F, input, other):
         a, b = tuple(input.shape), tuple(other.shape)
         if not a or not b:
@@ -627,7 +636,7 @@ def _check_added_dtypes(input: TensorRef, mat1: TensorRef, mat2: TensorRef) -> N
 
 
 @op("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
-    inplace=True)
+    inplace=True, quiet="numbers")
 class addmm:
     """beta * input + alpha * (mat1 @ mat2); `input` broadcasts to the product.
 
@@ -719,7 +728,7 @@ class _addmm_activation:
 
 
 @op("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
-    inplace=True)
+    inplace=True, quiet="numbers")
 class addmv:
     """beta * input + alpha * (mat @ vec).
 
@@ -761,7 +770,7 @@ def _check_batch_pair(batch1: TensorRef, batch2: TensorRef) -> None:
 
 
 @op("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
-    inplace=True)
+    inplace=True, quiet="numbers")
 class baddbmm:
     """beta * input + alpha * (batch1 @ batch2), batch by batch.
 
@@ -804,7 +813,7 @@ class baddbmm:
 
 
 @op("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
-    inplace=True)
+    inplace=True, quiet="numbers")
 class addbmm:
     """beta * input + alpha * (the sum over the batch of batch1 @ batch2).
 

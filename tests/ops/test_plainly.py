@@ -1,0 +1,55 @@
+"""What irregular operations make of plain arrays at once has the bits, dtypes, strides and shapes of what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.ops.matrices.contractions import _einsum
+from autograd_tape.record import RECORDS, Sample, get_record
+
+FRONT_END = torch.trace.door.frontend
+NAMES = sorted([name for name in RECORDS if get_record(name).field("quick") is not None])
+COMPOSED: dict[str, Callable[..., Any]] = {"einsum": lambda equation, *operands: _einsum(FRONT_END, equation, operands)}
+
+
+def _arguments(sample: Any, dtype: str, columns: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def tensor(x: Any) -> Any:
+        if isinstance(x, list):
+            return [tensor(y) for y in x]
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            return x
+        a = (x * 3).astype(dtype)
+        return torch.from_numpy(np.asfortranarray(a) if columns else a.copy())
+
+    args, kwargs = (sample.args, sample.kwargs) if isinstance(sample, Sample) else (sample, {})
+    return tuple([tensor(x) for x in args]), {n: tensor(x) for n, x in kwargs.items()}
+
+
+def _outcome(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+    try:
+        r = call(*args, **kwargs)
+    except RuntimeError as error:
+        return str(error)
+    return r.dtype, tuple(r.shape), r.stride(), r.is_contiguous(), r.numpy().tobytes()
+
+
+def test_there_are_such_operations() -> None:
+    assert {"trace", "kron", "matrix_power", "linalg_multi_dot"} <= {*NAMES}
+
+
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul")
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool"])
+@pytest.mark.parametrize("name", [*NAMES, "einsum"])
+def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
+    function = FRONT_END.function(name)
+    door = function.door
+    for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
+        args, kwargs = _arguments(sample, dtype, columns)
+        whole = _outcome(COMPOSED.get(name, door.plain), (args,) if door.spreads and name not in COMPOSED else args, kwargs)
+        assert _outcome(function, args, kwargs) == whole
