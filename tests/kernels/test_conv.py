@@ -25,6 +25,8 @@ CASES = {
     "one channel": ((2, 1, 5, 5), (3, 1, 2, 2), (1, 1), (0, 0), (1, 1), 1),
     "wide padding": ((1, 1, 2, 2), (1, 1, 2, 2), (3, 3), (4, 4), (1, 1), 1),
     "1d": ((2, 4, 11), (6, 2, 3), (2,), (2,), (2,), 2),
+    "3d, pointwise": ((2, 4, 3, 4, 5), (6, 2, 1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 2),
+    "few pixels, long sums": ((2, 20, 5, 5), (9, 20, 3, 3), (1, 1), (1, 1), (1, 1), 1),
     "3d": ((2, 2, 4, 5, 6), (3, 2, 2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 1), 1),
 }
 
@@ -231,6 +233,19 @@ def test_wide_columns_match_the_composition(x_shape, w_shape, stride, padding, g
     exact = conv.convnd_backward(*(v.astype(float) for v in (g, x, w)), *geometry)
     for actual, wanted in zip(conv.conv2d_backward(g, x, w, *geometry), exact, strict=True):
         np.testing.assert_allclose(actual, wanted, rtol=1e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 4, 6), (1, 3, 1, 1), (0, 3, 2, 2)])
+def test_pointwise_of_channels_that_lie_innermost(shape, kernels, dtype, rng, close):
+    x, w, b = (rng.standard_normal(s).astype(dtype) for s in ((shape[0], *shape[2:], shape[1]), (4, shape[1], 1, 1), (4,)))
+    x, geometry = x.transpose(0, 3, 1, 2), ((1, 1), (0, 0), (1, 1))
+    rows = np.ascontiguousarray(x)
+    y = conv.conv2d(x, w, b, *geometry)
+    close(y, conv.conv2d(rows, w, b, *geometry), 8)
+    g = rng.standard_normal((shape[0], *shape[2:], 4)).astype(dtype).transpose(0, 3, 1, 2)
+    for found, wanted in zip(conv.conv2d_backward(g, x, w, *geometry), conv.conv2d_backward(np.ascontiguousarray(g), rows, w, *geometry)):
+        close(found, wanted, 8)
+        assert found.shape == wanted.shape
 
 
 def test_infinity_and_nan_stay_where_windows_are(rng):

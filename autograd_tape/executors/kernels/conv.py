@@ -35,6 +35,8 @@ _compiled = LazyModule("conv")
 _scratch = local()
 #: Elements of columns that are made and multiplied at a time.
 _CACHED = 1 << 17
+#: Pixels up to which a weight's gradient is one product with plain columns.
+_FEW_PIXELS = 256
 #: Multiply-adds up to which OpenBLAS does not pack matrices.
 _UNPACKED = 1_000_000
 #: Bytes of the largest scratch array that a thread keeps.
@@ -145,6 +147,8 @@ def convnd(
     size = _check(x, w, stride, padding, dilation, groups)
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
         return conv2d(*_flat(x, w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+    if _is_flat(x.shape, w.shape, stride, padding):
+        return conv2d(_rows(x), _rows(w), b, (1, 1), (0, 0), (1, 1), groups).reshape(len(x), len(w), *size)
     if x.ndim == 5 and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups):
         return _tiled(x, w, b, size, stride, padding, dilation, groups)
     return _by_columns(x, w, b, size, stride, padding, dilation, groups)
@@ -190,6 +194,9 @@ def convnd_backward(
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
         dx, dw, db = conv2d_backward(*_flat(grad, x, w), (1, *stride), (0, *padding), (1, *dilation), groups, needs)
         return (None if dx is None else dx[:, :, 0]), (None if dw is None else dw[:, :, 0]), db
+    if _is_flat(x.shape, w.shape, stride, padding):
+        dx, dw, db = conv2d_backward(_rows(grad), _rows(x), _rows(w), (1, 1), (0, 0), (1, 1), groups, needs)
+        return None if dx is None else dx.reshape(x.shape), None if dw is None else dw.reshape(w.shape), db
     c, weight = _single(x), _single(w)
     n, out = grad.shape[:2]
     g = contiguous(_single(grad).astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
@@ -271,6 +278,9 @@ def convnd_input_grad(
     size = grad.shape[2:]
     if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
         return conv2d_input_grad(*_flat(grad, w), (*shape[:2], 1, shape[2]), (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+    if _is_flat(shape, w.shape, stride, padding):
+        flat = conv2d_input_grad(_rows(grad), _rows(w), (*shape[:3], prod(shape[3:])), (1, 1), (0, 0), (1, 1), groups)
+        return flat.reshape(shape)
     if grad.ndim == 5 and _by_tiles("input", shape, w.shape, size, stride, padding, groups):
         dx = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
         if dx is not None:
@@ -330,6 +340,15 @@ def _tiled_weight_grad(g: np.ndarray, c: np.ndarray, shape: Ints, stride: Ints, 
     return total.reshape(shape) if np.isfinite(total).all() else None
 
 
+def _is_flat(shape: Ints, w_shape: Ints, stride: Ints, padding: Ints) -> bool:
+    """Whether each pixel of a volume goes its own way, so that volumes may as well be images."""
+    return len(shape) == 5 and w_shape[2:] == (1, 1, 1) == stride and padding == (0, 0, 0)
+
+
+def _rows(a: np.ndarray) -> np.ndarray:
+    return contiguous(a).reshape(*a.shape[:3], -1)
+
+
 def _flat(*arrays: np.ndarray) -> list[np.ndarray]:
     """Arrays of one spatial axis, as images of one row."""
     return [a[:, :, None] for a in arrays]
@@ -365,6 +384,20 @@ def _is_depthwise(w: np.ndarray, groups: int) -> bool:
 
 def _pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
     return kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+
+
+def _pixels(a: np.ndarray) -> np.ndarray | None:
+    """(pixels, channels) of images (N, C, H, W) whose channels lie innermost, as a view; None of others."""
+    turned = a.transpose(0, 2, 3, 1)
+    if a.flags.c_contiguous or not turned.flags.c_contiguous:
+        return None
+    return turned.reshape(-1, a.shape[1])
+
+
+def _images(pixels: np.ndarray, shape: Ints) -> np.ndarray:
+    """The inverse of ``_pixels``, of shape (N, C, H, W)."""
+    n, _, height, width = shape
+    return pixels.reshape(n, height, width, -1).transpose(0, 3, 1, 2)
 
 
 def _wide(width: int, ow: int, stride: Ints, padding: Ints) -> int:
@@ -434,6 +467,11 @@ def conv2d(
         return _tiled(x, w, b, size, stride, padding, dilation, groups)
     if pointwise and stride != (1, 1):
         return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
+    if pointwise and groups == 1 and (pixels := _pixels(_single(x))) is not None:
+        y = pixels @ contiguous(_single(w)).reshape(out, channels).T
+        if b is not None:
+            y += _single(b)
+        return _as(_images(y, x.shape), x.dtype)
     c = contiguous(_single(x))
     weight = contiguous(_single(w).astype(c.dtype, copy=False))
     y = np.empty((n, out, *size), c.dtype)
@@ -525,6 +563,8 @@ def conv2d_input_grad(
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
     if depthwise and not np.isfinite(w).all():  # zeros around the cotangents must stay zeros
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
+    if _pointwise((kh, kw), stride, padding) and groups == 1 and (pixels := _pixels(_single(grad))) is not None:
+        return _as(_images(pixels @ contiguous(_single(w)).reshape(out, channels), grad.shape), grad.dtype)
     if not depthwise and (kh, kw) != (1, 1) and _by_tiles("input", shape, w.shape, size, stride, padding, groups):
         found = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
         if found is not None:
@@ -614,7 +654,8 @@ def _weight_grad(
     # A fixed number of partial sums, added up in order: the result does not depend on which thread was faster.
     n_parts = min(n, 8)
     bounds = [n * i // n_parts for i in range(n_parts + 1)]
-    wide = 0 if pointwise else _wide(width, size[1], stride, padding)
+    # Of few pixels, sums that are added up afterwards would take longer than they.
+    wide = 0 if pointwise or n * length < _FEW_PIXELS else _wide(width, size[1], stride, padding)
     if wide:
         collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
         transposed = np.zeros((n_parts, groups, per_group * taps, out // groups), c.dtype)
@@ -640,7 +681,7 @@ def _weight_grad(
             return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape)
         # Infinity times the zeros that fill up rows is NaN: once more without them.
 
-    parts = np.zeros((n_parts, groups, out // groups, per_group * taps), c.dtype)
+    parts = np.empty((n_parts, groups, out // groups, per_group * taps), c.dtype)
 
     def run_parts(start: int, stop: int) -> None:
         cols = None if pointwise else _buffer((channels, taps, length), c.dtype)
@@ -651,10 +692,13 @@ def _weight_grad(
                 else:
                     gather(c[sample], cols, kh, kw, *geometry, *size, 0, channels)
                     flat = cols.reshape(groups, per_group * taps, length)
-                parts[part] += np.matmul(gs[sample], flat.swapaxes(1, 2))
+                if sample == bounds[part]:
+                    np.matmul(gs[sample], flat.swapaxes(1, 2), out=parts[part])
+                else:
+                    parts[part] += np.matmul(gs[sample], flat.swapaxes(1, 2))
 
     _samples(n_parts, channels * taps * length, run_parts)
-    return parts.sum(0).reshape(shape)
+    return (parts[0] if n_parts == 1 else parts.sum(0)).reshape(shape)
 
 
 def conv2d_backward(
@@ -673,6 +717,14 @@ def conv2d_backward(
     if work < state.fused:
         return convnd_backward(grad, x, w, stride, padding, dilation, groups, needs)
     dx = dw = db = None
+    if groups == 1 and _pointwise(w.shape[2:], stride, padding):
+        inputs, cotangents = _pixels(_single(x)), _pixels(_single(grad))
+        if inputs is not None and cotangents is not None:
+            if needs[0]:
+                dx = _as(conv2d_input_grad(grad, w, x.shape, stride, padding, dilation, groups), x.dtype)
+            if needs[1]:
+                dw = _as((cotangents.T @ inputs).reshape(w.shape), w.dtype)
+            return dx, dw, _as(cotangents.sum(0), w.dtype) if needs[2] else None
     c = contiguous(_single(x))
     g = contiguous(_single(grad).astype(c.dtype, copy=False))
     if needs[0]:
