@@ -21,7 +21,7 @@ _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "sub
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
 #: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
-_STEPS = 512
+_STEPS = 1024
 #: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
 _FEW = 200
 

@@ -14,6 +14,7 @@ from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_n
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
+from ...executors.kernels import halves
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.sharing import BIG, ufunc2
 from ...record import Sample, get_record, op
@@ -21,7 +22,7 @@ from ...warned import warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
-from .products import _mm as multiplied, alike, same_scalar_type
+from .products import _mm, alike, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
@@ -615,8 +616,10 @@ class trace:
     lacks = {"bool rare": "trace"}
     amp = "float32"
     def quick(input):
-        if input.ndim != 2 or is_half(input.dtype):
+        if input.ndim != 2:
             return None
+        if is_half(input.dtype):
+            return halves.narrow(_kernel("sum")(halves.widened(input.diagonal()), None, False), input.dtype)
         return np.asarray(_kernel("sum")(input.diagonal(), None, False))
 
     def function(F, input):
@@ -694,6 +697,11 @@ def _cheapest_splits(sizes: Sequence[int]) -> list[list[int]]:
 
 
 _splits = lru_cache(256)(_cheapest_splits)
+
+
+def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product of two matrices; of half precision rounded."""
+    return _mm(a, b) if not is_half(a.dtype) else halves.narrow(_mm(halves.widened(a), halves.widened(b)), a.dtype)
 
 
 def _dots(arrays: Sequence[np.ndarray]) -> np.ndarray | None:

@@ -15,7 +15,8 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape, wrap_dim
-from ...executors.kernels import lapack, matrices as kernels
+from ...executors.kernels import halves, lapack, matrices as kernels
+from ...executors.kernels._on_demand import is_half
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
@@ -1007,9 +1008,15 @@ class matrix_power:
     lacks = {"uint chalf float8_e8m0fnu": lambda input, n: "addmm_impl_cpu_" if n else "eye"}
     out_dtype = EXPECTED
     def quick(input, n):
-        if n.__class__ is not int or n < 1 or input.dtype.char not in "fd" or input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        half = is_half(input.dtype)
+        square = input.ndim > 1 and input.shape[-1] == input.shape[-2]
+        if n.__class__ is not int or n < 1 or not half and input.dtype.char not in "fd" or not square:
             return None
-        matmul, x, result = get_record("matmul").field("numpy"), input, None
+        kernel, x, result = get_record("matmul").field("numpy"), input, None
+
+        def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return kernel(a, b) if not half else halves.narrow(kernel(halves.widened(a), halves.widened(b)), a.dtype)
+
         while n:
             if n & 1:
                 result = x if result is None else matmul(result, x)

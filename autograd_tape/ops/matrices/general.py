@@ -464,6 +464,8 @@ class lu_solve:
 
 
 def _eig(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if A.ndim < 2 or A.shape[-2] != A.shape[-1]:
+        raise ValueError("square matrices expected")
     if not np.isfinite(A).all():
         raise AutogradError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     values, vectors = lapack.eig(A)
@@ -551,9 +553,11 @@ _PADE = (64764752532480000., 32382376266240000., 7771770303897600., 118735379642
 
 def _matrix_exp(A: np.ndarray) -> np.ndarray:
     """Scaling and squaring with a Pade approximant of degree 13 (Higham, SIAM J. Matrix Anal. Appl. 26, 2005), in double precision."""
+    n = A.shape[-1]
+    if A.shape[-2] != n:
+        raise ValueError("square matrices expected")
     if not A.size:
         return A.copy()
-    n = A.shape[-1]
     x = A.reshape(-1, n, n).astype(np.result_type(A.dtype, np.float64))
     norm = np.abs(x).sum(-2).max(-1)
     with ignoring():
