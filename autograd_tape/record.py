@@ -173,6 +173,7 @@ class Record:
     `warns_expanded`      (torch's name of it, how else it is written), where torch warns of several of its elements being one place
     `function(F, ...)`    the operation made of others: it is irregular, as is one with `make`
     `store(a, ...)`       of the family "store", the kernel that overwrites the buffer `a`
+    `moves`                whether the kernel looks at no elements, but moves them: half precision needs no path of its own
     `store_part(a, ...)`  of an operation that leaves elements as they are, a kernel that overwrites the others in the buffer `a`, several
                           of whose elements may be one place
     `overloads`           torch's signatures of an operation that has several, as `_overloads` words their refusals

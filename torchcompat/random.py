@@ -565,8 +565,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
 
 def _plain(x: Any) -> bool:
-    """Whether a tensor of not many numbers lies in rows on the CPU, and nobody asks for its history."""
-    return x.__class__ is Tensor and x._node is None and x._k in _OF_FLOATS and 0 < x._data.size <= 256 and x._data.flags.c_contiguous
+    """Whether a tensor of not many numbers is on the CPU, and nobody asks for its history."""
+    return x.__class__ is Tensor and x._node is None and x._k in _OF_FLOATS and 0 < x._data.size <= 256
 
 
 def _are_chances(values: np.ndarray) -> bool:
@@ -578,7 +578,7 @@ def _are_chances(values: np.ndarray) -> bool:
 
 def _quick_coins(input: Tensor, p: float | None = None, **named: Any) -> Tensor:
     if p is None and not named and _alone() and above.has_tangents is None and _plain(input):
-        chance, k = input._data, input._k
+        chance, k = input._data if input._data.flags.c_contiguous else input._data.copy(), input._k
         wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
         if _are_chances(wide) and (numbers := _default_stream.draw(
                 chance.size, cast("Way", _uniforms[k if wide is chance else _SINGLE, True]))) is not None:
@@ -641,6 +641,18 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
+def _quick_choice(input: Tensor, num_samples: Any, replacement: Any = False, **named: Any) -> Tensor:
+    if not named and input.__class__ is Tensor and num_samples.__class__ is int and replacement.__class__ is bool and (
+            input._k in _OF_FLOATS and _alone()):
+        found = _default_stream.multinomial(input._data, num_samples, replacement)
+        return _tensor(found if found.flags.c_contiguous and found.base is None else found.copy(), INT64_KIND)
+    return _choice(input, num_samples, replacement, **named)
+
+
+_choice = multinomial
+multinomial = frontend.before(multinomial, _quick_choice)
+
+
 @overridable
 @frontend.refusing
 @frontend.passing
@@ -649,6 +661,17 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if TO_ALL and (found := passed(poisson, (input, generator))) is not HERE: return found
     numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
     return _sampled(numbers, "poisson", input)
+
+
+def _quick_poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    if generator is None and input.__class__ is Tensor and input._k in _OF_FLOATS and input._node is None and (
+            _alone() and above.has_tangents is None):
+        return _tensor(_default_stream.poisson(input._data), input._k)
+    return _poisson(input, generator)
+
+
+_poisson = poisson
+poisson = frontend.before(poisson, _quick_poisson)
 
 
 @overridable
@@ -729,14 +752,15 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def quick(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if not TO_ALL and generator is None and not kwargs and above.drawn is None and above.has_tangents is None:
             k, data = self._k, self._data
-            if self._node is None and self._base is None and (size := data.size) < 257 and data.flags.c_contiguous:
-                key = k, size < 16, args
+            rows = data.flags.c_contiguous
+            if self._node is None and self._base is None and (size := data.size) < 257 and (rows or data.flags.f_contiguous):
+                key = k, size < 16 or not rows, args  # torch takes the pairs of few numbers for columns, too
                 try:
                     way = ways[key]
                 except TypeError:  # arguments that are no numbers
                     way = None
                 if way is not None and (numbers := _default_stream.draw(size, way)) is not None:
-                    data.flat = numbers
+                    (data if rows else data.T).flat = numbers  # in the order of memory
                     if (version := self._v) is None:
                         frontend.bump(self)
                     else:

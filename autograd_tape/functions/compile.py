@@ -86,7 +86,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
     loud = rec.refuses_complex or rec.differentiable and (rec.conjugates and rec.saves_values or rec.complex == "no gradient")
     everything = "Q_REAL" if loud else "Q_ALL"
-    if everything == "Q_ALL" and rec.family in ("view", "view?") and rec.field("check") is None:
+    if everything == "Q_ALL" and (rec.field("moves") or rec.family in ("view", "view?")) and rec.field("check") is None:
         everything = "Q_ANY"
     quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]

@@ -527,14 +527,14 @@ class Generator:
                 if orders.fits(keys.size):
                     return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
             return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
-        rows = np.atleast_2d(weights.astype(F32) if weights.dtype.itemsize == 2 else weights)
-        below = np.add.accumulate(rows, -1)
-        if not (below[:, -1:] > 0).all():
+        rows = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
+        below = np.add.accumulate(rows if rows.ndim == 2 else rows[None], -1)
+        if below.size and not np.minimum.reduce(below[:, -1]) > 0:
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         below /= below[:, -1:]
         below[:, -1] = 1
         with self._lock:
-            u = self._uniform64(len(rows) * count).reshape(-1, count)
+            u = self._uniform64(len(below) * count).reshape(-1, count)
         if below.size * count <= 1 << 14:
             out = np.add.reduce(below[:, None] < u[..., None], -1)
         else:

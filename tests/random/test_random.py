@@ -241,8 +241,11 @@ FEW_IN_PLACE = [
     ("normal_", (1.0, 2.0), torch.float32), ("exponential_", (), torch.float32), ("bernoulli_", (), torch.float32),
     ("bernoulli_", (0.7,), torch.int64), ("random_", (), torch.int64), ("random_", (7,), torch.float32), ("random_", (2, 7), torch.int64),
     ("geometric_", (0.4,), torch.float32), ("cauchy_", (1, 2), torch.float32), ("log_normal_", (), torch.bfloat16)]
-FEW_CALLS += [lambda f, n=n, a=a, d=d, s=s, **k: getattr(f.zeros(s, dtype=d), n)(*a, **k)
-              for s in ((2, 3), (5,), (4, 8)) for n, a, d in FEW_IN_PLACE]
+FEW_CALLS += [lambda f, n=n, a=a, d=d, s=s, t=t, **k: getattr(f.zeros(s, dtype=d).permute(*range(len(s))[::t]), n)(*a, **k)
+              for s, t in (((2, 3), 1), ((5,), 1), ((4, 8), 1), ((2, 3), -1), ((4, 8), -1)) for n, a, d in FEW_IN_PLACE]
+FEW_CALLS += [lambda f, **k: f.bernoulli(f.full((3, 2), 0.3).t(), **k), lambda f, **k: f.bernoulli(f.full((), 0.3), **k),
+              lambda f, **k: f.normal(f.ones(3, 2).t(), f.full((3, 2), 2.0).t(), **k), lambda f, **k: f.poisson(f.full((2, 3), 2.5), **k),
+              lambda f, **k: f.multinomial(f.ones(2, 5), 3, **k), lambda f, **k: f.multinomial(f.ones(5).double(), 7, True, **k)]
 
 
 @pytest.mark.parametrize("which", range(len(FEW_CALLS)))

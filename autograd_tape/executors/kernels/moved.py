@@ -8,11 +8,12 @@ from math import prod
 import numpy as np
 
 from ._on_demand import LazyModule, state
-from .sharing import share_rows
+from .sharing import BIG, share_rows
 
 __all__ = ["turned", "triangle"]
 
 _compiled = LazyModule("moved")
+_SHORT = 16
 _MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes
 
 
@@ -28,6 +29,8 @@ def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
     if x.size < state.fused or char is None or last - first != len(axes) or not x.flags.aligned:
         return False
     shape = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
+    if x.size < BIG and not 1 < shape[2] < _SHORT:  # what NumPy copies in long runs it copies as fast
+        return False
     rows, cols = (shape[0], shape[1] * shape[2])
     share_rows(_compiled.turn, char, rows, cols, 1, x.view(char).reshape(shape), y.view(char).reshape(shape))
     return True

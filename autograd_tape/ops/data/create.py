@@ -364,8 +364,8 @@ class full:
 
 def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | None:
     """A new array of a plain number; None where the number may not be one of the dtype."""
-    if not (value.__class__ is int and -128 < value < 128 and k.np.kind != "u" and k.np.kind != "b"  # type: ignore[operator]
-            or value.__class__ is float and k.dtype.category == FLOATING and -65000 < value < 65000):  # type: ignore[operator]
+    most = 128 if k.dtype.category < FLOATING else 65000
+    if not (value.__class__ in _NUMBERS and -most < value < most and k.np.kind != "u"):  # type: ignore[operator]
         return None
     array = np.empty(size, k.np)
     if k.np.isbuiltin == 1:
@@ -764,9 +764,14 @@ _DOUBLE, _SHORT = np.dtype(np.float64), 4096
 
 
 @lru_cache(64)
-def _ramp(n: int, dtype: np.dtype) -> np.ndarray:
-    """The numbers from 0 to below `n`, to be read, not written."""
-    return np.arange(n, dtype=dtype)
+def _kept_ramp(steps: int, dtype: np.dtype) -> np.ndarray:
+    return _ramp(steps, dtype)
+
+
+def _ramp(steps: int, dtype: np.dtype) -> np.ndarray:
+    """How many steps each of so many numbers is away from the first, or in the second half from the last; to be read, not written."""
+    half = steps // 2
+    return np.concatenate((np.arange(half, dtype=dtype), np.arange(steps - half, dtype=dtype)[::-1]))
 
 
 def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
@@ -783,12 +788,10 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     cast = real.type
     first, last, half = cast(start), cast(end), steps // 2
     step = (last - first) / cast(steps - 1)
-    line = np.empty(steps, real)
-    ramp = _ramp(steps - half, real) if steps < _SHORT else np.arange(steps - half, dtype=real)
-    if half:
-        part = line[:half]
-        np.add(np.multiply(ramp[:half], step, part), first, part)
-    np.subtract(last, ramp[::-1] * step, line[half:])
+    line = (_kept_ramp if steps < _SHORT else _ramp)(steps, real) * step
+    part, rest = line[:half], line[half:]
+    np.add(part, first, part)
+    np.subtract(last, rest, rest)
     return line if real is dtype else line.astype(dtype, copy=False)
 
 
@@ -976,6 +979,16 @@ def _check_classes(input: TensorRef) -> None:
                             remedy="convert it with .long()")
 
 
+@lru_cache(64)
+def _kept_steps(n: int, step: int) -> np.ndarray:
+    return np.arange(0, n * step, step)
+
+
+def _steps(n: int, step: int) -> np.ndarray:
+    """The first `n` multiples of a number, to be read, not written."""
+    return _kept_steps(n, step) if n < _SHORT else np.arange(0, n * step, step)
+
+
 @op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, out=False, namespace="nn.functional",
     alias="nn.functional.one_hot")
 class one_hot:
@@ -996,9 +1009,9 @@ class one_hot:
         if not data.size and num_classes <= 0:
             raise AutogradError("Can not infer total number of classes from empty tensor.")
         flat = data.reshape(-1)
-        if data.size and flat.min() < 0:
+        if data.size and np.minimum.reduce(flat) < 0:
             raise AutogradError("Class values must be non-negative.")
-        most = int(flat.max()) if data.size else -1
+        most = int(np.maximum.reduce(flat)) if data.size else -1
         if num_classes == -1:
             num_classes = most + 1
         elif num_classes < 1:
@@ -1006,7 +1019,7 @@ class one_hot:
         if most >= num_classes:
             raise AutogradError("Class values must be smaller than num_classes.")
         result = np.zeros((*data.shape, num_classes), np.int64)
-        result.reshape(-1)[flat + np.arange(0, result.size, num_classes)] = 1
+        result.reshape(-1)[flat + _steps(data.size, num_classes)] = 1
         return constant(F, input, result)
 
     def batch(F, call):

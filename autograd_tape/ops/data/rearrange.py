@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...sharding.rules import Call, Plan
 
 _ALL = slice(None)
+_BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are moved, by their bytes
 
 
 # -- order reversed or turned -------------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
         result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
     source = input[tuple(key)]
     if input.dtype.isbuiltin == 2:  # moved as they are
-        result.view(f"u{input.itemsize}")[...] = source.view(f"u{input.itemsize}")
+        result.view(_BITS[input.itemsize])[...] = source.view(_BITS[input.itemsize])
     else:
         result[...] = source
     return result
@@ -77,6 +78,7 @@ class flip:
     sharding = "along dims"
     meta_layout = "input"
     numpy = _flip
+    moves = True
     def mindspore(ms, input, dims): return ms.ops.flip(input, (dims,) if isinstance(dims, int) else tuple(dims))
     compose = on_host(_flip)
     lacks = {"rare": _flip_lacks}
@@ -193,6 +195,7 @@ class roll:
 
     sharding = "along dims"
     numpy = _roll
+    moves = True
     compose = on_host(_roll)
     def shape(input, shifts, dims): return input
     def vjp(F, grad, shifts, dims): return F.roll(grad, -shifts if isinstance(shifts, int) else tuple([-s for s in shifts]), dims)
@@ -245,6 +248,7 @@ class repeat:
         return call.propagate([given], [[*[None] * lead, *given]])
 
     numpy = _repeat
+    moves = True
     def shape(input, repeats):
         repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
         return tuple([r * n for r, n in zip(repeats, (1,) * (len(repeats) - len(input)) + tuple(input))])
@@ -366,13 +370,16 @@ class repeat_interleave:
 
 
 @lru_cache(64)
-def _small_mask(rows: int, columns: int, k: int) -> np.ndarray:
-    return np.tri(rows, columns, k, bool)
+def _kept_outside(rows: int, columns: int, k: int, lower: bool) -> np.ndarray:
+    return _outside(rows, columns, k, lower)
 
 
-def _triangle_mask(rows: int, columns: int, k: int) -> np.ndarray:
-    """True on and below diagonal `k`; made once for small matrices."""
-    return _small_mask(rows, columns, k) if rows * columns <= 4096 else np.tri(rows, columns, k, bool)
+def _outside(rows: int, columns: int, k: int, lower: bool) -> np.ndarray:
+    """True outside of a triangle: above diagonal `k`, or below it."""
+    return ~np.tri(rows, columns, k, bool) if lower else np.tri(rows, columns, k - 1, bool)
+
+
+_zero = lru_cache(64)(lambda dtype: np.zeros((), dtype))
 
 
 def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
@@ -381,11 +388,11 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
         if (found := triangle(input, diagonal, lower)) is not None:
             return finish(found, input)
-        return finish(np.where(outside(input, diagonal), input.dtype.type(0), input), input)
+        return finish(np.where(outside(input, diagonal), _zero(input.dtype), input), input)
 
     def outside(input: np.ndarray, diagonal: int) -> np.ndarray:
-        mask = _triangle_mask(input.shape[-2], input.shape[-1], diagonal if lower else diagonal - 1)
-        return ~mask if lower else mask
+        rows, columns = input.shape[-2:]
+        return (_kept_outside if rows * columns <= 4096 else _outside)(rows, columns, diagonal, lower)
 
     def store_part(a: np.ndarray, diagonal: int) -> None:
         np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
@@ -493,6 +500,7 @@ class diag_embed:
         return call.propagate([[*range(n - 2), None]], [made])
 
     numpy = _diag_embed
+    moves = True
     compose = on_host(_diag_embed)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
     jvp = "linear"
@@ -601,7 +609,7 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
             raise
         if place.shape == values.shape:
             if k.np.isbuiltin != 1:  # moved as they are
-                place, values = place.view("u2"), values.view("u2")
+                place, values = place.view(_BITS[2]), values.view(_BITS[2])
             place[...] = values
             return F.wrap(result, k)
     part = view(input)
@@ -678,6 +686,7 @@ class constant_pad_nd:
         yield rng.standard_normal((2, 3)), (-1, 2, 1, 0), 1.5
 
 
+@lru_cache(256)
 def _source_index(n: int, before: int, after: int, mode: str) -> np.ndarray:
     """For each position of a padded dimension, the position it is taken from."""
     at = np.arange(-before, n + after)
@@ -908,7 +917,7 @@ def _reordered(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tu
     """The input in shape `parts`, with its dimensions in an order, in `shape`, laid out as the input is."""
     data, k = input._data, input._k
     if input._node is None and data.flags.c_contiguous and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
-        moved = data if k.np.isbuiltin == 1 else data.view("u2")  # moved as they are
+        moved = data if k.np.isbuiltin == 1 else data.view(_BITS[2])  # moved as they are
         away = moved.reshape(parts).transpose(order)
         result = (away.copy() if away.size < BIG else copy(away)).reshape(shape)
         return F.wrap(result if moved is data else result.view(k.np), k)

@@ -31,6 +31,9 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
                             f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
 
+_U2 = np.dtype("u2")  # as what half precision is moved
+
+
 @op("copy(Tensor input, Operand other, bool non_blocking=False) -> Tensor", family="store", result="same", quiet="all", method=False,
     inplace=True, out=False, node="CopyBackwards", namespace="_internal", dtypes="float")
 class copy:
@@ -50,7 +53,7 @@ class copy:
         elif a.dtype.isbuiltin == 1:
             a[...] = other
         else:
-            a.view("u2")[...] = other.view("u2")
+            a.view(_U2)[...] = other.view(_U2)
     may_share = "same"
     method_ = True
     aten = "copy.default"

@@ -67,7 +67,7 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, out
     given = ("vjp", "samples", "saved_as", "amp", *(() if anywhere else ("errors",)))
     fields = {field: view.body.__dict__[field] for field in given if field in view.body.__dict__}
     fields |= {"__module__": __name__, "__doc__": _DOC.format(view=said or name, example=example, one="[0]" if view.returns_list else ""),
-               "numpy": numpy, "meta": meta, "jvp": "linear",
+               "numpy": numpy, "meta": meta, "jvp": "linear", "moves": True,
                "batch": view.field("batch") or batches.view, "compose": on_host(numpy), "out_dtype": out_dtype, "out_list": out_list}
     if view.field("redirect") is not None:
         fields["redirect"] = redirect
@@ -102,6 +102,7 @@ class alias_copy:
     tensor([1., 1.])
     """
 
+    moves = True
     out_dtype = EXPECTED
     sharding = "*a -> *a"
     numpy = _in_rows
@@ -142,6 +143,7 @@ class narrow_copy:
     tensor([1., 2., 3.])
     """
 
+    moves = True
     out_dtype = EXPECTED
     sharding = "along dim"
     numpy = _narrow_copy
@@ -183,7 +185,7 @@ class as_strided_scatter:
 
     def function(F, input, src, size, stride, storage_offset=None):
         k, buffer = input._k, input._data
-        if k in F.namespace["Q_ALL"] and input._node is None and src._node is None and src._k is k and buffer.base is None and (
+        if k in F.namespace["Q_ANY"] and input._node is None and src._node is None and src._k is k and buffer.base is None and (
                 buffer.flags.c_contiguous and src._data.shape == tuple(size) and 0 not in stride):
             result = buffer.copy()
             _as_strided(result, size, stride, storage_offset)[...] = src._data

@@ -77,6 +77,8 @@ class select:
 def _slice(input: np.ndarray, dim: int, start: int | None, end: int | None, step: int) -> np.ndarray:
     if step <= 0:
         raise AutogradError("slice step must be positive")
+    if 0 <= dim < min(input.ndim, 2):
+        return input[:, start:end:step] if dim else input[start:end:step]
     if not input.ndim:
         raise IndexRangeError("slice() cannot be applied to a 0-dim tensor.")
     return input[(_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)]
@@ -686,6 +688,13 @@ def _section_bounds(sections: int | Sequence[int], n: int) -> list[tuple[int, in
     return [(a, b) for a, b in zip(ends, [*ends[1:], n])]
 
 
+def _cut(F: Functions, input: TensorRef, sections: int | Sequence[int], dim: int) -> Any:
+    """The parts of a dimension."""
+    slice_ = F.slice
+    return F.list_type(RECORDS["tensor_split"])([
+        slice_(input, dim, a, b) for a, b in _section_bounds(sections, input._data.shape[dim])])
+
+
 @op("tensor_split(Tensor input, Any indices_or_sections, int dim=0) -> Tensor[]", out=False)
 class tensor_split:
     """A number of parts as equal as can be, or the parts between given indices.
@@ -712,8 +721,7 @@ class tensor_split:
             sections = need_values(sections).tolist()
         elif hasattr(sections, "tolist"):
             sections = sections.tolist()
-        bounds = _section_bounds(sections, shape[wrap_dim(dim, len(shape))])
-        return F.list_type(RECORDS["tensor_split"])([F.slice(input, dim, a, b) for a, b in bounds])
+        return _cut(F, input, sections, wrap_dim(dim, len(shape)))
 
     def samples(rng):
         yield rng.standard_normal((5, 2)), 3
@@ -735,7 +743,7 @@ def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef
         raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {shape[dim]} is "
                             f"not "
                             f"divisible by the split_size {sections}!")
-    return F.tensor_split(input, sections, dim)
+    return _cut(F, input, sections, dim) if sections.__class__ is int else F.tensor_split(input, sections, dim)
 
 
 @op("hsplit(Tensor input, Any indices_or_sections) -> Tensor[]", varargs="indices_or_sections", out=False)
