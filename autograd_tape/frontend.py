@@ -157,9 +157,11 @@ class Frontend:
         return cast("SomeFn", method)
 
     def before(self, function: Fn, quick: SomeFn) -> SomeFn:
-        """`quick`, which does the usual calls at once and leaves others to `function`, in that one's place: what it has a door for."""
+        """`quick`, which does the usual calls at once and leaves others to `function`, as they were made, in that one's place: it has the
+        door of that."""
         functools.update_wrapper(quick, function)
-        function.door.function = quick  # type: ignore[attr-defined]  # `passing` put it there
+        door: Any = function.door  # type: ignore[attr-defined]  # `passing` put it there
+        door.function = door.front = quick
         return quick
 
     def below(self, general: Any, inplace: bool) -> Fn:

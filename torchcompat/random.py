@@ -297,7 +297,7 @@ def _sized(ways: _Ways, general: Fn) -> Fn:
     """The quick way of a function of sizes."""
     def quick(*size: Any, **named: Any) -> Tensor:
         if (not named or len(named) == 1 and "dtype" in named) and size and _alone() and (
-                few := _few(ways, size if size[0].__class__ is int else size[0], named.get("dtype"))) is not None:
+                few := _few(ways, size if size[0].__class__ is int else size[0] if len(size) == 1 else (), named.get("dtype"))) is not None:
             return few
         return general(*size, **named)
 
@@ -306,11 +306,12 @@ def _sized(ways: _Ways, general: Fn) -> Fn:
 
 def _shaped(ways: _Ways, general: Fn) -> Fn:
     """The quick way of a function of a tensor whose shape and dtype count."""
-    def quick(input: Tensor, **named: Any) -> Tensor:
-        if not named and input.__class__ is Tensor and input._k in _OF_FLOATS and _alone() and input._data.flags.c_contiguous:
-            if (few := _few(ways, input._data.shape, input._k.dtype)) is not None:
+    def quick(*args: Any, **named: Any) -> Tensor:
+        if not named and len(args) == 1 and args[0].__class__ is Tensor and (k := args[0]._k) in _OF_FLOATS and _alone():
+            data = args[0]._data
+            if data.flags.c_contiguous and (few := _few(ways, data.shape, k.dtype)) is not None:
                 return few
-        return general(input, **named)
+        return general(*args, **named)
 
     return frontend.before(general, quick)
 
@@ -373,9 +374,9 @@ def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = No
     return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
-def _quick_integers(low: Any = None, high: Any = None, size: Any = None, **named: Any) -> Tensor:
-    if not named and _alone():
-        first, last, shape = (low, high, size) if size is not None else (0, low, high)
+def _quick_integers(*args: Any, **named: Any) -> Tensor:
+    if not named and 1 < len(args) < 4 and _alone():
+        first, last, shape = args if len(args) == 3 else (0, *args)
         if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and shape:
             try:
                 way = _integers[first, last]
@@ -383,7 +384,7 @@ def _quick_integers(low: Any = None, high: Any = None, size: Any = None, **named
                     return _tensor(numbers.reshape(shape).copy(), INT64_KIND)
             except TypeError:  # sizes that are none
                 pass
-    return _some_integers(low, high, size, **named)
+    return _some_integers(*args, **named)
 
 
 rand, randn, _some_integers = _sized(_uniforms, rand), _sized(_normals, randn), randint
@@ -576,30 +577,35 @@ def _are_chances(values: np.ndarray) -> bool:
     return bool(np.minimum.reduce(values, None) >= 0 and np.maximum.reduce(values, None) <= 1)
 
 
-def _quick_coins(input: Tensor, p: float | None = None, **named: Any) -> Tensor:
-    if p is None and not named and _alone() and above.has_tangents is None and _plain(input):
-        chance, k = input._data if input._data.flags.c_contiguous else input._data.copy(), input._k
+def _quick_coins(*args: Any, **named: Any) -> Tensor:
+    if not named and len(args) == 1 and _alone() and above.has_tangents is None and _plain(args[0]):
+        data, k = args[0]._data, args[0]._k
+        chance = data if data.flags.c_contiguous else data.copy()
         wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
         if _are_chances(wide) and (numbers := _default_stream.draw(
                 chance.size, cast("Way", _uniforms[k if wide is chance else _SINGLE, True]))) is not None:
             return _tensor((numbers.reshape(chance.shape) < wide).astype(k.np), k)
-    return _coins(input, p, **named)
+    return _coins(*args, **named)
 
 
-def _quick_normal(mean: Any, std: Any = 1.0, size: Any = None, **named: Any) -> Tensor:
-    if not named and _alone() and above.has_tangents is None:
-        if size is None:
-            x = mean if mean.__class__ is Tensor else std
-            wanted = _tensors_of(mean, std) if _plain(x) and x._data.itemsize > 2 else None
+def _quick_normal(*args: Any, **named: Any) -> Tensor:
+    if not named and 1 < len(args) < 4 and _alone() and above.has_tangents is None:
+        about, spread = args[:2]
+        if len(args) == 2:
+            x = about if about.__class__ is Tensor else spread
+            wanted = _tensors_of(about, spread) if _plain(x) and x._data.itemsize > 2 else None
             if wanted is not None and (noise := _few(_normals, x._data.shape, x._k.dtype)) is not None:
-                numbers, (centre, spread) = noise._data, wanted
-                np.multiply(numbers, spread, numbers)
-                np.add(numbers, centre, numbers)
+                numbers = noise._data
+                np.multiply(numbers, wanted[1], numbers)
+                np.add(numbers, wanted[0], numbers)
                 return noise
-        elif (mean.__class__ is float or mean.__class__ is int) and (std.__class__ is float or std.__class__ is int) and (
-                size.__class__ is tuple and mean == 0 and std == 1) and (few := _few(_normals, size, None)) is not None:
+        elif about.__class__ in _NUMBERS and spread.__class__ in _NUMBERS and about == 0 and spread == 1 and (
+                args[2].__class__ is tuple and (few := _few(_normals, args[2], None)) is not None):
             return few
-    return _numbers_about(mean, std, size, **named)
+    return _numbers_about(*args, **named)
+
+
+_NUMBERS = frozenset([int, float])
 
 
 def _tensors_of(mean: Any, std: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -641,12 +647,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _draw(input._data.shape, draw, input)
 
 
-def _quick_choice(input: Tensor, num_samples: Any, replacement: Any = False, **named: Any) -> Tensor:
-    if not named and input.__class__ is Tensor and num_samples.__class__ is int and replacement.__class__ is bool and (
-            input._k in _OF_FLOATS and _alone()):
-        found = _default_stream.multinomial(input._data, num_samples, replacement)
-        return _tensor(found if found.flags.c_contiguous and found.base is None else found.copy(), INT64_KIND)
-    return _choice(input, num_samples, replacement, **named)
+def _quick_choice(*args: Any, **named: Any) -> Tensor:
+    if 1 < len(args) < 4 and (not named or len(args) == 2 and len(named) == 1):
+        x, many = args[:2]
+        again = args[2] if len(args) == 3 else named.get("replacement") if named else False
+        if x.__class__ is Tensor and many.__class__ is int and again.__class__ is bool and x._k in _OF_FLOATS and _alone():
+            found = _default_stream.multinomial(x._data, many, again)
+            return _tensor(found if found.flags.c_contiguous and found.base is None else found.copy(), INT64_KIND)
+    return _choice(*args, **named)
 
 
 _choice = multinomial
@@ -663,11 +671,11 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _sampled(numbers, "poisson", input)
 
 
-def _quick_poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is None and input.__class__ is Tensor and input._k in _OF_FLOATS and input._node is None and (
+def _quick_poisson(*args: Any, **named: Any) -> Tensor:
+    if not named and len(args) == 1 and args[0].__class__ is Tensor and args[0]._k in _OF_FLOATS and args[0]._node is None and (
             _alone() and above.has_tangents is None):
-        return _tensor(_default_stream.poisson(input._data), input._k)
-    return _poisson(input, generator)
+        return _tensor(_default_stream.poisson(args[0]._data), args[0]._k)
+    return _poisson(*args, **named)
 
 
 _poisson = poisson
@@ -749,8 +757,8 @@ def _few_of(name: str, dtype: np.dtype, few: bool, args: tuple[float, ...]) -> W
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     ways = _Ways(lambda k, few, args: _few_of(name, k.np, few, args) if CPU_KINDS.get(k.np) is k else None)
 
-    def quick(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: object) -> Tensor:
-        if not TO_ALL and generator is None and not kwargs and above.drawn is None and above.has_tangents is None:
+    def quick(self: Tensor, *args: Any, **named: Any) -> Tensor:
+        if not TO_ALL and not named and above.drawn is None and above.has_tangents is None:
             k, data = self._k, self._data
             rows = data.flags.c_contiguous
             if self._node is None and self._base is None and (size := data.size) < 257 and (rows or data.flags.f_contiguous):
@@ -766,7 +774,7 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
                     else:
                         version.number += 1
                     return self
-        return general(self, *args, generator=generator, **kwargs)
+        return general(self, *args, **named)
 
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found

@@ -129,5 +129,5 @@ def given(frame: FrameType, defaults: Mapping[str, object]) -> tuple[list[object
     if count == 1 < len(spread) and positional:
         by_position = [*by_position[:len(positional)], spread]
     bound = filled(count) and (count >= len(positional) or positional[count] not in names)
-    found = {n: values[n] if n in values else named[n] for n in names if n in values or n in named}
+    found = {n: named[n] if n in named else values[n] for n in names if n in values or n in named}
     return by_position[:count + bound], found, bool(bound)
