@@ -38,6 +38,8 @@ class Records(dict[str, T]):
 
     def values(self) -> Any:
         """All of them."""
+        for module in {found: None for found in super().values() if found.__class__ is str}:
+            import_module(module)
         for name in self:
             self[name]
         return super().values()

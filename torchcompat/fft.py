@@ -13,5 +13,7 @@ from ._calls.namespace import operations as _operations
 if TYPE_CHECKING:
     from ._calls.of_fft import *
 else:
-    __getattr__, __dir__ = _operations(__name__)
-    __all__ = [*__dir__(), "Tensor"]  # noqa: PLE0604  # they are strings
+    _get, __dir__ = _operations(__name__)
+
+    def __getattr__(name: str) -> object:
+        return [*__dir__(), "Tensor"] if name == "__all__" else _get(name)  # which asks for all records

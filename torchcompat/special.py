@@ -12,5 +12,7 @@ from ._calls.namespace import operations as _operations
 if TYPE_CHECKING:
     from ._calls.of_special import *
 else:
-    __getattr__, __dir__ = _operations(__name__)
-    __all__ = [*__dir__()]  # noqa: PLE0604  # they are strings
+    _get, __dir__ = _operations(__name__)
+
+    def __getattr__(name: str) -> object:
+        return __dir__() if name == "__all__" else _get(name)  # which asks for all records

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -92,3 +95,40 @@ def test_any_bytes_are_linked_or_refused(fill: Callable[..., None]) -> None:
     assert refused > 100
     with pytest.raises(_elf.Refused, match="no such function"):
         _elf.link(content, "malloc")
+
+
+def test_all_that_is_kept_is_linked_without_a_compiler(fill: Callable[..., None]) -> None:
+    """Kernels of every kind, whatever this machine has compiled so far: none asks for what only LLVM knows."""
+    names = sorted(os.listdir(_store.cache_dir()))
+    assert any(name.startswith("arithmetic.fill.") for name in names)
+    refused = {}
+    for name in names:
+        payload = _store.Store(name)._read()
+        if payload is not None:  # a file that another process is writing has another name
+            symbols, _, content = payload.partition(b"\n")
+            try:
+                _elf.link(content, symbols.decode().split()[0])
+            except _elf.Refused as error:
+                refused[name] = str(error)
+    assert not refused
+
+
+_LATER = """
+import sys
+import numpy as np
+import torchcompat as torch
+x = torch.from_numpy(np.linspace(0.5, 2, 40000, dtype=np.float32))
+torch.special.i0e(x), torch.lerp(x, x, 0.25), torch.nn.functional.gelu(x)
+p = torch.nn.Parameter(x.clone())
+p.grad = x
+torch.optim.NAdam([p]).step()
+print([name for name in ("numba", "llvmlite") if name in sys.modules])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="elsewhere LLVM links")
+def test_what_was_kept_imports_no_compiler() -> None:
+    """Kernels, formulas of records and optimizers' steps, in the second of two processes."""
+    for _ in range(2):
+        out = subprocess.run([sys.executable, "-c", _LATER], capture_output=True, text=True, check=True).stdout
+    assert out == "[]\n"
