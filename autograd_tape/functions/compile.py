@@ -131,7 +131,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
 
 def _scalar_test(rec: Record) -> str:
     """Condition under which a Python number `_c` leaves the dtype of a tensor of kind `_k`."""
-    if rec.quiet == "all" and rec.promotion == "promote":
+    if rec.quiet == "all" and (rec.promotion == "promote" or rec.field("number_fits")):
         fits = f" and -1 < {rec.tensor_params[-1].name} < 128" if rec.field("number_fits") else ""  # else the general path looks
         return f"(_k is Q_F32 or _k in Q_FLOAT or _c is int and _k in Q_INT{fits})"
     return _in("_k", "Q_FLOAT")

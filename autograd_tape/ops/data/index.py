@@ -17,6 +17,7 @@ import numpy as np
 from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
+from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
@@ -394,10 +395,12 @@ def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool
         d, only = _single(key)
         if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind != "b":
             n = target.shape[d]
-            if only.size and (only.min() < -n or only.max() >= n):
-                raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
+            if not within(only, n):
+                if only.min() < -n or only.max() >= n:
+                    raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
+                only = np.where(only < 0, only + n, only)
             shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
-            index_add(target, d, np.where(only < 0, only + n, only), np.broadcast_to(values, shape))
+            index_add(target, d, only, values if values.shape == shape else np.broadcast_to(values, shape))
         elif target.size < NUMBERED and target.flags.c_contiguous:
             # NumPy adds at repeated positions of one dimension much faster than of several.
             at = np.arange(target.size).reshape(target.shape)[key]
@@ -991,12 +994,15 @@ class setitem:
         def setitem(input, index, value):
             try:
                 k, a, base = input._k, input._data, input._base
-                if (k is ns["Q_F32"] or k in ns["Q_ALL"]) and (
+                half = False
+                if (k is ns["Q_F32"] or k in ns["Q_ALL"] or (half := k in ns["Q_HALF"])) and (
                         input._node is None and (base is None or base._node is None) or grad_mode() is not ENABLED):
                     c = value.__class__
                     if c is float or c is int:
                         v = value
-                        if k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND):
+                        if half and (c is float or -128 < value < 128):
+                            v = _as_element(value, k.dtype)
+                        elif k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND and not (k is BOOL_KIND and value in (0, 1))):
                             raise ValueError
                     elif (value._k is k and (value._node is None or grad_mode() is not ENABLED)
                           and (input._v is None or value._v is not input._v)):
@@ -1025,6 +1031,8 @@ class setitem:
                         raise ValueError
                     if 0 in a.strides:
                         raise ValueError
+                    if half:  # moved as its bits
+                        a, v = a.view(_BITS), v.view(_BITS)
                     a[key] = v
                     version = input._v
                     if version is None:
@@ -1089,6 +1097,9 @@ class index_put:
     def errors(rng):
         yield (np.ones((3, 4)), (np.array([0, 1, 2, 0, 0]),), np.zeros((3, 4))), RuntimeError, (
             "shape mismatch: value tensor of shape [3, 4] cannot be broadcast to indexing result of shape [5, 4]")
+
+
+_BITS = np.dtype(np.uint16)
 
 
 def _put_arguments(F: Functions, input: TensorRef, indices: Any, values: TensorRef, accumulate: bool) -> tuple[Indices, TensorRef]:

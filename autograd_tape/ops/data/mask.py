@@ -125,6 +125,7 @@ class masked_fill:
 
     lacks = {"uint float8": "masked_fill"}
     layout = "rows"
+    number_fits = True
     numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
     may_share = "itself"

@@ -588,6 +588,18 @@ class cdist:
         yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
 
 
+def _pair_distances(x: np.ndarray, p: float) -> np.ndarray:
+    """The distances of each row from those behind it, one row after another, whose differences stay in a cache."""
+    n = len(x)
+    found = np.empty(n * (n - 1) // 2, x.dtype)
+    at = 0
+    for i in range(n - 1):
+        apart = x[i + 1:] - x[i]
+        found[at:at + len(apart)] = _vector_norm(apart, p, (1,), False) if p else add(np.abs(np.sign(apart)), (1,))
+        at += len(apart)
+    return found
+
+
 @op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="=nn.functional.pdist",
     complex="RuntimeError: pdist only supports floating-point dtypes")
 class pdist:
@@ -601,6 +613,10 @@ class pdist:
              "int bool uint": "RuntimeError: pdist only supports floating-point dtypes"}
     complex_on_meta = True
     def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
+
+    def quick(input, p):
+        if input.ndim == 2 and p.__class__ in (int, float) and p >= 0 and input.dtype.char in "fd":
+            return _pair_distances(input, float(p))
 
     def function(F, input, p=2.0):
         if input.ndim != 2:

@@ -12,7 +12,7 @@ from ...dims import expand_reduced, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels import reduce as shared
-from ...executors.kernels.halves import recast, widened
+from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.moments import moments
 from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
@@ -177,6 +177,13 @@ class mean:
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long")
 
 
+def _nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+    total = _sum(input, dim, keepdim)
+    if not (total != total).any():  # there was none
+        return total
+    return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+
+
 @op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float",
     complex="RuntimeError: nansum on CPU does not support complex inputs")
 class nansum:
@@ -192,7 +199,7 @@ class nansum:
     computed_in_out = True
     saved_as = {"input_shape": None}
 
-    def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+    numpy = _nansum
     def compose(F, input, dim, keepdim): return F.sum(F.where(F.ne(input, input), 0, input), dim, keepdim)
     shape = shapes.reduced
 
@@ -213,6 +220,15 @@ class nanmean:
     """
 
     lacks = {"float8": "nansum_cpu"}
+    def quick(input, dim, keepdim, dtype):
+        char = input.dtype.char
+        if char in "fdE" and dtype is None and input.size and (dim.__class__ is int or dim is None) and keepdim.__class__ is bool:
+            wide = input if char != "E" else widened(input)
+            total = np.asarray(_sum(wide, dim, keepdim))
+            if not (total != total).any():
+                n = np.asarray(count(input.shape, dim)).astype(input.dtype)
+                return np.asarray(total / n if char != "E" else ufunc(np.divide, recast(total, input.dtype), n), input.dtype)
+
     def function(F, input, dim=None, keepdim=False, *, dtype=None, out=None):
         if input.dtype.category < FLOATING:
             raise AutogradError("nanmean(): expected input to have floating point or complex dtype but got "

@@ -92,14 +92,19 @@ def ordered(keys, index, start, stop):
                 low = 0
                 while low < m:
                     middle, high = min(low + width, m), min(low + 2 * width, m)
-                    i, j = low, middle
-                    for k in range(low, high):
-                        if j >= high or i < middle and v[i] <= v[j]:
-                            w[k], to[k] = v[i], at[i]
-                            i += 1
-                        else:
-                            w[k], to[k] = v[j], at[j]
-                            j += 1
+                    i, j, k = low, middle, low
+                    while i < middle and j < high:  # without branches, which nobody could foresee
+                        first = v[i] <= v[j]
+                        p = i if first else j
+                        w[k], to[k] = v[p], at[p]
+                        i += 1 if first else 0
+                        j += 0 if first else 1
+                        k += 1
+                    i = i if i < middle else j
+                    while k < high:
+                        w[k], to[k] = v[i], at[i]
+                        i += 1
+                        k += 1
                     low = high
                 v, w, at, to = w, v, to, at
                 width *= 2

@@ -78,6 +78,25 @@ def running_total(x, y, outer, n, inner, product, start, stop):
     """Running sums, or products."""
     tiles = (inner + TILE - 1) // TILE
     total = totals(x)
+    if inner == 1:  # several rows at once, for each waits for its last sum
+        total[0] = 1 if product else 0
+        begin, item = total[0], start
+        while item < stop:
+            s0, s1, s2, s3 = begin, begin, begin, begin
+            a, rows = item * n, min(4, stop - item)
+            b, c, d = a + (n if rows > 1 else 0), a + (2 * n if rows > 2 else 0), a + (3 * n if rows > 3 else 0)
+            for r in range(n):
+                v0, v1, v2, v3 = wide(x[a + r]), wide(x[b + r]), wide(x[c + r]), wide(x[d + r])
+                s0, s1, s2, s3 = (s0 * v0, s1 * v1, s2 * v2, s3 * v3) if product else (s0 + v0, s1 + v1, s2 + v2, s3 + v3)
+                y[a + r] = rounded(y, s0)
+                if rows > 1:
+                    y[b + r] = rounded(y, s1)
+                if rows > 2:
+                    y[c + r] = rounded(y, s2)
+                if rows > 3:
+                    y[d + r] = rounded(y, s3)
+            item += rows
+        return
     for item in range(start, stop):
         a = (item % tiles) * TILE
         width, first = min(TILE, inner - a), item // tiles * n * inner + a
