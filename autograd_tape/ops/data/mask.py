@@ -14,6 +14,7 @@ from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
 from ...functions.refusals import on_meta
 from ...record import RECORDS, Sample, dynamic_shape, op
+from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
@@ -304,12 +305,37 @@ class masked_scatter:
 
 
 def _nonzero(input: np.ndarray) -> np.ndarray:
-    count = int(np.count_nonzero(input))
-    lines = np.empty((input.ndim, count), np.int64)  # torch's memory runs along the positions of one dimension
-    if input.ndim:
-        for line, places in zip(lines, input.nonzero()):
+    if input.itemsize == 2 and input.dtype.kind not in "iu":  # all bits but the sign's
+        input = input.view(np.uint16) & np.uint16(0x7FFF)
+    if not input.ndim:
+        return _without(int(input != 0), 0)
+    if input.size <= _FEW:
+        found = input.nonzero()
+        if not found[0].size:
+            return _without(0, input.ndim)
+        lines = np.empty((len(found), found[0].size), np.int64)  # torch's memory runs along the positions of one dimension
+        for line, places in zip(lines, found):
             line[...] = places
+        return lines.T
+    # NumPy is quick to find what is true in a vector.
+    left = (input if input.dtype.char == "?" else input != 0).reshape(-1).nonzero()[0]
+    if not left.size:
+        return _without(0, input.ndim)
+    lines = np.empty((input.ndim, left.size), np.int64)
+    for i in range(input.ndim - 1, 0, -1):
+        above = left // input.shape[i]
+        np.subtract(left, above * input.shape[i], lines[i])
+        left = above
+    lines[0] = left
     return lines.T
+
+
+def _without(count: int, dims: int) -> np.ndarray:
+    """Positions that are none, or have no numbers, with torch's strides."""
+    return empty_strided((count, dims), (1, count), np.dtype(np.int64))
+
+
+_FEW = 64  # elements up to which the fewest calls are the quickest
 
 
 @op("argwhere(Tensor input) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)

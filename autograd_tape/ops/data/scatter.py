@@ -424,10 +424,12 @@ def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, inclu
 
 def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, reduce: str, include_self: bool) -> None:
     """`part` reduced into `target` (C-contiguous), in place, at positions along a dimension: of each element, or a vector."""
+    if not part.ndim:
+        part = np.broadcast_to(part, index.shape)
     how = _HOW.get(_REDUCERS[reduce], 0)
     if how and include_self and elements.reduce_at(target, d, index, part, how):
         return
-    if index.shape == part.shape:
+    if index.ndim == target.ndim:
         _reduce_at(target, _positions(index, d), part, reduce, include_self)
     else:
         _reduce_at(np.moveaxis(target, d, 0), index, np.moveaxis(part, d, 0), reduce, include_self)
