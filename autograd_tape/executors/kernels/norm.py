@@ -351,7 +351,7 @@ def batch_norm(
         given = None if training or running_mean is None else np.array((running_mean, running_var), np.float64)
         y, mean, rstd, moments_ = _normalized(c, (n, channels, 1, rows.shape[1], channels), weight, bias, eps, given)
         if training:
-            _move(running_mean, running_var, *moments_, momentum, count)
+            _move(running_mean, running_var, moments_[0], moments_[1], momentum, count)
         return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean, rstd
     with ignoring():
         if training:
@@ -391,8 +391,8 @@ def batch_norm_backward(
     gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
     if _is_few(c):
         sizes = n, channels, 1, rows.shape[1], channels
-        dx, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
-        return _found(dx, dots.reshape(-1) * rstd, totals.reshape(-1), x, weight, needs)
+        given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
+        return _found(given, dots.reshape(-1) * rstd, totals.reshape(-1), x, weight, needs)
     count = n * rows.shape[1]
     s, w = rstd.astype(np.float64), _double(weight, channels, 1.0)
     dx: np.ndarray | None = None
@@ -470,10 +470,10 @@ def group_norm_backward(
     width = channels // groups
     if _is_few(c):
         sizes = 1, n * groups, width, rows.shape[1], groups
-        dx, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, True)
+        given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, True)
         dots *= rstd.reshape(-1, 1)
         db, dw = [add(v.reshape(n, channels), (0,)) if n > 1 else v.reshape(-1) for v in (totals, dots)]
-        return _found(dx, dw, db, x, weight, needs)
+        return _found(given, dw, db, x, weight, needs)
     count = width * rows.shape[1]
     s = rstd.astype(np.float64).reshape(n, groups, 1)
     w = _double(weight, channels, 1.0).reshape(1, groups, width)

@@ -713,7 +713,8 @@ def _pad_by_strips(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarr
     padded[(..., *inner)] = moved
     for i in range(k - 1, -1, -1):
         b, n, a = befores[i], sizes[i], afters[i]
-        lead, rest = (..., *inner[:i]), (slice(None),) * (k - 1 - i)
+        lead: tuple[Any, ...] = (..., *inner[:i])
+        rest: tuple[Any, ...] = (slice(None),) * (k - 1 - i)
         if b:
             source = {"reflect": slice(2 * b, b, -1), "replicate": slice(b, b + 1), "circular": slice(n, n + b)}[mode]
             padded[(*lead, slice(0, b), *rest)] = padded[(*lead, source, *rest)]

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...calls import LISTENING
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
+from ...dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import norm as fused
 from ...executors.kernels._on_demand import SIZE_FUSED, state
 from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
-from ...functions.namespace import QUIET_SETS
+from ...functions.namespace import HALF_KINDS
 from ...functions.refusals import averaged, no_kernel, on_meta
 from ...record import Sample, op
 from ...strided import in_format
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     pass
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
-_PLAIN = QUIET_SETS["Q_FLOAT"] | QUIET_SETS["Q_HALF"]
+_PLAIN = frozenset([CPU_KINDS[np.dtype("f4")], CPU_KINDS[np.dtype("f8")]]) | HALF_KINDS
 
 
 def _check_floating(kernel: str, input: TensorRef) -> None:

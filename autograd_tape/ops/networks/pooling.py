@@ -468,7 +468,8 @@ def _check_not_empty(shape: tuple[int, ...], n: int, function: str) -> None:
 
 def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: int, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                 indices: bool = False) -> max_pool_nd:
-    shape, given = tuple(input._data.shape), (kernel_size, stride, padding, dilation)
+    shape = tuple(input._data.shape)
+    given: tuple[Any, ...] = (kernel_size, stride, padding, dilation)
     if list in map(type, given):
         given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
     return F.max_pool_nd(input, *_max_geometry(n, shape, *given, ceil_mode, indices), ceil_mode)
@@ -491,7 +492,7 @@ def _max_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any,
 
 def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
                 padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> TensorRef:
-    given = (kernel_size, stride, padding)
+    given: tuple[Any, ...] = (kernel_size, stride, padding)
     if list in map(type, given):
         given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
     geometry = _avg_geometry(n, tuple(input._data.shape), *given, ceil_mode, divisor_override == 0)
