@@ -159,7 +159,8 @@ def checked(kernel: Any) -> Any:
 
 _LETTERS = {"q": np.int64, "x": np.int64, "b": np.bool_, "u": np.uint32, "n": np.uint64, "e": np.float32, "d": np.float64}
 #: Sizes and numbers to choose from where the usual ones would hardly ever fit together.
-_WIDE = {"v": (8, 12), "ow": (8, 11), "oh": (1, 3), "h": (1, 5), "kh": (1, 3), "kw": (1, 4), "multiplier": (1, 2), "a": (1, 4), "f": (1, 4)}
+_WIDE = {"v": (8, 12), "ow": (8, 11), "oh": (1, 3), "h": (1, 5), "kh": (1, 3), "kw": (1, 4), "multiplier": (1, 2), "a": (1, 4), "f": (1, 4),
+         "sh": (1, 2), "sw": (1, 2)}
 _STRIDED = {**_WIDE, "v": (1, 8), "ow": (1, 4), "sh": (1, 2), "sw": (1, 2), "ph": (0, 2), "pw": (0, 2)}
 _DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "deep": (1, 3), "high": (1, 6), "wide": (3, 20), "sd": (1, 2), "sh": (1, 2),
            "sw": (1, 2), "pd": (0, 1), "ph": (0, 1), "pw": (0, 1), "d": (1, 2), "h": (1, 4), "v": (1, 18), "oz": (1, 2), "oh": (1, 3),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...strided import strided
-from . import blas, direct, halves, sharing, ways
+from . import blas, halves, sharing
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
 from .sharing import parallel_for, share_rows
 
@@ -305,6 +305,8 @@ def _by_tiles(face: str, x_shape: Ints, w_shape: Ints, size: Ints, stride: Ints,
     macs = x_shape[0] * prod(size) * prod(w_shape)
     if macs < state.fused:
         return False
+    from . import ways  # for big ones only
+
     weight = (*w_shape[:2], *_three(w_shape[2:], 1))
     return ways.tiles_win(face, ways.Geometry(x_shape[0], _three(x_shape[2:], 1), _three(size, 1), weight, _three(stride, 1),
                                               _three(padding, 0), groups))
@@ -316,6 +318,8 @@ def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, strid
     weight = contiguous(_single(w).astype(c.dtype, copy=False))
     bias = None if b is None else contiguous(_single(b).astype(c.dtype, copy=False))
     y = np.empty((len(x), len(w), *size), c.dtype)
+    from . import direct
+
     direct.convolve(_volume(c), _volume(weight), bias, _volume(y), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
     return _as(y, x.dtype)
 
@@ -328,6 +332,8 @@ def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints
     if not np.isfinite(weight).all():
         return None
     dx = np.empty(shape, g.dtype)
+    from . import direct
+
     direct.input_grad(_volume(g), _volume(weight), _volume(dx), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
     return _as(dx, grad.dtype)
 
@@ -335,6 +341,8 @@ def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints
 def _tiled_weight_grad(g: np.ndarray, c: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
                        ) -> np.ndarray | None:
     """None where it is not finite: infinity times the zeros that fill up rows is NaN, so that it is to be computed without them."""
+    from . import direct
+
     volume = (*shape[:2], *_three(shape[2:], 1))
     total = direct.weight_grad(_volume(g), _volume(c), volume, _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
     return total.reshape(shape) if np.isfinite(total).all() else None
@@ -519,9 +527,9 @@ def conv2d(
     return _as(y, x.dtype)
 
 
-def _in_rows(stride: Ints, width: int, ow: int) -> bool:
+def _in_rows(width: int, ow: int) -> bool:
     """Whether the depthwise kernels over rows serve."""
-    return stride == (1, 1) and min(width, ow) >= 8
+    return min(width, ow) >= 8
 
 
 def _depthwise(
@@ -536,9 +544,9 @@ def _depthwise(
 ) -> None:
     """Planes ``y`` (N C multiplier, H', W') of a depthwise convolution from planes ``x`` (N C, H, W)."""
     cols, char = y.shape[1] * y.shape[2] * w.shape[1] * w.shape[2], x.dtype.char
-    if _in_rows(stride, x.shape[2], y.shape[2]):
+    if _in_rows(x.shape[2], y.shape[2]):
         bias = np.empty(0, x.dtype) if b is None else b
-        share_rows(_compiled.depthwise_rows, char, len(y), cols, 1, x, w, bias, y, multiplier, *padding, *dilation)
+        share_rows(_compiled.depthwise_rows, char, len(y), cols, 1, x, w, bias, y, multiplier, *stride, *padding, *dilation)
         return
     share_rows(_compiled.depthwise, char, len(y), cols, 1, x, w, y, multiplier, *stride, *padding, *dilation)
     if b is not None:
@@ -633,10 +641,7 @@ def _weight_grad(
         dw = np.empty((out, kh, kw), c.dtype)
         planes = g.reshape(n * out, *size), c.reshape(n * channels, height, width), dw
         multiplier = out // channels
-        if _in_rows(stride, width, size[1]):
-            kernel, geometry = _compiled.depthwise_rows_dw, (*padding, *dilation)
-        else:
-            kernel = _compiled.depthwise_dw
+        kernel = _compiled.depthwise_rows_dw if _in_rows(width, size[1]) else _compiled.depthwise_dw
         share_rows(kernel, c.dtype.char, out, n * length * taps, 1, *planes, n, multiplier, *geometry)
         if np.isfinite(dw).all():
             return dw.reshape(shape)

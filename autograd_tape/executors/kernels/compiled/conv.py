@@ -6,7 +6,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from .base import REORDER, kernel
-from .simd import LANES, load, multiply_add, spread, store
+from .simd import LANES, every_other, load, multiply_add, spread, store
 from .simd import total as sum_of
 
 
@@ -143,15 +143,36 @@ def col2im_wide(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row,
 
 
 @register_jitable
-def _pad(plane, rows, pitch, top, left):
-    """Copies a plane into rows of length ``pitch``, all zeros around it; at least eight columns."""
+def _pad(plane, rows, pitch, sw, top, left):
+    """Copies a plane of at least eight columns into rows, all zeros around it, each of which is ``sw`` times ``pitch`` numbers: those of
+    every sw-th column, one after another."""
     height, width = plane.shape
     flat = plane.reshape(-1)
     for r in range(height):
-        first, source = (r + top) * pitch + left, r * width
-        for s in range(0, width - LANES, LANES):
-            store(rows, first + s, load(flat, source + s))
-        store(rows, first + width - LANES, load(flat, source + width - LANES))
+        first, source = (r + top) * sw * pitch, r * width
+        if sw == 1:
+            for s in range(0, width - LANES, LANES):
+                store(rows, first + left + s, load(flat, source + s))
+            store(rows, first + left + width - LANES, load(flat, source + width - LANES))
+        elif sw == 2 and width >= 2 * LANES and width % 2 == 0:
+            even, odd = first + left % 2 * pitch + left // 2, first + (left + 1) % 2 * pitch + (left + 1) // 2
+            for begin in range(0, width, 2 * LANES):
+                s = min(begin, width - 2 * LANES)
+                a, b = load(flat, source + s), load(flat, source + s + LANES)
+                store(rows, even + s // 2, every_other(a, b, 0))
+                store(rows, odd + s // 2, every_other(a, b, 1))
+        else:
+            for s in range(width):
+                rows[first + (s + left) % sw * pitch + (s + left) // sw] = flat[source + s]
+
+
+@register_jitable
+def _columns(kw, dw, sw, pitch):
+    """Where the columns of taps begin in a row."""
+    columns = np.empty(kw, np.int64)
+    for j in range(kw):
+        columns[j] = j * dw % sw * pitch + j * dw // sw
+    return columns
 
 
 @register_jitable
@@ -165,59 +186,59 @@ def _frame(plane, rows, pitch, top, left):
 
 
 @register_jitable
-def _three(rows, at, dw, t0, t1, t2, a):
-    a = multiply_add(t0, load(rows, at), a)
-    a = multiply_add(t1, load(rows, at + dw), a)
-    return multiply_add(t2, load(rows, at + 2 * dw), a)
+def _three(rows, at, columns, t0, t1, t2, a):
+    a = multiply_add(t0, load(rows, at + columns[0]), a)
+    a = multiply_add(t1, load(rows, at + columns[1]), a)
+    return multiply_add(t2, load(rows, at + columns[2]), a)
 
 
 @register_jitable
-def _three_by_three(rows, weights, tap0, shift, ys, oh, ow, pitch, dh, dw):
-    """The common size, with the weights in registers."""
+def _three_by_three(rows, weights, tap0, shift, ys, oh, ow, step, line, columns):
+    """The common size, with the weights in registers; ``step`` leads to the next row of results, ``line`` to that of taps."""
     t00, t01, t02 = spread(weights[tap0]), spread(weights[tap0 + 1]), spread(weights[tap0 + 2])
     t10, t11, t12 = spread(weights[tap0 + 3]), spread(weights[tap0 + 4]), spread(weights[tap0 + 5])
     t20, t21, t22 = spread(weights[tap0 + 6]), spread(weights[tap0 + 7]), spread(weights[tap0 + 8])
     for r in range(oh):
         for begin in range(0, ow, LANES):
             s = min(begin, ow - LANES)
-            at = r * pitch + s
-            a = _three(rows, at, dw, t00, t01, t02, shift)
-            a = _three(rows, at + dh * pitch, dw, t10, t11, t12, a)
-            a = _three(rows, at + 2 * dh * pitch, dw, t20, t21, t22, a)
+            at = r * step + s
+            a = _three(rows, at, columns, t00, t01, t02, shift)
+            a = _three(rows, at + line, columns, t10, t11, t12, a)
+            a = _three(rows, at + 2 * line, columns, t20, t21, t22, a)
             store(ys, r * ow + s, a)
 
 
 @kernel(
-    "r3[a,h,v] r3[f,kh,kw] r1[f]? w3[a*multiplier,oh,ow] i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
-    "(pw>=0) (dh>0) (dw>0) (v>=8) (ow>=8) ((oh-1+(kh-1)*dh)*(v+2*pw)+ow+(kw-1)*dw<=(h+2*ph)*(v+2*pw)) :a*multiplier",
+    "r3[a,h,v] r3[f,kh,kw] r1[f]? w3[a*multiplier,oh,ow] i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (sh>0) (sw>0) "
+    "(ph>=0) (pw>=0) (dh>0) (dw>0) (v>=8) (ow>=8) ((oh-1)*sh+(kh-1)*dh<h+2*ph) (ow+(kw-1)*dw//sw<=(v+2*pw+sw-1)//sw) :a*multiplier",
 )
-def depthwise_rows(x, w, bias, y, multiplier, ph, pw, dh, dw, start, stop):
-    """``depthwise`` with stride 1, where planes and rows of results have eight columns or more; plus ``bias``, or none
-    if it is empty."""
+def depthwise_rows(x, w, bias, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
+    """``depthwise`` where planes and rows of results have eight columns or more; plus ``bias``, or none if it is empty."""
     T = x.dtype.type
     height, width, oh, ow = x.shape[1], x.shape[2], y.shape[1], y.shape[2]
     filters, kh, kw = w.shape
-    pitch = width + 2 * pw
-    rows = np.zeros((height + 2 * ph) * pitch, x.dtype)
+    pitch = (width + 2 * pw + sw - 1) // sw
+    line, columns = sw * pitch, _columns(kw, dw, sw, pitch)
+    rows = np.zeros((height + 2 * ph) * line, x.dtype)
     weights = w.reshape(-1)
     last = ow - LANES
     for p in range(start, stop):
         if p == start or p % multiplier == 0:
-            _pad(x[p // multiplier], rows, pitch, ph, pw)
+            _pad(x[p // multiplier], rows, pitch, sw, ph, pw)
         ys, tap0 = y[p].reshape(-1), p % filters * kh * kw
         shift = spread(bias[p % filters] if bias.size else T(0))
         if kh == 3 and kw == 3:
-            _three_by_three(rows, weights, tap0, shift, ys, oh, ow, pitch, dh, dw)
+            _three_by_three(rows, weights, tap0, shift, ys, oh, ow, sh * line, dh * line, columns)
             continue
         for r in range(oh):
             for s in range(0, ow, 4 * LANES):
                 s0, s1, s2, s3 = min(s, last), min(s + LANES, last), min(s + 2 * LANES, last), min(s + 3 * LANES, last)
                 a0 = a1 = a2 = a3 = shift
                 for i in range(kh):
-                    first = (r + i * dh) * pitch
+                    first = (r * sh + i * dh) * line
                     for j in range(kw):
                         t = spread(weights[tap0 + i * kw + j])
-                        at = first + j * dw
+                        at = first + columns[j]
                         a0 = multiply_add(t, load(rows, at + s0), a0)
                         a1 = multiply_add(t, load(rows, at + s1), a1)
                         a2 = multiply_add(t, load(rows, at + s2), a2)
@@ -230,30 +251,31 @@ def depthwise_rows(x, w, bias, y, multiplier, ph, pw, dh, dw, start, stop):
 
 
 @kernel(
-    "r3[a*multiplier,oh,ow] r3[a,h,v] w3[f,kh,kw] i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
-    "(pw>=0) (dh>0) (dw>0) (n>=0) (n*f==a*multiplier) (v>=8) (ow>=8) (oh+(kh-1)*dh<=h+2*ph) :f",
+    "r3[a*multiplier,oh,ow] r3[a,h,v] w3[f,kh,kw] i i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (sh>0) (sw>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (n>=0) (n*f==a*multiplier) (v>=8) (ow>=8) ((oh-1)*sh+(kh-1)*dh<h+2*ph) :f",
 )
-def depthwise_rows_dw(grad, x, dw_out, n, multiplier, ph, pw, dh, dw, start, stop):
-    """``depthwise_dw`` with stride 1, where planes and rows of cotangents have eight columns or more."""
+def depthwise_rows_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
+    """``depthwise_dw`` where planes and rows of cotangents have eight columns or more."""
     T = x.dtype.type
     height, width, oh, ow = x.shape[1], x.shape[2], grad.shape[1], grad.shape[2]
     filters, kh, kw = dw_out.shape
     # Rows of cotangents end in zeros, and so do those of x, that zeros may not meet infinities.
     lanes = (ow + 4 * LANES - 1) // (4 * LANES) * (4 * LANES)
-    pitch = max(width + 2 * pw, lanes + (kw - 1) * dw)
-    rows, cotangents = np.zeros((height + 2 * ph) * pitch, x.dtype), np.zeros(oh * lanes, x.dtype)
+    pitch = max((width + 2 * pw + sw - 1) // sw, lanes + (kw - 1) * dw // sw)
+    line, columns = sw * pitch, _columns(kw, dw, sw, pitch)
+    rows, cotangents = np.zeros((height + 2 * ph) * line, x.dtype), np.zeros(oh * lanes, x.dtype)
     total = np.empty((kh, kw), np.float64)
     for f in range(start, stop):
         total[:] = 0.0
         for sample in range(n):
             q = sample * filters + f
-            _pad(x[q // multiplier], rows, pitch, ph, pw)
-            _pad(grad[q], cotangents, lanes, 0, 0)
+            _pad(x[q // multiplier], rows, pitch, sw, ph, pw)
+            _pad(grad[q], cotangents, lanes, 1, 0, 0)
             for i in range(kh):
                 for j in range(kw):
                     a0 = a1 = a2 = a3 = spread(T(0))
                     for r in range(oh):
-                        g, at = r * lanes, (r + i * dh) * pitch + j * dw
+                        g, at = r * lanes, (r * sh + i * dh) * line + columns[j]
                         for s in range(0, lanes, 4 * LANES):
                             a0 = multiply_add(load(cotangents, g + s), load(rows, at + s), a0)
                             a1 = multiply_add(load(cotangents, g + s + LANES), load(rows, at + s + LANES), a1)
