@@ -679,8 +679,11 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     if not widens(rec) or _rounds(rec) and not of_one:
         return halves.tabled(kernel) if of_one else kernel
 
-    def wide(*values: object) -> Any:
-        return in_single(rec, kernel, values)
+    rounds = _rounds(rec)
+
+    def wide(*values: Any) -> Any:
+        found = halves.single((lambda x: kernel(x, *values[1:])) if values[1:] else kernel, values[0]) if rounds and of_one else None
+        return in_single(rec, kernel, values) if found is None else found
 
     if not of_one:
         return wide

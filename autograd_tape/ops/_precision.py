@@ -11,6 +11,7 @@ import numpy as np
 from ..annotations import Fn, Functions
 from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
 from ..errors import UnsupportedDTypeError
+from ..executors.kernels.halves import narrow, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
 
@@ -56,7 +57,13 @@ def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
     with ignoring():
-        root = np.asarray(np.sqrt(input.astype(np.float32)))
+        root = np.asarray(np.sqrt(widened(input)))
+        if input.flags.c_contiguous:
+            once = narrow(np.reciprocal(root), input.dtype)
+            if over := once.size % block:
+                left = root.reshape(-1)[-over:].astype(input.dtype).astype(np.float32)
+                once.reshape(-1)[-over:] = np.reciprocal(left).astype(input.dtype)
+            return once
         once, twice = [np.asarray(np.reciprocal(r)).astype(input.dtype) for r in (root, root.astype(input.dtype).astype(np.float32))]
     rows, others = [a.transpose(np.argsort([-s for s in a.strides], kind="stable")) for a in (once, twice)]
     if not (input.ndim == 0 or input.transpose(np.argsort([-s for s in input.strides], kind="stable")).flags.c_contiguous):

@@ -13,7 +13,7 @@ from ._on_demand import LazyModule, state
 from .handy import Handy
 from .sharing import share_elements
 
-__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "tabled", "ufunc", "widened"]
+__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -94,6 +94,29 @@ class _Tabled:
 tabled = _Tabled
 
 
+def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:
+    """A function of arrays of one half precision that lie in rows, computed in float32 and rounded once, by conversions that are at hand;
+    None where they are not."""
+    a = arrays[0]
+    n, half = a.size, a.dtype
+    if not _CAST <= n <= _BLOCK or half.char not in "eE" or (widen := _widen.of(half.char, n)) is None or (
+            rounded := _narrow.of(half.char, n)) is None:
+        return None
+    wide = []
+    for x in arrays:
+        if not x.flags.carray or x.size != n or x.dtype != half:
+            return None
+        y = np.empty(x.shape, SINGLE)
+        widen(n, 1, bits(x), y.ravel())
+        wide.append(y)
+    result: np.ndarray = function(*wide)
+    if result.__class__ is not np.ndarray or result.dtype != SINGLE or not result.flags.carray:
+        return narrow(result, half)
+    out = np.empty(result.shape, half)
+    rounded(result.size, 1, result.ravel(), bits(out))
+    return out
+
+
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays of one half precision, rounded once; of many numbers computed in float32, block by block.
 
@@ -104,6 +127,8 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     least = _MANY if a.dtype.char == "e" else FEW[len(arrays) > 1]
     if a.size < least or any([b.dtype != a.dtype for b in arrays]):
         return function(*arrays)
+    if a.dtype.isnative and (found := single(function, *arrays)) is not None:
+        return found
     if a.size < 2 * _BLOCK or any([b.shape != a.shape or not b.flags.c_contiguous for b in arrays]):
         result: Any = narrow(function(*[widened(b) for b in arrays]), a.dtype)
         return result
