@@ -50,10 +50,11 @@ EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "compile
 for its assertions, the program that is run, and modules of a package that is imported."""
 REBUILT = {("fx/_symbolic_trace.py", "_patch_function"), ("fx/experimental/rewriter.py", "rewrite"),
            ("executors/kernels/compiled/random.py", "_here"), ("executors/kernels/compiled/order.py", "_here"),
+           ("executors/kernels/compiled/loops.py", "_here"),
            ("executors/kernels/compiled/formulas.py", "kernel_of"), ("executors/kernels/compiled/formulas.py", "_translated"),
            ("functions/faces.py", "face_of")}
 """Where a function is made of code that is there: an operation's under another of its names; a program's own, which takes `*args` as one
-parameter while it is traced, or in whose source assertions became calls; those of rejection and selection, which look for
+parameter while it is traced, or in whose source assertions became calls; those of rejection, selection and losses, which look for
 compiled helpers where the kernels are; and formulas, which do so too, with the loop over their numbers."""
 
 
