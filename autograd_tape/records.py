@@ -22,7 +22,7 @@ class Records(dict[str, T]):
         self.fresh = True
 
     def __getitem__(self, name: str) -> T:
-        found = super().__getitem__(name)
+        found: Any = super().__getitem__(name)
         if found.__class__ is str:
             import_module(found)
             found = super().__getitem__(name)
@@ -30,7 +30,8 @@ class Records(dict[str, T]):
                 raise LookupError(f"{found} has no record of {name!r}; run: python -m autograd_tape.ops")
         if self.fresh:
             self.fresh = silence(f"{__package__}.")
-        return found
+        record: T = found
+        return record
 
     def get(self, name: str, default: Any = None) -> Any:
         """The record, `default` where there is none."""
@@ -38,7 +39,7 @@ class Records(dict[str, T]):
 
     def values(self) -> Any:
         """All of them."""
-        for module in {found: None for found in super().values() if found.__class__ is str}:
+        for module in dict.fromkeys([found for found in super().values() if isinstance(found, str)]):
             import_module(module)
         for name in self:
             self[name]
