@@ -6,6 +6,7 @@ What is read at a place is a sum of weighted elements: which, and how the weight
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -462,6 +463,21 @@ _below("grid_sampler_2d", 2, _SHOWN.format("grid_sampler_2d", "2, 2", "3, 1, 2",
 _below("grid_sampler_3d", 3, _SHOWN.format("grid_sampler_3d", "2, 2, 2", "3, 1, 1, 3", "3, 1, 1"))
 
 
+_KEPT = 1 << 16  # pixels up to which their places are kept
+
+
+@lru_cache(32)
+def _points(sizes: tuple[int, ...], align_corners: bool, dtype: np.dtype) -> np.ndarray:
+    """The places of all pixels of an image, x first, each followed by 1, (1, pixels, n + 1); not to be changed."""
+    n = len(sizes)
+    points = np.ones((*sizes, n + 1), dtype)
+    for d, m in enumerate(sizes):
+        line = np.linspace(-1, 1, m, dtype=np.float64) if m > 1 else np.zeros(1)
+        line = line if align_corners else line * (m - 1) / m
+        points[..., n - 1 - d] = line.reshape([-1 if i == d else 1 for i in range(n)])
+    return points.reshape(1, -1, n + 1)
+
+
 @op("affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", namespace="nn.functional", method=False, out=False)
 class affine_grid:
     """The grid for `grid_sample` that affine maps `theta` (N, 2, 3) or (N, 3, 4) make of images of `size` (N, C, ...).
@@ -489,15 +505,8 @@ class affine_grid:
         if align_corners is None:
             warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
                         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
-        dtype = buffer(theta).dtype
-        axes = []
-        for m in size[2:]:
-            line = np.linspace(-1, 1, m, dtype=np.float64) if m > 1 else np.zeros(1)
-            axes.append(line if align_corners else line * (m - 1) / m)
-        points = np.ones((*size[2:], n + 1), dtype)
-        for d, line in enumerate(axes):
-            points[..., n - 1 - d] = line.reshape([-1 if i == d else 1 for i in range(n)])
-        base = constant(F, theta, points.reshape(1, -1, n + 1))
+        points = _points if prod(size[2:]) < _KEPT else _points.__wrapped__
+        base = constant(F, theta, points(size[2:], bool(align_corners), buffer(theta).dtype))
         return F.reshape(F.matmul(base, F.transpose(theta, 1, 2)), (size[0], *size[2:], n))
 
     def samples(rng):
