@@ -75,7 +75,7 @@ class _Tabled:
             table = self.found.get(key, 0)
             if table.__class__ is not int:
                 return table.take(x.view(_BITS))  # type: ignore[union-attr]  # no number
-            self.count(key, table, x.dtype, how)  # type: ignore[arg-type]
+            self.count(key, table, x.dtype, how)
         return self.function(x, *how)
 
     def count(self, key: tuple[object, ...], calls: int, half: np.dtype, how: tuple[Any, ...]) -> None:
