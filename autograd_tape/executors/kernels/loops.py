@@ -425,3 +425,29 @@ def cross_entropy_backward(
                 d *= v
             out[i] = d
     return True
+
+
+# -- distances of rows --------------------------------------------------------------------------------------------------------
+
+
+def distances(
+    x: Numbers, z: Numbers, out: Out, rows: int, n: int, m: int, dim: int, p: float, triangle: int, start: int, stop: int,
+) -> None:
+    """Of order 0, 1, 2 or infinity between rows of `dim` numbers, of which `x` (b, n) has `rows`, and `z` is (b, m); in a `triangle`, of
+    each row with those after it."""
+    for r in range(start, stop):
+        own, at = r % n, r // n * m
+        to = own * (2 * n - own - 1) // 2 - own - 1 if triangle else r * m
+        for j in range(own + 1 if triangle else 0, m):
+            total = 0.0
+            for c in range(dim):
+                d = abs(wide(x[r * dim + c]) - wide(z[(at + j) * dim + c]))
+                if p == 2.0:
+                    total += d * d
+                elif p == 1.0:
+                    total += d
+                elif p == 0.0:
+                    total += 1.0 if d != 0.0 else 0.0
+                else:
+                    total = total if d <= total or total != total else d
+            out[to + j] = math.sqrt(total) if p == 2.0 else total

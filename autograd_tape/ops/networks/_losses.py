@@ -10,6 +10,7 @@ from ... import warned
 from ...dtypes import dtype_of, kind, promote
 from ...errors import ShapeMismatchError
 from ...functions.out import CASTS
+from ...modes import GradMode, grad_mode
 from ...tensor import TensorRef, foreign
 from ...annotations import Functions, Values
 
@@ -36,6 +37,18 @@ def elements(x: Any) -> Any:
     """The elements of a tensor or buffer in one array, to be read; where they lie over a mesh, gathered."""
     data = buffer(x)
     return data.whole() if hasattr(data, "whole") else data
+
+
+def plain(F: Functions, *tensors: TensorRef) -> bool:
+    """Whether tensors are of one quiet kind in single or double precision, nothing is to be recorded, and nobody listens: then their
+    arrays may be computed with at once."""
+    k = tensors[0]._k
+    if k not in F.namespace["Q_FLOAT"]:
+        return False
+    for t in tensors:
+        if t._k is not k or t._node is not None and grad_mode() is GradMode.ENABLED:
+            return False
+    return True
 
 
 def size_text(x: Any) -> str:

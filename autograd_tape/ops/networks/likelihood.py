@@ -597,8 +597,8 @@ class bce:
 
     def numpy(input, target):
         _check_probabilities(input)
-        with np.errstate(divide="ignore"):
-            return (target - 1) * np.maximum(np.log1p(-input), -100) - target * np.maximum(np.log(input), -100)
+        low = input.dtype.type(-100)
+        return (target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low)
     shape = shapes.reduced_pair
     def compose(F, input, target):
         _check_probabilities(input)

@@ -148,13 +148,29 @@ class l1_loss:
     samples = _pair
 
 
+def _apart(input: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """|input - target|, a new array."""
+    d = np.asarray(input - target)
+    return np.abs(d, d)
+
+
+def _bent(input: np.ndarray, target: np.ndarray, delta: float) -> np.ndarray:
+    """d^2 / 2 up to `delta`, then delta * (d - delta / 2), without a choice: m * (d - m / 2) for m, the lesser of d and delta."""
+    d = _apart(input, target)
+    m = np.minimum(d, d.dtype.type(delta))
+    d -= m * d.dtype.type(0.5)
+    return np.multiply(d, m, d)
+
+
 @op("smooth_l1(Tensor input, Tensor target, float beta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
     result="same", broadcasts=True, node="SmoothL1LossBackward0", complex="smooth_l1_cpu")
 class smooth_l1:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target."""
 
     def numpy(input, target, beta):
-        d = np.abs(input - target)
+        if beta == 1:
+            return _bent(input, target, 1.0)
+        d = _apart(input, target)
         half, beta = d.dtype.type(0.5), d.dtype.type(beta)
         return np.where(d < beta, half * d * d / beta, d - half * beta)
     shape = shapes.reduced_pair
@@ -202,10 +218,7 @@ class huber:
     """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target. `unlike` names two dtypes, for which there is no
     gradient, as in torch."""
 
-    def numpy(input, target, delta, unlike=""):
-        d = np.abs(input - target)
-        half, delta = d.dtype.type(0.5), d.dtype.type(delta)
-        return np.where(d <= delta, half * d * d, delta * (d - half * delta))
+    def numpy(input, target, delta, unlike=""): return _bent(input, target, delta)
     shape = shapes.reduced_pair
     def compose(F, input, target, delta, unlike=""):
         d = F.abs(input - target)

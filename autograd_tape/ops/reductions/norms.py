@@ -11,7 +11,10 @@ import numpy as np
 from ...dims import broadcast_shape, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, float32, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import loops
+from ...executors.kernels._on_demand import _NEVER, LazyModule, state
 from ...executors.kernels.reduce import add
+from ...executors.kernels.sharing import share_rows
 from ...functions.out import EXPECTED, OutRule
 from ...record import Sample, op
 from ...tensor import as_dtype, TensorRef
@@ -20,7 +23,7 @@ from .. import _shapes as shapes
 from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once, ignoring
-from ..networks._losses import buffer, constant
+from ..networks._losses import buffer, constant, plain
 from ...annotations import Dims, Functions, Values
 
 
@@ -524,6 +527,35 @@ def _distance(F: Functions, difference: TensorRef, p: float) -> TensorRef:
     return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
 
 
+_pairs = loops.Loop(loops.distances, 2)
+_PAIRS = LazyModule("loops")
+
+
+def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> np.ndarray | None:
+    """The distances of order 0, 1, 2 or infinity of rows (..., n, d) and (..., m, d), or in a `triangle` of each row of a matrix with those
+    after it; None where there is no loop for them."""
+    n, m, dim = x.shape[-2], z.shape[-2], x.shape[-1]
+    if p not in (0, 1, 2, inf) or state.fused == _NEVER or not (x.size and z.size):
+        return None
+    if triangle and n < 2:
+        return np.empty(0, x.dtype)
+    batch = x.shape[:-2]
+    if z.shape[:-2] != batch:
+        batch = broadcast_shape(batch, z.shape[:-2])
+        x, z = np.broadcast_to(x, (*batch, n, dim)), np.broadcast_to(z, (*batch, m, dim))
+    rows = x.size // dim
+    out = np.empty(n * (n - 1) // 2 if triangle else (*batch, n, m), x.dtype)
+    work = out.size * dim
+    arguments = np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(z).reshape(-1), out.reshape(-1), rows, n, m, dim, p, int(triangle)
+    if work <= SHORT_DISTANCES:
+        _pairs(x.dtype.char, rows, work, *arguments)
+    else:
+        share_rows(_PAIRS.many_distances, x.dtype.char, rows, max(out.size // rows, 1) * dim, 1, *arguments)
+    return out
+
+
+#: Differences up to which distances are computed in double precision.
+SHORT_DISTANCES = 512
 _MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
 """From how many rows on the distances of order 2 are computed by a product of matrices."""
 
@@ -574,6 +606,8 @@ class cdist:
             x2 = _as_first(F, x1, x2, p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode])
         if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
             return F.euclidean_distance(x1, x2)
+        if plain(F, x1, x2) and (found := _pair_distances(x1._data, x2._data, p, False)) is not None:
+            return F.wrap(found, x1._k)
         a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
         b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
         return F.contiguous(_distance(F, a - b, p))
@@ -623,6 +657,8 @@ class pdist:
             raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")
         if p < 0:
             raise AutogradError("pdist only supports non-negative p values")
+        if plain(F, input) and (found := _pair_distances(input._data, input._data, p, True)) is not None:
+            return F.wrap(found, input._k)
         first, second = np.triu_indices(input.shape[0], 1)
         rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
         return _distance(F, rows[0] - rows[1], p)

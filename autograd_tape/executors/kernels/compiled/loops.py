@@ -11,7 +11,7 @@ from numba.extending import overload, register_jitable
 from .. import loops
 from ..loops import INF, wide  # noqa: F401
 from ....annotations import Fn
-from .base import kernel
+from .base import REORDER, kernel
 
 _EXACT: frozenset[str] = frozenset()
 
@@ -60,3 +60,36 @@ cross_entropy = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] w1[n] w1[n
 cross_entropy_backward = kernel(
     f"r1[m] r1[n*classes] x1[n] r1[classes]? r1[n] r1[n] w1[n*classes] {_CLASSES} ((m==1)|(m==n)) s s :n", _EXACT,
 )(_here(loops.cross_entropy_backward))
+
+_PAIRS = ("r1[rows*dim] r1[rows//n*m*dim] w1[size] i i i i s i (dim>0) (n>0) (m>0) (rows>=0) (rows%n==0) (rows//n*m<=2147483647)"
+          " (((triangle==0)&(size==rows*m))|((triangle!=0)&(rows==n)&(m==n)&(2*size==n*(n-1)))) :rows")
+distances = kernel(_PAIRS, _EXACT)(_here(loops.distances))
+
+
+@kernel(_PAIRS, REORDER)
+def many_distances(x, z, out, rows, n, m, dim, p, triangle, start, stop):
+    """`distances` in the arrays' precision, many numbers at once."""
+    T = x.dtype.type
+    for r in range(start, stop):
+        own, at = r % n, r // n * m
+        to = own * (2 * n - own - 1) // 2 - own - 1 if triangle else r * m
+        xs = x[r * dim : (r + 1) * dim]
+        for j in range(own + 1 if triangle else 0, m):
+            zs = z[(at + j) * dim : (at + j + 1) * dim]
+            total = T(0)
+            if p == 2.0:
+                for c in range(dim):
+                    d = xs[c] - zs[c]
+                    total += d * d
+                total = np.sqrt(total)
+            elif p == 1.0:
+                for c in range(dim):
+                    total += abs(xs[c] - zs[c])
+            elif p == 0.0:
+                for c in range(dim):
+                    total += T(1) if xs[c] - zs[c] != T(0) else T(0)
+            else:
+                for c in range(dim):
+                    d = abs(xs[c] - zs[c])
+                    total = total if d <= total or total != total else d
+            out[to + j] = total
