@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops
 from ...record import Sample, no_derivative, op
 from .._host import on_host
 from ._losses import reduced, reduction_name
 from ...tensor import TensorRef
+from ...annotations import Functions
 
 _forward, _backward = loops.Loop(loops.multi_margin, 3), loops.Loop(loops.multi_margin_backward, 4)
 _forward_labels, _backward_labels = loops.Loop(loops.multilabel_margin, 2, 3, 4), loops.Loop(loops.multilabel_margin_backward, 4, 5)
@@ -135,6 +137,11 @@ def _multilabel_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.
     return out
 
 
+def _floating(F: Functions, input: TensorRef) -> Any:
+    """Integers, which meta tensors alone may hold here, as what torch averages them to."""
+    return input if input._k.dtype.category >= FLOATING else F.cast(input, float32)
+
+
 @op("multi_margin_backward(Tensor cotangent, Tensor input, Index target, Tensor? weight, int p, float margin, str reduction) -> Tensor",
     namespace="_internal", method=False, out=False, quiet="none", node="NotImplemented")
 class multi_margin_backward:
@@ -239,7 +246,7 @@ class multi_margin_loss:
         if weight is not None and weight._k.dtype is not input._k.dtype:
             names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, weight)]
             raise AutogradError(f"expected scalar type {names[0]} but found {names[1]}", remedy="convert the weight")
-        return F.multi_margin(input, target, weight, p, float(margin), reduction)
+        return F.multi_margin(_floating(F, input), target, weight, int(p), float(margin), reduction)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), np.array([0, 3, 1])
@@ -268,7 +275,7 @@ class multilabel_margin_loss:
             raise ShapeMismatchError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
         if target.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
-        return F.multilabel_margin(input, target, reduction)
+        return F.multilabel_margin(_floating(F, input), target, reduction)
 
     def samples(rng): yield rng.standard_normal((2, 4)), np.array([[3, 0, -1, 1], [1, 2, 0, -1]])
 
