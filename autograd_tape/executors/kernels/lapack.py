@@ -8,10 +8,10 @@ What is empty or no array of floating-point numbers goes to `numpy.linalg` itsel
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.linalg import _umath_linalg
 
 __all__ = [
     "LinAlgError", "cholesky", "det", "eig", "eigh", "eigvalsh", "inv", "qr_factors", "qr_product", "slogdet", "solve", "svd", "svdvals",
@@ -20,7 +20,7 @@ __all__ = [
 linalg = np.linalg
 LinAlgError = linalg.LinAlgError
 _OLD = int(np.__version__.partition(".")[0]) < 2
-_loops: Any = _umath_linalg
+_loops: Any = import_module("numpy.linalg._umath_linalg")
 #: What is computed in, of a dtype's letter, for "r", real numbers, "t", such as the matrices are, and "c", complex ones; and what results
 #: are rounded to.
 _TYPES = {"f": {"r": "d", "t": "d", "c": "D"}, "d": {"r": "d", "t": "d", "c": "D"},
@@ -87,8 +87,9 @@ def eigh(A: np.ndarray, uplo: str = "L") -> tuple[np.ndarray, np.ndarray]:
 
 def _by_side(name: str, types: str, whole: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The functions for more rows than columns, or as many, and for less: loops that NumPy 2 has one of."""
-    return tuple([_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole)
-                  for which in ("n", "m")])
+    taller, wider = [_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole)
+                     for which in ("n", "m")]
+    return taller, wider
 
 
 _SVD = {True: _by_side("svd_{}_f", "t->trt", linalg.svd), False: _by_side("svd_{}_s", "t->trt", lambda A: linalg.svd(A, False))}

@@ -310,6 +310,7 @@ class _Plan:
     def carried_out(self, F: Functions, operands: Sequence[TensorRef], k: Kind) -> TensorRef:
         """The result of plain tensors: on arrays as far as new numbers are made, views of these after that."""
         found: list[Any] = [x._data for x in operands]
+        half = is_half(k.np)
         for name, at, arguments in self.steps[:self.computed]:
             x = found[at[0]]
             if name == "reshape":
@@ -319,8 +320,9 @@ class _Plan:
             elif name == "diagonal":
                 found.append(x.diagonal(*arguments))
             else:
-                new = _kernel(name)(x, *arguments) if name == "sum" else _kernel(name)(x, found[at[1]])
-                found.append(new if new.__class__ is np.ndarray else np.asarray(new))
+                arrays = [x] if name == "sum" else [x, found[at[1]]]
+                new = _kernel(name)(*[halves.widened(a) for a in arrays] if half else arrays, *arguments)
+                found.append(halves.narrow(new, k.np) if half else new if new.__class__ is np.ndarray else np.asarray(new))
         result: TensorRef = F.wrap(found[-1], k)
         for name, _, arguments in self.steps[self.computed:]:
             result = getattr(F, name)(result, *arguments)
@@ -374,7 +376,8 @@ class einsum:
         else:
             equation, operands = _from_sublists(args)
         k, quiet = getattr(operands[0], "_k", None), F.namespace
-        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"]) and not [x for x in operands if x._k is not k or x._node is not None]:
+        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"] or k in quiet["Q_HALF"]) and not [
+                x for x in operands if x._k is not k or x._node is not None]:
             plan = _planned(equation, tuple([x._data.shape for x in operands]))
             if plan is not None:
                 return plan.carried_out(F, operands, k)
