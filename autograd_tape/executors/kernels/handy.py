@@ -39,10 +39,11 @@ class Handy:
     >>> _ = use_numba(previous)
     """
 
-    __slots__ = ("_kept", "_module", "_name", "_ready", "_spent")
+    __slots__ = ("_kept", "_module", "_name", "_ready", "_spent", "_whole")
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name, self._spent = module, name, 0
+        self._whole: AnyKernel | None = None
         self._ready: dict[str, Run] = {}
         self._kept: dict[str, bool] = {}
 
@@ -67,7 +68,9 @@ class Handy:
 
     @property
     def _kernel(self) -> AnyKernel:
-        kernel: AnyKernel = getattr(LazyModule(self._module), self._name)
+        if self._whole is None:  # found once: what was kept is loaded by whoever finds it
+            self._whole = getattr(LazyModule(self._module), self._name)
+        kernel: AnyKernel = self._whole  # type: ignore[assignment]
         return kernel
 
     def share(self, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
