@@ -622,8 +622,11 @@ class cdist:
         yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
 
 
-def _pair_distances(x: np.ndarray, p: float) -> np.ndarray:
-    """The distances of each row from those behind it, one row after another, whose differences stay in a cache."""
+def _distances_behind(x: np.ndarray, p: float) -> np.ndarray:
+    """The distances of each row from those behind it: by the loop, or one row after another, whose differences stay in a cache."""
+    at_once = _pair_distances(x, x, p, True)
+    if at_once is not None:
+        return at_once
     n = len(x)
     found = np.empty(n * (n - 1) // 2, x.dtype)
     at = 0
@@ -650,15 +653,13 @@ class pdist:
 
     def quick(input, p):
         if input.ndim == 2 and p.__class__ in (int, float) and p >= 0 and input.dtype.char in "fd":
-            return _pair_distances(input, float(p))
+            return _distances_behind(input, float(p))
 
     def function(F, input, p=2.0):
         if input.ndim != 2:
             raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")
         if p < 0:
             raise AutogradError("pdist only supports non-negative p values")
-        if plain(F, input) and (found := _pair_distances(input._data, input._data, p, True)) is not None:
-            return F.wrap(found, input._k)
         first, second = np.triu_indices(input.shape[0], 1)
         rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
         return _distance(F, rows[0] - rows[1], p)
