@@ -146,7 +146,7 @@ def convnd(
     """
     size = _check(x, w, stride, padding, dilation, groups)
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
-        return conv2d(*_flat(x, w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+        return conv2d(_flat(x), _flat(w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
     if _is_flat(x.shape, w.shape, stride, padding):
         return conv2d(_rows(x), _rows(w), b, (1, 1), (0, 0), (1, 1), groups).reshape(len(x), len(w), *size)
     if x.ndim == 5 and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups):
@@ -192,7 +192,7 @@ def convnd_backward(
     """Gradients for ``(x, w, b)`` of ``convnd`` (those not needed are ``None``)."""
     size, kernel = grad.shape[2:], w.shape[2:]
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
-        dx, dw, db = conv2d_backward(*_flat(grad, x, w), (1, *stride), (0, *padding), (1, *dilation), groups, needs)
+        dx, dw, db = conv2d_backward(_flat(grad), _flat(x), _flat(w), (1, *stride), (0, *padding), (1, *dilation), groups, needs)
         return (None if dx is None else dx[:, :, 0]), (None if dw is None else dw[:, :, 0]), db
     if _is_flat(x.shape, w.shape, stride, padding):
         dx, dw, db = conv2d_backward(_rows(grad), _rows(x), _rows(w), (1, 1), (0, 0), (1, 1), groups, needs)
@@ -277,7 +277,7 @@ def convnd_input_grad(
     n, out = grad.shape[:2]
     size = grad.shape[2:]
     if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
-        return conv2d_input_grad(*_flat(grad, w), (*shape[:2], 1, shape[2]), (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+        return conv2d_input_grad(_flat(grad), _flat(w), (*shape[:2], 1, shape[2]), (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
     if _is_flat(shape, w.shape, stride, padding):
         flat = conv2d_input_grad(_rows(grad), _rows(w), (*shape[:3], prod(shape[3:])), (1, 1), (0, 0), (1, 1), groups)
         return flat.reshape(shape)
@@ -357,9 +357,9 @@ def _rows(a: np.ndarray) -> np.ndarray:
     return contiguous(a).reshape(*a.shape[:3], -1)
 
 
-def _flat(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Arrays of one spatial axis, as images of one row."""
-    return [a[:, :, None] for a in arrays]
+def _flat(a: np.ndarray) -> np.ndarray:
+    """An array of one spatial axis, as images of one row."""
+    return a[:, :, None]
 
 
 # Two spatial axes: compiled.

@@ -98,7 +98,7 @@ def _transposed(spatial: Ints, size: Ints, taps: Ints, per_group: int, of_group:
         axes.append([([(j, first - j * d // s + front) for j in found], count, at) for found, first, count, at in phases])
     deep, high, wide = extents
     whole, each = deep * high * wide, prod(taps)
-    parts = []
+    parts: list[tuple[np.ndarray, np.ndarray, Ints, Ints]] = []
     for (zs, nz, az), (rs, nr, ar), (cs, nc, ac) in product(*axes):
         reached = [(z * high * wide + r * wide + c, (i * taps[1] + j) * taps[2] + k) for i, z in zs for j, r in rs for k, c in cs]
         shift, place = np.array(reached, np.int64).reshape(-1, 2).T
