@@ -277,7 +277,8 @@ def convnd_input_grad(
     n, out = grad.shape[:2]
     size = grad.shape[2:]
     if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
-        return conv2d_input_grad(_flat(grad), _flat(w), (*shape[:2], 1, shape[2]), (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
+        row = (*shape[:2], 1, shape[2])
+        return conv2d_input_grad(_flat(grad), _flat(w), row, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
     if _is_flat(shape, w.shape, stride, padding):
         flat = conv2d_input_grad(_rows(grad), _rows(w), (*shape[:3], prod(shape[3:])), (1, 1), (0, 0), (1, 1), groups)
         return flat.reshape(shape)
