@@ -755,13 +755,17 @@ def _few_of(name: str, dtype: np.dtype, few: bool, args: tuple[float, ...]) -> W
 
 
 def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
-    ways = _Ways(lambda k, few, args: _few_of(name, k.np, few, args) if CPU_KINDS.get(k.np) is k else None)
+    def plain_way(k: Kind, few: bool, args: tuple[float, ...]) -> Way | None:
+        return _few_of(name, k.np, few, args) if CPU_KINDS.get(k.np) is k else None
+
+    ways = _Ways(plain_way)  # of calls before
 
     def quick(self: Tensor, *args: Any, **named: Any) -> Tensor:
         if not TO_ALL and not named and above.drawn is None and above.has_tangents is None:
             k, data = self._k, self._data
             rows = data.flags.c_contiguous
-            if self._node is None and self._base is None and (size := data.size) < 257 and (rows or data.flags.f_contiguous):
+            if self._node is None and ((base := self._base) is None or base._node is None) and (size := data.size) < 257 and (
+                    rows or data.flags.f_contiguous):
                 key = k, size < 16 or not rows, args  # torch takes the pairs of few numbers for columns, too
                 try:
                     way = ways[key]

@@ -14,6 +14,7 @@ from .polynomials import F32, F64
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...] | int
+_FEW = 32
 _ALL_HOLD = 1 << 24  # up to here every dtype of four bytes or more holds all integers
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
@@ -203,7 +204,9 @@ def check_weights(weights: Array, count: int, replacement: bool) -> None:
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
     plain = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
-    if weights.size and np.minimum.reduce(plain, None) >= 0 and np.maximum.reduce(plain, None) < np.inf:
+    few = plain.ravel().tolist() if 0 < plain.size < _FEW else None  # which Python compares before NumPy has begun
+    if weights.size and (min(few) >= 0 and max(few) < np.inf and sum(few) >= 0 if few else
+                         np.minimum.reduce(plain, None) >= 0 and np.maximum.reduce(plain, None) < np.inf):
         if not (replacement and count > 1) and not plain.any(-1).all():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         return

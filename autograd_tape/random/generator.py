@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import secrets
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, cast
@@ -237,6 +238,13 @@ class Generator:
             if not 0 < count <= _FEW or self._cached is not None and way.group == _PAIR:
                 return None
             return engine.drawn(count, way)
+
+    def _some(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+        """What `getattr(self, name)(shape, dtype)` draws; to be read, not written."""
+        way = way_of(name, dtype)
+        found = None if way is None else self.draw(math.prod(shape), way)
+        numbers: Array = getattr(self, name)(shape, dtype) if found is None else found.reshape(shape)
+        return numbers
 
     def _paired(self, count: Shape, dtype: np.dtype, mean: float, std: float) -> Array:
         """Normal numbers by the pair rule."""
@@ -508,11 +516,11 @@ class Generator:
         if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
             order = by_memory(weights)
-            noise = self.exponential(tuple([weights.shape[d] for d in order]), weights.dtype)
+            noise = self._some("exponential", tuple([weights.shape[d] for d in order]), weights.dtype)
             if order != tuple(range(len(order))):
                 noise = noise.transpose(np.argsort(order))
             noise = noise.astype(odds.dtype, copy=False)
-            if noise.all():
+            if np.logical_and.reduce(noise, None):
                 keys = odds / noise
             else:
                 with np.errstate(divide="ignore"):
@@ -526,16 +534,18 @@ class Generator:
 
                 if orders.fits(keys.size):
                     return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
-            return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
+            return (-keys).argsort(-1, "stable")[..., :count]
         rows = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
         below = np.add.accumulate(rows if rows.ndim == 2 else rows[None], -1)
         if below.size and not np.minimum.reduce(below[:, -1]) > 0:
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         below /= below[:, -1:]
         below[:, -1] = 1
-        with self._lock:
-            u = self._uniform64(len(below) * count).reshape(-1, count)
-        if below.size * count <= 1 << 14:
+        u = self._some("uniform", (len(below), count), np.dtype(F64))
+        if below.size * count <= _FEW:
+            found = [[bisect_left(row, x) for x in drawn] for row, drawn in zip(below.tolist(), u.tolist(), strict=True)]
+            out = np.array(found, np.int64)
+        elif below.size * count <= 1 << 14:
             out = np.add.reduce(below[:, None] < u[..., None], -1)
         else:
             out = np.empty(u.shape, np.int64)

@@ -3,6 +3,8 @@ integrals" (1967), in the order of Gray codes; A. B. Owen, "Scrambling Sobol and
 
 from __future__ import annotations
 
+from operator import sub
+
 import numpy as np
 
 from ...annotations import Functions
@@ -23,8 +25,8 @@ def _values(name: str, tensor: TensorRef, shape: tuple[int, ...]) -> np.ndarray:
         RuntimeError: it is smaller, where torch reads past the end of memory; or `quasi` or `sobolstate`, but not of int64.
     """
     data = tensor._data
-    if tensor._k is INT64_KIND and data.shape == shape:  # as nearly all are
-        return data
+    if tensor._k is INT64_KIND and (data.shape == shape or len(data.shape) == len(shape) and min(map(sub, data.shape, shape)) >= 0):
+        return data  # as nearly all are
     if name != "ltm" and tensor._k.dtype.name != "int64":
         raise AutogradError(f"{name} needs to be of type Long")
     if tensor.ndim != len(shape) or any([n < wanted for n, wanted in zip(tensor.shape, shape)]):
