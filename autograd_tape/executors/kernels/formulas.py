@@ -194,8 +194,9 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """That of the compiled loop."""
-        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__qualname__.replace('<locals>.', '')}"
+        """That of the compiled loop, by the file of the function, whose module may have been silenced and then has no name."""
+        module = os.path.basename(self.function.__code__.co_filename).removesuffix(".py")
+        return f"{module}.{self.function.__qualname__.replace('<locals>.', '')}"
 
     @property
     def digest(self) -> str:
