@@ -20,6 +20,7 @@ from ...executors.kernels._on_demand import is_half
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
+from ...strided import contiguous_strides, empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import on_host
@@ -34,7 +35,10 @@ linalg = np.linalg
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
-    return a.swapaxes(-2, -1).copy().swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 0 and 1
+    if a.size:
+        return a.swapaxes(-2, -1).copy().swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 1
+    *batch, step, column = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
+    return empty_strided(a.shape, (*batch, column, step), a.dtype)  # NumPy gives what is empty no strides
 
 
 def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:

@@ -81,12 +81,17 @@ def _factor(normalization: int, count: int) -> float:
 
 
 try:
-    from numpy.fft._pocketfft_internal import execute as _execute
-except ImportError:  # NumPy 2
+    from numpy.fft._pocketfft_internal import execute as _pocketfft
 
     def _execute(lines: np.ndarray, real: bool, forward: bool, factor: float) -> np.ndarray:
         """The transforms of lines along the last dimension, times a factor: of real numbers to the first half and, where not `forward`,
         from it, which is followed by anything to the length of the result."""
+        found = _pocketfft(lines, real, forward, factor)
+        return found if lines.shape[-1] > 1 or factor == 1 else found * factor  # which it leaves out where a line is one number
+except ImportError:  # NumPy 2
+
+    def _execute(lines: np.ndarray, real: bool, forward: bool, factor: float) -> np.ndarray:
+        """As NumPy 1's own transforms go, by its public functions."""
         if real:
             found = np.fft.rfft(lines) if forward else np.fft.irfft(lines, lines.shape[-1], norm="forward")
         else:
