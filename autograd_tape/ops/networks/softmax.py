@@ -419,6 +419,10 @@ def _mask_type(input: TensorRef | np.ndarray, mask: TensorRef | np.ndarray, mask
     return mask_type if mask.ndim == 2 and input.ndim == 4 else 2
 
 
+def _mask_shape(shape: tuple[int, ...], kind: int | None) -> tuple[int, ...]:
+    return shape[-2:] if kind == 0 else (shape[0], shape[-1]) if kind == 1 else shape
+
+
 def _check_masked(input: TensorRef, mask: TensorRef, dim: int | None, mask_type: int | None) -> None:
     if mask._k.dtype.name != "bool":
         raise AutogradError("Mask should be a boolean tensor")
@@ -426,10 +430,8 @@ def _check_masked(input: TensorRef, mask: TensorRef, dim: int | None, mask_type:
     if kind not in (0, 1, 2):
         raise AutogradError("Mask Type should be defined" if kind is None else
                             "Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
-    told, wanted = [("mask shape should be (L, L)", (shape[-2], shape[-1]) if kind == 0 else ()),
-                    ("mask shape should be (B, L)", (shape[0], shape[-1]) if kind == 1 else ()),
-                    ("mask shape should match input shape", shape)][kind]
-    if tuple(mask.shape) != wanted:
+    if tuple(mask.shape) != _mask_shape(shape, kind):
+        told = ("mask shape should be (L, L)", "mask shape should be (B, L)", "mask shape should match input shape")[kind]
         raise ShapeMismatchError(f"For mask_type == {kind} {told}")
     wrap_dim(-1 if dim is None else dim, input.ndim)
 
@@ -441,7 +443,10 @@ def _full_mask(F: Functions, input: TensorRef, mask: TensorRef, mask_type: int |
 
 
 def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_type: int | None = None) -> np.ndarray:
-    full = mask[:, None, None] if _mask_type(input, mask, mask_type) == 1 else mask
+    kind = _mask_type(input, mask, mask_type)
+    if mask.shape != _mask_shape(input.shape, kind):
+        raise ValueError("a mask of the scores' shape expected")  # `check` says so in torch's words
+    full = mask[:, None, None] if kind == 1 else mask
     return _softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
 
 

@@ -43,7 +43,7 @@ def as_it_is(x):
 def kernel_of(made: formulas.Formula) -> Kernel:
     """The kernel of a formula. Its function is compiled when the kernel is, unless the machine code was kept."""
     loop, function = LOOPS[made.operands - 1], made.function
-    names: dict[str, Any] = {"__name__": __name__, "np": np, "number": as_it_is if made.own else np.float64}
+    names: dict[str, Any] = {"__name__": loop.__module__, "np": np, "number": as_it_is if made.own else np.float64}
     body = FunctionType(loop.__code__, names, made.name)
 
     def complete() -> None:
