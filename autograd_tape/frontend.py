@@ -185,9 +185,16 @@ class Frontend:
             found = self.entrances[key] = compile_function(general.rec, self, half=True, below=general.whole)
         return found
 
-    def integers(self, general: General) -> Fn:
-        """The entrance of an operation for integers, before the door, in which it ends: its quiet path, for what has been vetted."""
-        return compile_function(general.rec, self, integers=True, below=general.__call__)
+    def integers(self, general: General, before: bool = False) -> Fn:
+        """The entrance of an operation for integers: its quiet path, for what has been vetted, and `general.whole` where that ends; with
+        `before` it stands before the door, and ends in it."""
+        if before:
+            return compile_function(general.rec, self, integers=True, below=general.__call__)
+        key = general.rec.name, "integers"
+        found = self.entrances.get(key)
+        if found is None:
+            found = self.entrances[key] = compile_function(general.rec, self, integers=True, below=general.whole)
+        return found
 
     def method(self, name: str) -> Fn:
         """The function as a method: `varargs` records also take their list as several arguments."""

@@ -70,9 +70,11 @@ class ExecutorFrontend(Frontend):
 
         return function
 
-    def half(self, general: Any) -> Callable[..., Any]:
+    def half(self, general: Any, before: bool = False) -> Callable[..., Any]:
         """The general path, for there is no quiet one in half precision either."""
         return lambda *args: general.whole(args)
+
+    integers = half
 
     def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
         """Always this front end's executor."""

@@ -27,7 +27,7 @@ from ..tensor import TensorRef, above
 from ..version import made
 from .common import in_dtype
 from .entries import edge_lines, edges, fitted, saved_items
-from .general import General, half_operand
+from .general import General, half_operand, takes_integers
 from .layout import layout_operands
 from .namespace import STUMBLES
 from .nodes import backward_source, node_class
@@ -338,15 +338,6 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     out += [f"_t{i}._node = None" for i in range(count)]
     out.append(f"return {result}")
     return [indent + line for line in out]
-
-
-def takes_integers(rec: Record) -> bool:
-    """Whether there is an entrance for integers and truth values: of element-wise operations whose quiet path is for floating-point
-    numbers, and of those of one tensor that compute in such."""
-    return (rec.quiet in ("float", "numbers") and rec.elementwise and rec.field("numpy") is not None and half_operand(rec) is not None
-            and rec.params[0].type in ("Tensor", "Operand") and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list
-            and rec.result in ("same", "numpy") and rec.field("itself") is None
-            and (rec.promotion == "promote" or len(rec.tensor_params) == 1))
 
 
 def forward_source(rec: Record, *, spread: bool = False, operator: str = "", below: bool = False, half: bool = False,
@@ -743,9 +734,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     own = "half" if half else "integers" if integers else "below" if below else ""
     variant = " (method)" if spread or numpys else f" ({operator or own})" if operator or own else ""
-    seen = {"half": frontend.half_namespace, "integers": frontend.integer_namespace, "below": frontend.below_namespace}
-    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",
-                   seen.get(own, frontend.namespace))
+    seen = {"half": "half_namespace", "integers": "integer_namespace", "below": "below_namespace"}.get(own, "namespace")
+    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", getattr(frontend, seen))
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__, function.__qualname__ = frontend.home(rec, name)

@@ -17,11 +17,11 @@ from ..calls import HERE, TO_REGULAR, Door, Parameter
 from ..codegen import execute
 from ..dims import broadcast_shape
 from ..dtypes import (
-    COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, converted, default_dtype, dtype_of, inference_kind, kind,
-    result_dtype, write_numbers,
+    COMPLEX, CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, converted, default_dtype, dtype_of, inference_kind,
+    kind, result_dtype, write_numbers,
 )
 from ..errors import ArgumentError, AutogradError, type_name
-from ..held import hold, note_size, note_write, within
+from ..held import held_in, hold, note_size, note_write, within
 from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting, recordings, unrecorded
 from ..node import TapeEntry
 from ..ops._host import data_dependent
@@ -34,7 +34,7 @@ from ..views import check_apart, check_single
 from .common import BROUGHT, common_of
 from .entries import entry_of
 from .layout import layout_operands
-from .namespace import HALF_KINDS
+from .namespace import HALF_KINDS, QUIET_SETS
 from .nodes import coded_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
+_INTEGERS = QUIET_SETS["Q_INTEGER"]
 _ENABLED = GradMode.ENABLED  # whose class takes its time to look it up
 
 
@@ -240,6 +241,15 @@ def half_operand(rec: Record) -> Param | None:
     return next((p for p in rec.tensor_params if p.type in ("Tensor", "Operand", "Tensor[]")), None)
 
 
+def takes_integers(rec: Record) -> bool:
+    """Whether there is an entrance for integers and truth values: of element-wise operations whose quiet path is for floating-point
+    numbers, and of those of one tensor that compute in such."""
+    return (rec.quiet in ("float", "numbers") and rec.elementwise and rec.field("numpy") is not None and half_operand(rec) is not None
+            and rec.params[0].type in ("Tensor", "Operand") and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list
+            and rec.result in ("same", "numpy") and rec.field("itself") is None
+            and (rec.promotion == "promote" or len(rec.tensor_params) == 1))
+
+
 class General(Door):
     """The general path of one operation for one front end.
 
@@ -257,7 +267,10 @@ class General(Door):
         self.shown: list[Any] = [None, None]
         self._half: Any = None  # the entrance for half precision
         self.half: Any = None  # and the one before the door
-        self.integers: Any = None  # the entrance for integers
+        self._integers: Any = None  # the entrance for integers
+        self.integers: Any = None  # and the one before the door
+        self._takes_integers = takes_integers(rec)
+        self._itself = QUIET_SETS.get(rec.field("itself") or "")
         self._read: Reader | None = None
         first = half_operand(rec)
         self._half_at = -1 if first is None else rec.params.index(first)
@@ -285,6 +298,8 @@ class General(Door):
         if TO_REGULAR or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
                 or "asyncio" in _modules and in_loop():
             return HERE
+        if self._itself is not None and getattr(args[0], "_k", None) in self._itself:  # whose node tells nothing of the call
+            return args[0] if notes.at >= 0 else held_in(notes, self, args, lambda input: input, args)
         notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
         try:
             if self._sized and self.sized_by(args):
@@ -308,9 +323,13 @@ class General(Door):
         half = self.half = self.frontend.half(self, True)
         return half
 
+    def _integers_entrance(self) -> Any:
+        integers = self._integers = self.frontend.integers(self)
+        return integers
+
     def open_integers(self) -> Any:
         """The entrance for integers, which functions take while nobody looks at calls, and which ends in the door."""
-        integers = self.integers = self.frontend.integers(self)
+        integers = self.integers = self.frontend.integers(self, True)
         return integers
 
     def vet(self, args: tuple[Any, ...]) -> None:
@@ -356,7 +375,7 @@ class General(Door):
         return rec.field("meta") is data_dependent or bool((rec.field("sized_by_values") or _never)(*args))
 
     def rest(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
-        """The operation on the quiet path for half precision, or else on the general path."""
+        """The operation on the quiet path for half precision, or on that for integers, or else on the general path."""
         if self._half_at >= 0 and out is None and not inplace and (
                 not recordings or (notes := noting.calls) and notes[-1][2] is UNDONE):  # a noted call
             x = args[self._half_at]
@@ -364,6 +383,8 @@ class General(Door):
                 x = x[0] if x else None
             if getattr(x, "_k", None) in HALF_KINDS and not (self.leads and self.leads_elsewhere(args, False)):
                 return (self._half or self._half_entrance())(*args)
+            if recordings and self._takes_integers and getattr(x, "_k", None) in _INTEGERS:  # else functions have asked before the door
+                return (self._integers or self._integers_entrance())(*args)
         return self.whole(args, out, inplace)
 
     def whole(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
@@ -428,6 +449,8 @@ class General(Door):
             if self._sized and self.sized_by(args):
                 note_size()
         values, tensors = self.arguments(args, inplace)
+        if self._itself and out is None and not inplace and CPU_KINDS.get(tensors[0]._k.np) in self._itself:
+            return tensors[0]
         recorded = False  # whether some argument has a history, or begins one
         for t in tensors:
             if t._data is None:  # the output of an OpSpec; what cannot be computed yet is an error

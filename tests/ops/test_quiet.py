@@ -15,8 +15,8 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
 from autograd_tape.executors.kernels._on_demand import state
-from autograd_tape.functions.compile import _half_kernel, _of_one, compile_function, forward_source, inplace_source, takes_integers
-from autograd_tape.functions.general import General, half_operand
+from autograd_tape.functions.compile import _half_kernel, _of_one, compile_function, forward_source, inplace_source
+from autograd_tape.functions.general import General, half_operand, takes_integers
 from autograd_tape.tensor import LEAF
 from autograd_tape.tree import tree_map as map_leaves
 from autograd_tape.dtypes import bfloat16, float16, float32

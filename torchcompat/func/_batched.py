@@ -49,7 +49,7 @@ class Outline:
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
     offset = property(lambda self: storage_offset(self._array))
     # Where Python would find its own answer, and all that an array has besides.
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reduce_ex__ = __getattr__ = _refused
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reduce_ex__ = __getitem__ = __getattr__ = _refused
     __hash__ = object.__hash__
 
 

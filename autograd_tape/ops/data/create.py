@@ -105,8 +105,6 @@ def finish(F: Functions, array: np.ndarray, device: Device | str | None, require
     return t
 
 
-_PLAIN = QUIET_SETS["Q_ALL"] | QUIET_SETS["Q_HALF"]
-"""Kinds of the CPU of which nothing is to be said."""
 _KEPT = 256  # geometries that are kept
 _NUMBERS = frozenset([int, float])
 
@@ -115,7 +113,7 @@ def _kind_of(F: Functions, dtype: Any, device: object) -> Kind | None:
     """The kind of new tensors of a dtype, the default one where that is None; None where more is to be done than to wrap an array."""
     if (device is None or device is CPU) and F.default_device is None:
         k = CPU_KINDS[default_dtype().np] if dtype is None else CPU_KINDS[dtype.np] if dtype.__class__ is DType else None
-        return k if k in _PLAIN else None
+        return k if k in F.namespace["Q_ANY"] else None
     return None
 
 
@@ -368,9 +366,9 @@ def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | No
     if not (value.__class__ in _NUMBERS and -most < value < most and k.np.kind != "u"):  # type: ignore[operator]
         return None
     array = np.empty(size, k.np)
-    if k.np.isbuiltin == 1:
+    if k.np.isbuiltin == 1 and k.np.itemsize > 2:
         array.fill(value)
-    else:
+    else:  # halves are rounded from float32
         fill(array, k.scalar(value))  # type: ignore[arg-type]  # a number
     return array
 
@@ -397,7 +395,8 @@ def _like(name: str, value: int | None) -> Fn:
     def function(F: Functions, input: TensorRef, *, dtype: object = None, layout: object = None, device: Any = None,
                  pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
-        if k in _PLAIN and dtype is None and device is None and not requires_grad and memory_format is None and layout is None:
+        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
+                and k in F.namespace["Q_ANY"]:
             data = input._data
             if value is None or not data.flags.c_contiguous:
                 array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
@@ -469,8 +468,8 @@ class full_like:
 
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         k = input._k
-        if k in _PLAIN and dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
-                and fill_value.__class__ in REALS:
+        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
+                and k in F.namespace["Q_ANY"] and fill_value.__class__ in REALS:
             data = input._data
             if data.flags.c_contiguous and (array := _all_alike(data.shape, fill_value, k)) is not None:
                 return F.wrap(array, k)
@@ -494,7 +493,7 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
                  pin_memory: bool = False,
                  requires_grad: bool = False, **named: object) -> TensorRef:
         k = self._k
-        if k in _PLAIN and dtype is None and device is None and layout is None and not requires_grad and not named and size:
+        if k in F.namespace["Q_ANY"] and dtype is None and device is None and layout is None and not requires_grad and not named and size:
             return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
         size = named_size(name, size, named)
         if not size:
@@ -556,8 +555,8 @@ class new_full:
 
     def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         k = self._k
-        if dtype is None and device is None and layout is None and not requires_grad and k in _PLAIN and _are_sizes(size) and (
-                array := _all_alike(size, fill_value, k)) is not None:
+        if dtype is None and device is None and layout is None and not requires_grad and k in F.namespace["Q_ANY"] and (
+                _are_sizes(size)) and (array := _all_alike(size, fill_value, k)) is not None:
             return F.wrap(array, k)
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         result = F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
@@ -579,8 +578,8 @@ class new_empty_strided:
     unset = True
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         k = self._k
-        if dtype is None and device is None and layout is None and not requires_grad and k in _PLAIN and size.__class__ is tuple and (
-                stride.__class__ is tuple and (array := _memory(size, stride, k.np)) is not None):
+        if dtype is None and device is None and layout is None and not requires_grad and k in F.namespace["Q_ANY"] and (
+                size.__class__ is tuple and stride.__class__ is tuple and (array := _memory(size, stride, k.np)) is not None):
             return F.wrap(array, k)
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
                                device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)

@@ -227,7 +227,6 @@ class multi_margin_loss:
     no_forward = "multi_margin_loss"
 
     amp = "float32"
-    reads = "target"
 
     def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -266,7 +265,6 @@ class multilabel_margin_loss:
     no_forward = "multilabel_margin_loss_forward"
 
     amp = "float32"
-    reads = "target"
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)

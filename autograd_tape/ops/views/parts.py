@@ -388,7 +388,7 @@ class as_strided:
 
     def function(F, input, size, stride, storage_offset=None):
         data = input._data
-        offset = start_of(data) if data.size and getattr(data, "base", data) is not None else 0
+        offset = start_of(data) if data.size else 0
         geometry = _geometry(data.shape, data.strides, data.itemsize, offset)
         return F.as_strided_view(input, tuple(size), tuple(stride), storage_offset, geometry)
 
