@@ -126,7 +126,9 @@ def _compile(parser: _Parser) -> int:
     for record in RECORDS.values():  # whose kernels are formulas
         record.field("numpy")
     kernels = compile_all()
-    print(f"{kernels} kernels, of which {compiled_kernels().count} were compiled in {compiled_kernels().seconds:.0f} s, in {cache_dir()}")
+    count, seconds = compiled_kernels()
+    print(f"{kernels} kernels, of which {count} were compiled in {seconds:.0f} s, in {cache_dir()}; AUTOGRAD_TAPE_KERNELS=kept uses them "
+          "for smaller arrays, too")
     return 0
 
 

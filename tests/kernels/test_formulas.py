@@ -83,9 +83,8 @@ def test_a_function_is_compiled_when_it_has_been_called_often(monkeypatch: pytes
     formula = Formula.made.pop()
     asked: list[int] = []
     monkeypatch.setattr(formula, "kernel", lambda: asked.append(1) or (_ for _ in ()).throw(LookupError()))
-    monkeypatch.setattr(formulas, "OFTEN", 100)
-    monkeypatch.setattr(formulas, "SELDOM", 100)
-    monkeypatch.setattr(formulas, "KEPT", 50)
+    monkeypatch.setattr(_on_demand, "COMPILED", 7.5 * (formulas.CALL + 2 * formulas.NUMBER))
+    monkeypatch.setattr(_on_demand, "LOADED", 4 * formulas.CALL)
     monkeypatch.setattr(formulas.state, "mode", "auto")
     monkeypatch.setattr(formulas.state, "fused", 8192)
     x = np.array([4.0, 9.0])

@@ -23,8 +23,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kernels count as worth having from the first call on."""
     if not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")
-    for name in ("KEPT", "OFTEN", "SELDOM"):
-        monkeypatch.setattr(handy, name, 0)
+    for name in ("LOADED", "COMPILED"):
+        monkeypatch.setattr(_on_demand, name, 0)
     yield
 
 
@@ -64,15 +64,13 @@ def test_windows(w: pooling.Windows, innermost: bool, dtype: np.dtype, rng: np.r
 
 
 def test_kernels_wait_until_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEPT", "OFTEN", "SELDOM"):
-        monkeypatch.setattr(handy, name, 1 << 40)
+    for name in ("LOADED", "COMPILED"):
+        monkeypatch.setattr(_on_demand, name, 1e9)
     previous = _on_demand.use_numba("auto")
     try:
         kernel = handy.Handy("pooling", "max_windows")
         assert [kernel.of("f", 100) for _ in range(3)] == [None] * 3
-        monkeypatch.setattr(handy, "SELDOM", 0)
-        monkeypatch.setattr(handy, "OFTEN", 0)
-        monkeypatch.setattr(handy, "KEPT", 0)
+        monkeypatch.setattr(_on_demand, "COMPILED", 0)
         assert kernel.of("f", 100) is not None
         _on_demand.use_numba("numpy")
         assert kernel.of("f", 100) is None

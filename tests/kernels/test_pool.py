@@ -269,6 +269,39 @@ def test_kernels_are_compiled_beforehand(monkeypatch, capsys):
     assert "Numba is not installed" in capsys.readouterr().err
 
 
+SMALL_TRAINING = """
+import torchcompat as torch
+from autograd_tape.executors.kernels._on_demand import compiled_kernels
+nn = torch.nn
+model = nn.Sequential(nn.Linear(20, 64), nn.GELU(), nn.Linear(64, 64), nn.Tanh(), nn.LayerNorm(64), nn.Dropout(0.1), nn.Linear(64, 10))
+optimizer = torch.optim.AdamW(model.parameters())
+x, y = torch.randn(32, 20), torch.randint(0, 10, (32,))
+for _ in range(60):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+print("compiled", compiled_kernels().count)
+"""
+
+
+def test_small_programs_wait_for_no_compiler(tmp_path):
+    found = _python(SMALL_TRAINING, AUTOGRAD_TAPE_KERNELS="auto", AUTOGRAD_TAPE_CACHE_DIR=str(tmp_path))
+    assert found.splitlines()[-1] == "compiled 0"
+
+
+def test_thresholds_follow_the_mode():
+    before, found = _on_demand.state.mode, {}
+    try:
+        for mode in ("auto", "kept", "numba", "numpy"):
+            if mode == "numpy" or _on_demand.available():
+                _on_demand.use_numba(mode)
+                found[mode] = _on_demand.state.short, _on_demand.state.fused, _on_demand.state.cheap
+    finally:
+        _on_demand.use_numba(before)
+    assert found.pop("numpy") == (0, _on_demand._NEVER, _on_demand._NEVER)
+    assert not found or found == {"auto": (64, 8192, 32768), "kept": (512, 512, 2048), "numba": (0, 1, 1)}
+
+
 def test_environment_is_checked():
     result = subprocess.run(
         [sys.executable, "-c", "import autograd_tape.executors.kernels._on_demand"],

@@ -6,7 +6,8 @@ same bits on every run.
 
 ========================================  ==============================================================================
 ``AUTOGRAD_TAPE_KERNELS``                 ``auto`` (default): compiled kernels for big arrays where Numba is installed;
-                                          ``numba``: for arrays of every size; ``numpy``: never
+                                          ``kept``: for smaller ones, too, where ``python -m autograd_tape compile`` has made
+                                          them; ``numba``: for arrays of every size; ``numpy``: never
 ``AUTOGRAD_TAPE_CACHE_DIR``               where machine code is kept (default ``~/.cache/autograd_tape``), see ``_store``
 ========================================  ==============================================================================
 """
@@ -30,10 +31,17 @@ __all__ = [
 SIZE_CHEAP = 32768
 #: ... and over NumPy compositions of many passes (gelu, softmax, norms, losses).
 SIZE_FUSED = 8192
+#: The largest number of elements that loops take in double precision, in Python until they are worth being compiled, and not NumPy.
+SIZE_SHORT = 64
+#: What these are where the machine code was made beforehand, so that nobody waits for it.
+_KEPT = SIZE_CHEAP // 16, SIZE_FUSED // 16, 8 * SIZE_SHORT
+#: Seconds spent on few numbers without machine code after which it is worth being loaded, where it was kept, and being compiled: a
+#: millisecond, and one or two seconds, but once for all processes to come.
+LOADED, COMPILED = 5e-4, 0.5
 _NEVER = 1 << 62
 _FEW = 48  # numbers that Python compares before NumPy has begun
 
-_MODES = ("auto", "numba", "numpy")
+_MODES = ("auto", "kept", "numba", "numpy")
 
 
 class Compiled(NamedTuple):
@@ -64,11 +72,12 @@ def note_compiled(seconds: float) -> None:
 class _State:
     """Thresholds as plain attributes: the quiet path reads one attribute and compares."""
 
-    __slots__ = ("cheap", "fused", "linking", "mode")
+    __slots__ = ("cheap", "fused", "linking", "mode", "short")
 
     def __init__(self) -> None:
         self.mode, self.linking = "", False
         self.cheap = self.fused = _NEVER
+        self.short = 0
 
 
 state = _State()
@@ -85,7 +94,7 @@ def at_hand() -> bool:
 
 
 def use_numba(flag: bool | str) -> str:
-    """Choose the kernels: ``True``/``"numba"``, ``False``/``"numpy"`` or ``"auto"``; return the previous mode.
+    """Choose the kernels: ``True``/``"numba"``, ``False``/``"numpy"``, ``"kept"`` or ``"auto"``; return the previous mode.
 
     >>> previous = use_numba("numpy")
     >>> use_numba(previous)
@@ -100,14 +109,22 @@ def use_numba(flag: bool | str) -> str:
             "install the optional extra with `pip install autograd-tape[fast]`"
         )
     previous = state.mode
+    state.short = 0
     if mode == "numba":
         state.cheap = state.fused = 1
     elif mode == "auto" and available():
-        state.cheap, state.fused = SIZE_CHEAP, SIZE_FUSED
+        state.cheap, state.fused, state.short = SIZE_CHEAP, SIZE_FUSED, SIZE_SHORT
+    elif mode == "kept" and available():
+        state.cheap, state.fused, state.short = _KEPT
     else:
         state.cheap = state.fused = _NEVER
     state.mode = mode
     return previous
+
+
+def worth(spent: float, is_kept: Callable[[], bool]) -> bool:
+    """Whether machine code for few numbers is worth having for those who have spent so many seconds without it."""
+    return state.mode == "numba" or spent >= COMPILED or spent >= LOADED and is_kept()
 
 
 def uses_numba(size: int) -> bool:

@@ -82,8 +82,8 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float
 
 
 def _enough(x: np.ndarray) -> int:
-    """From how many elements on functions of many passes are compiled."""
-    return state.fused >> 4 or 1
+    """From how many elements on functions of many passes are compiled: from fewer of half precision, which NumPy converts one by one."""
+    return state.fused if x.itemsize != 2 else state.fused >> 4 or 1
 
 
 _PADDING: tuple[tuple[float, ...], ...] = ((0.0, 0.0), (0.0,), ())  # of a kernel's two numbers, by how many are given

@@ -23,9 +23,8 @@ import numpy as np
 
 from ...annotations import Fn
 from ._kernel import file_name
-from ._on_demand import _NEVER, LazyModule, at_hand, compute_array, state
+from ._on_demand import _NEVER, LazyModule, compute_array, state, worth
 from ._store import Store
-from .handy import CALL, KEPT, OFTEN, SELDOM
 from .sharing import share
 from ...warned import ignoring
 
@@ -40,8 +39,8 @@ _compiled = LazyModule("formulas")
 
 #: Numbers up to which a loop in Python is quicker than passes over lanes.
 FEW = 48
-#: Numbers from which on a function is compiled where Numba is loaded; elsewhere it is worth it from `state.fused` on.
-SOME = 512
+#: Seconds that Python takes for a call, and for a number of cost 1 in it.
+CALL, NUMBER = 5e-6, 1e-6
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK = _GRAIN = 8192
 #: Numbers that are not shared.
@@ -167,7 +166,8 @@ class Formula:
 
     def __init__(self, function: Scalar, operands: int, cost: int, own: bool) -> None:
         self.function, self.operands, self.cost, self.own = function, operands, cost, own
-        self.spent = 0
+        #: Seconds in Python.
+        self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
         self.kept: dict[str, bool] = {}
         #: Machine code by dtype character.
@@ -183,14 +183,16 @@ class Formula:
             return state.mode != "numpy"
         if n * self.cost >= state.fused:
             return True
-        if state.mode != "auto" or state.fused == _NEVER:
+        if state.fused == _NEVER:
             return False
-        self.spent += n + CALL
-        if n < SOME and self.spent < KEPT:
-            return False
+        self.spent += CALL + n * self.cost * NUMBER
+        return worth(self.spent, lambda: self.is_kept(char))
+
+    def is_kept(self, char: str) -> bool:
+        """Whether machine code is on disk."""
         if char not in self.kept:
             self.kept[char] = os.path.exists(self.store(char).path)
-        return self.kept[char] or (n >= SOME or self.spent >= OFTEN if at_hand() else self.spent >= SELDOM)
+        return self.kept[char]
 
     @property
     def name(self) -> str:

@@ -14,14 +14,13 @@ from functools import partial
 import numpy as np
 
 from ._kernel import AnyKernel
-from ._on_demand import _NEVER, LazyModule, at_hand, state
+from ._on_demand import _NEVER, LazyModule, state, worth
 from .sharing import share_elements, share_rows
 
-__all__ = ["CALL", "KEPT", "OFTEN", "SELDOM", "Exact", "Handy"]
+__all__ = ["Exact", "Handy"]
 
-#: Numbers in several calls, and as many for each call, after which it is compiled for few: where machine code is kept; where none is;
-#: where Numba has to be imported.
-KEPT, OFTEN, SELDOM, CALL = 1 << 8, 1 << 13, 1 << 17, 12
+#: Seconds that NumPy takes for a few calls, and for a number in each.
+CALL, NUMBER = 1e-5, 5e-9
 
 #: Work of a kernel that nobody shares, in elements against a copy.
 _LITTLE = 32768
@@ -42,7 +41,7 @@ class Handy:
     __slots__ = ("_kept", "_module", "_name", "_ready", "_spent", "_whole")
 
     def __init__(self, module: str, name: str) -> None:
-        self._module, self._name, self._spent = module, name, 0
+        self._module, self._name, self._spent = module, name, 0.0
         self._whole: AnyKernel | None = None
         self._ready: dict[str, Run] = {}
         self._kept: dict[str, bool] = {}
@@ -55,12 +54,8 @@ class Handy:
         return self._ready.get(char) or self._asked(char, n)
 
     def _asked(self, char: str, n: int) -> Run | None:
-        self._spent += n + CALL
-        if self._spent < KEPT and state.mode == "auto":
-            return None
-        if not self._is_kept(char) and self._spent < (OFTEN if at_hand() else SELDOM) and state.mode == "auto":
-            return None
-        return self._loaded(char)
+        self._spent += CALL + n * NUMBER
+        return self._loaded(char) if worth(self._spent, lambda: self._is_kept(char)) else None
 
     def _loaded(self, char: str) -> Run:
         self._ready[char] = run = partial(self._kernel.shared[char], np.zeros(128, np.int64))

@@ -8,7 +8,6 @@ use the C library's functions in double precision and nothing is fused or reorde
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import MutableSequence, Sequence
 from typing import Any
 
@@ -16,8 +15,7 @@ import numpy as np
 
 from ...annotations import Fn
 from ...warned import ignoring
-from ._on_demand import _NEVER, LazyModule, state
-from .formulas import CALL, KEPT, OFTEN, SELDOM, SOME
+from ._on_demand import _NEVER, LazyModule, state, worth
 from .sharing import share
 
 __all__ = ["Loop", "takes"]
@@ -30,6 +28,8 @@ INF = math.inf
 #: Work up to which loops are run in Python where nothing is ever compiled.
 FEW = 256
 _GRAIN = 4096
+#: Seconds that Python takes for a call, and for a number of its work.
+CALL, NUMBER = 5e-6, 3e-7
 _compiled = LazyModule("loops")
 
 
@@ -38,7 +38,7 @@ def takes(work: int) -> bool:
     return work <= FEW or state.fused != _NEVER
 
 
-#: Numbers up to which rows are run by loops in double precision, beyond by kernels that compute in vectors.
+#: Work in one piece, of machine code in memory.
 SHORT = 512
 #: The counters that shared kernels take, of work in one piece.
 ALONE = np.zeros(128, np.int64)
@@ -54,7 +54,8 @@ class Loop:
 
     def __init__(self, function: Fn, *outputs: int) -> None:
         self.function, self.outputs, self.name = function, outputs, function.__name__
-        self.spent = 0
+        #: Seconds in Python.
+        self.spent = 0.0
         #: Machine code in memory by dtype.
         self.ready: dict[str, Fn] = {}
 
@@ -62,13 +63,10 @@ class Loop:
         """Whether machine code does this work: always much of it, and little after some calls."""
         if work >= state.fused or char in self.ready:
             return state.mode != "numpy"
-        if state.mode != "auto" or state.fused == _NEVER:
+        if state.fused == _NEVER:
             return False
-        self.spent += work + CALL
-        kept = LazyModule.kept("loops", self.name) is not None
-        if "numba" not in sys.modules and not kept:
-            return self.spent >= SELDOM
-        return work >= SOME or self.spent >= (KEPT if kept else OFTEN)
+        self.spent += CALL + work * NUMBER
+        return worth(self.spent, lambda: LazyModule.kept("loops", self.name) is not None)
 
     def __call__(self, char: str, items: int, work: int, *arguments: Any) -> None:
         """Runs it over `items` that take `work` in all, of arrays of the dtype `char`; IndexError where an index is out of range."""

@@ -21,7 +21,7 @@ _compiled = LazyModule("order")
 
 def fits(size: int) -> bool:
     """Whether compiled code is worth its loading for so many elements, or loaded."""
-    return size >= state.fused or size >= 64 and state.mode == "auto" and at_hand()
+    return size >= state.fused or size >= 64 and state.mode in ("auto", "kept") and at_hand()
 
 
 def keys(x: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import loops
-from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, state
+from ._on_demand import LazyModule, compute_array, contiguous, state
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -146,7 +146,7 @@ def _rows(table: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(table.swapaxes(1, 2)).reshape(table.shape[0] * table.shape[2], table.shape[1])
 
 
-_SHORT = loops.SHORT
+_SHORT = 512  # numbers of which a sum is a product with ones
 _ONES = {char: np.ones(_SHORT, char) for char in "fd"}
 _forward_few, _backward_few = loops.Loop(loops.cross_entropy, 3, 4, 5, 6), loops.Loop(loops.cross_entropy_backward, 6)
 
@@ -235,7 +235,7 @@ def cross_entropy(
     >>> float(loss)
     1.3862943611198906
     """
-    if 0 < logits.size <= _SHORT < state.fused < _NEVER and logits.dtype.char in "fd":
+    if 0 < logits.size <= state.short and logits.dtype.char in "fd":
         return _few(logits, target, weight, ignore_index, reduction, label_smoothing)
     c = compute_array(logits)
     table = _table(c)
@@ -244,7 +244,7 @@ def cross_entropy(
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
     loss, top, log_total = (np.empty(n, c.dtype) for _ in range(3))
-    if table.size >= state.fused >> 4:
+    if table.size >= state.fused:
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing)
         if inner == 1:
@@ -289,7 +289,7 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
 ) -> np.ndarray:
     """The gradient for ``logits`` from that for the loss (0-d, or of the target's shape for reduction ``"none"``)."""
-    if 0 < logits.size <= _SHORT < state.fused < _NEVER and logits.dtype.char in "fd":
+    if 0 < logits.size <= state.short and logits.dtype.char in "fd":
         return _few_backward(grad, logits, target, top, log_total, denominator, weight, ignore_index, label_smoothing)
     c = compute_array(logits)
     table = _table(c)
@@ -302,7 +302,7 @@ def cross_entropy_backward(
         g[:] = (grad.astype(c.dtype, copy=False) / denominator).reshape(-1)
     dx = np.empty(table.shape, c.dtype)
     weight_sum = float(classes if w is None else w.sum())
-    if table.size >= state.fused >> 4:
+    if table.size >= state.fused:
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing), weight_sum
         if inner == 1:

@@ -14,7 +14,7 @@ from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels.sharing import zeros
-from ...executors.kernels._on_demand import _NEVER, state
+from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...functions.out import CASTS
@@ -185,6 +185,11 @@ def _all_count(input: np.ndarray, index: np.ndarray, axis: int, ignore_index: in
 _pick, _pick_back = loops.Loop(loops.nll, 3, 4), loops.Loop(loops.nll_backward, 3)
 
 
+def _by_loops(n: int) -> bool:
+    """Whether loops pick so many numbers: few in double precision, and many where they are compiled."""
+    return 0 < n <= state.short or n >= state.fused
+
+
 def _flat_classes(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None) -> tuple[Any, ...]:
     """(class indices in a row, weights or nothing, how many classes there are, how many elements follow each)."""
     factors = np.empty(0, dtype) if weight is None else np.ascontiguousarray(weight, dtype)
@@ -223,7 +228,7 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index = target.reshape(()) if input.ndim == 1 else target
-    if index.size and input.size and input.dtype.char in "fd" and state.fused < _NEVER:
+    if input.size and input.dtype.char in "fd" and _by_loops(index.size):
         return _picked(input, target, weight, ignore_index, reduction)
     if weight is None and index.size and input.dtype.char in "fd" and (losses := _all_count(input, index, axis, ignore_index)) is not None:
         if reduction == "none":
@@ -264,7 +269,7 @@ class nll_loss_grad:
 
     def numpy(grad, target, weight, size, ignore_index, denominator):
         axis = 0 if len(size) == 1 else 1
-        if target.size and grad.dtype.char in "fd" and 0 not in size and state.fused < _NEVER:
+        if grad.dtype.char in "fd" and 0 not in size and _by_loops(target.size):
             g = np.ascontiguousarray(np.divide(grad, denominator), grad.dtype).reshape(-1)
             if g.size in (1, target.size):
                 index, factors, classes, inner = _flat_classes(size, grad.dtype, target, weight)
@@ -382,8 +387,9 @@ class nll_loss:
 def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int,
                    reduce: object, reduction: str, label_smoothing: float) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None,
                    np.ndarray | None, np.ndarray | None]:
-    if (state.fused == _NEVER and input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and not label_smoothing
-            and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
+    if (state.short < input.size < state.fused and input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean"
+            and not label_smoothing and size_average is None and reduce is None and input.shape[0] == target.shape[0]
+            and min(target.tolist()) >= 0):
         n = input.shape[0]
         log_p = _log_softmax_values(input, 1)
         if ignore_index < 0 or not (target == ignore_index).any():

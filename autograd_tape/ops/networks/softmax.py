@@ -12,7 +12,7 @@ from ...dims import wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
-from ...executors.kernels._on_demand import _NEVER, state
+from ...executors.kernels._on_demand import state
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -75,7 +75,7 @@ def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> n
 
 def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     size = input.size
-    if 0 < size <= SMALL < state.fused < _NEVER and input.ndim:
+    if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 0)
     if size >= state.fused >> 4 or not size or not input.ndim:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
@@ -95,7 +95,7 @@ def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
 
 def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     size = input.size
-    if 0 < size <= SMALL < state.fused < _NEVER and input.ndim:
+    if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 1)
     if size >= state.fused >> 4 or not size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
@@ -132,7 +132,7 @@ def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    if 0 < grad.size <= SMALL < state.fused < _NEVER and output.ndim and output.dtype.char in "fd":
+    if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 0)
     if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
@@ -147,7 +147,7 @@ def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndar
 
 
 def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    if 0 < grad.size <= SMALL < state.fused < _NEVER and output.ndim and output.dtype.char in "fd":
+    if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 1)
     if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
         return fused.log_softmax_backward(grad, output, dim)

@@ -12,7 +12,7 @@ from ...dims import broadcast_shape, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, float32, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops
-from ...executors.kernels._on_demand import _NEVER, LazyModule, state
+from ...executors.kernels._on_demand import LazyModule, state
 from ...executors.kernels.reduce import add
 from ...executors.kernels.sharing import share_rows
 from ...functions.out import EXPECTED, OutRule
@@ -535,7 +535,7 @@ def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> n
     """The distances of order 0, 1, 2 or infinity of rows (..., n, d) and (..., m, d), or in a `triangle` of each row of a matrix with those
     after it; None where there is no loop for them."""
     n, m, dim = x.shape[-2], z.shape[-2], x.shape[-1]
-    if p not in (0, 1, 2, inf) or state.fused == _NEVER or not (x.size and z.size):
+    if p not in (0, 1, 2, inf) or not (x.size and z.size):
         return None
     if triangle and n < 2:
         return np.empty(0, x.dtype)
@@ -544,18 +544,18 @@ def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> n
         batch = broadcast_shape(batch, z.shape[:-2])
         x, z = np.broadcast_to(x, (*batch, n, dim)), np.broadcast_to(z, (*batch, m, dim))
     rows = x.size // dim
+    work = (n * (n - 1) // 2 if triangle else prod(batch) * n * m) * dim
+    if state.short < work < state.fused:
+        return None
     out = np.empty(n * (n - 1) // 2 if triangle else (*batch, n, m), x.dtype)
-    work = out.size * dim
     arguments = np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(z).reshape(-1), out.reshape(-1), rows, n, m, dim, p, int(triangle)
-    if work <= SHORT_DISTANCES:
+    if work <= state.short:
         _pairs(x.dtype.char, rows, work, *arguments)
     else:
         share_rows(_PAIRS.many_distances, x.dtype.char, rows, max(out.size // rows, 1) * dim, 1, *arguments)
     return out
 
 
-#: Differences up to which distances are computed in double precision.
-SHORT_DISTANCES = 512
 _MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
 """From how many rows on the distances of order 2 are computed by a product of matrices."""
 
