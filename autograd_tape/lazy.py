@@ -70,7 +70,7 @@ class ExecutorFrontend(Frontend):
 
         return function
 
-    def half(self, general: Any, before: bool = False) -> Callable[..., Any]:
+    def half(self, general: General, before: bool = False) -> Fn:
         """The general path, for there is no quiet one in half precision either."""
         return lambda *args: general.whole(args)
 

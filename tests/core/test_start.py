@@ -92,4 +92,4 @@ assert [name for name, module in sys.modules.items() if name.startswith("autogra
 loud = [name for name, module in sys.modules.items() if name.startswith("autograd_tape.ops.") and "np" in vars(module)
         and type(module).__name__ != "_Unwarned"]
 assert not loud, loud"""
-    imported("torchcompat", then)
+    assert "autograd_tape.ops" in imported("torchcompat", then)  # and the process ended well

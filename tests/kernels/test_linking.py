@@ -126,7 +126,7 @@ print([name for name in ("numba", "llvmlite") if name in sys.modules])
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="elsewhere LLVM links")
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="other systems' objects are linked by LLVM")
 def test_what_was_kept_imports_no_compiler() -> None:
     """Kernels, formulas of records and optimizers' steps, in the second of two processes."""
     for _ in range(2):

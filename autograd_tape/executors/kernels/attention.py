@@ -30,13 +30,19 @@ _FEWEST, _LONG = 64, 1 << 18
 _SHARED = 1 << 16
 
 
+def _allowed(scores: np.ndarray, causal: int) -> np.ndarray:
+    """Of each query, the keys that it may look at."""
+    _, queries, keys = scores.shape
+    return np.tri(queries, keys, causal - 1, dtype=bool)
+
+
 def _softmax_rows(scores: np.ndarray, lse: np.ndarray, causal: int, compiled: bool) -> None:
     if compiled:
         _compiled.softmax_rows[scores.dtype.char](scores, lse, causal, 0, len(scores))
         return
     with ignoring():
         if causal:
-            scores[:, ~np.tri(*scores.shape[1:], causal - 1, dtype=bool)] = -np.inf
+            scores[:, ~_allowed(scores, causal)] = -np.inf
         top = scores.max(2, keepdims=True)
         top[top == -np.inf] = 0
         scores -= top
@@ -54,7 +60,7 @@ def _probabilities(scores: np.ndarray, lse: np.ndarray, causal: int, compiled: b
         scores -= lse[:, :, None]
         np.exp(scores, out=scores)
     if causal:
-        scores[:, ~np.tri(*scores.shape[1:], causal - 1, dtype=bool)] = 0
+        scores[:, ~_allowed(scores, causal)] = 0
 
 
 def _score_grad(dp: np.ndarray, p: np.ndarray, delta: np.ndarray, compiled: bool) -> None:

@@ -65,7 +65,7 @@ class Handy:
     def _kernel(self) -> AnyKernel:
         if self._whole is None:  # found once: what was kept is loaded by whoever finds it
             self._whole = getattr(LazyModule(self._module), self._name)
-        kernel: AnyKernel = self._whole  # type: ignore[assignment]
+        kernel: AnyKernel = self._whole
         return kernel
 
     def share(self, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:

@@ -281,7 +281,7 @@ class _Plan:
         self.computed, self.count = 0, len(shapes)
         stands: Any = [_Stand(self, i, shape) for i, shape in enumerate(shapes)]
         front_end: Any = self
-        self.result = _einsum(front_end, equation, stands)
+        self.result: Any = _einsum(front_end, equation, stands)
 
     def step(self, name: str, operands: tuple[int, ...], arguments: tuple[Any, ...], shape: Sequence[int]) -> _Stand:
         self.steps.append((name, operands, arguments))

@@ -477,8 +477,8 @@ def _mode(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.nd
     d = wrap_dim(dim, input.ndim)
     need_elements("mode", input.shape, d)
     if input.shape[d] <= _STABLE or input.dtype.kind in "iub" or not (input != input).any():
-        if (found := compiled.modes(input, d, (1,) * keepdim)) is not None:
-            return found
+        if (modes := compiled.modes(input, d, (1,) * keepdim)) is not None:
+            return modes
     rows = compiled.rows_of(input, d)
     order = _order(rows, 1, False)
     ordered = compiled.picked(rows, order)
