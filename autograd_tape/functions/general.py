@@ -34,7 +34,7 @@ from ..views import check_apart, check_single
 from .common import BROUGHT, common_of
 from .entries import entry_of
 from .layout import layout_operands
-from .namespace import HALF_KINDS, QUIET_SETS
+from .namespace import HALF_KINDS, KIND_SETS
 from .nodes import coded_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
-_INTEGERS = QUIET_SETS["Q_INTEGER"]
+_INTEGERS = KIND_SETS["Q_INTEGER"]
 _ENABLED = GradMode.ENABLED  # whose class takes its time to look it up
 
 
@@ -270,7 +270,7 @@ class General(Door):
         self._integers: Any = None  # the entrance for integers
         self.integers: Any = None  # and the one before the door
         self._takes_integers = takes_integers(rec)
-        self._itself = QUIET_SETS.get(rec.field("itself") or "")
+        self._itself = KIND_SETS.get(rec.field("itself") or "")
         self._read: Reader | None = None
         first = half_operand(rec)
         self._half_at = -1 if first is None else rec.params.index(first)

@@ -21,7 +21,7 @@ CALLS: dict[str, Callable[..., torch.Tensor]] = {
 ODD = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-30])
 
 
-@pytest.mark.skipif(not available(), reason="there is one way without a compiler")
+@pytest.mark.skipif(not available(), reason="Numba is not installed: there is one way")
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_bits(name: str, rng: np.random.Generator) -> None:
     arrays = [np.concatenate([rng.permutation(ODD), rng.standard_normal(30)]).astype(np.float32) for _ in range(3)]

@@ -11,7 +11,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors.kernels._on_demand import available, use_numba
 
-pytestmark = pytest.mark.skipif(not available(), reason="there is one way without a compiler")
+pytestmark = pytest.mark.skipif(not available(), reason="Numba is not installed: there is one way")
 
 CASES: list[tuple[str, dict[str, Any]]] = [(kind, options) for kind, several in {
     "Adadelta": [{}, {"weight_decay": 0.1, "maximize": True}], "Adagrad": [{}, {"weight_decay": 0.1, "lr_decay": 0.1, "maximize": True}],
