@@ -1,7 +1,8 @@
 """By which way a convolution is computed: what each would take, estimated from its geometry alone.
 
 Numbers are nanoseconds on one core in float32, fitted to measurements; what they are compared by is their ratio, which hardly depends
-on the dtype or the processor. ``tests/kernels/test_ways.py`` holds them against the clock.
+on the dtype or the processor. ``tests/kernels/test_ways.py`` holds what they choose
+against what ``python -m benchmarks.ways`` measured.
 """
 
 from __future__ import annotations
