@@ -449,7 +449,7 @@ class General(Door):
             if self._sized and self.sized_by(args):
                 note_size()
         values, tensors = self.arguments(args, inplace)
-        if self._itself and out is None and not inplace and CPU_KINDS.get(tensors[0]._k.np) in self._itself:
+        if self._itself and out is None and not inplace and executor is None and CPU_KINDS.get(tensors[0]._k.np) in self._itself:
             return tensors[0]
         recorded = False  # whether some argument has a history, or begins one
         for t in tensors:

@@ -14,6 +14,7 @@ from ...functions.out import ARGUMENT_OUT, FOUND
 from ...executors.kernels.elementwise import one_pass
 from ...functions.refusals import on_meta
 from ...record import op
+from ...strided import copy_like
 from .. import _batch as batches
 from .._samples import domain
 from .arithmetic import broadcast_shapes, is_complex
@@ -35,7 +36,7 @@ class conj_physical:
     itself = "Q_NOT_COMPLEX"
     ufunc = np.conjugate
     def numpy(input):  # NumPy makes numbers of truth values
-        return np.conjugate(input) if input.dtype.kind != "b" else input.copy(order="K")
+        return np.conjugate(input) if input.dtype.kind != "b" else copy_like(input)
 
     mindspore = "ops.Conj"
     def vjp(F, grad): return F.conj_physical(grad)

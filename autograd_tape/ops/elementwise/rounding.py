@@ -14,6 +14,7 @@ from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta, subtracted
 from ...record import op
+from ...strided import copy_like
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._samples import category, check_number, domain, pairs, scalar_like, takes
@@ -138,7 +139,7 @@ class frac:
 
 def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     if input.dtype.kind in "iu":
-        return input.copy(order="K")
+        return copy_like(input)
     if not decimals:
         return np.rint(input)
     scale = input.dtype.type(10.0 ** max(decimals, -decimals))
