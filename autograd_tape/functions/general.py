@@ -298,7 +298,7 @@ class General(Door):
         if TO_REGULAR or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
                 or "asyncio" in _modules and in_loop():
             return HERE
-        if self._itself is not None and getattr(args[0], "_k", None) in self._itself:  # whose node tells nothing of the call
+        if self.gives_input(args):  # whose node tells nothing of the call
             return args[0] if notes.at >= 0 else held_in(notes, self, args, lambda input: input, args)
         notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
         try:
@@ -429,6 +429,10 @@ class General(Door):
         finally:
             note[2] = UNDONE
 
+    def gives_input(self, args: Sequence[Any]) -> bool:
+        """Whether a call that writes nowhere gives its first argument back."""
+        return self._itself is not None and isinstance(args[0], TensorRef) and CPU_KINDS.get(args[0]._k.np) in self._itself
+
     def leads_elsewhere(self, args: tuple[object, ...], inplace: bool) -> bool:
         """Whether another operation carries out a call with these arguments, or nobody does."""
         given = self.rec.takes_inplace
@@ -449,7 +453,7 @@ class General(Door):
             if self._sized and self.sized_by(args):
                 note_size()
         values, tensors = self.arguments(args, inplace)
-        if self._itself and out is None and not inplace and executor is None and CPU_KINDS.get(tensors[0]._k.np) in self._itself:
+        if self._itself and out is None and not inplace and executor is None and self.gives_input(tensors):
             return tensors[0]
         recorded = False  # whether some argument has a history, or begins one
         for t in tensors:

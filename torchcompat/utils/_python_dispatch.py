@@ -190,7 +190,8 @@ class _Carrying(Interceptor):
     def meet(self, door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         if not _state.__dict__.get("modes"):
             return NotImplemented
-        if out is None and not recordings and isinstance(door, General) and not (door.leads and door.leads_elsewhere(args, inplace)):
+        if out is None and not recordings and isinstance(door, General) and not (
+                door.leads and door.leads_elsewhere(args, inplace)) and (inplace or not door.gives_input(args)):
             at_once = door.shown[inplace]
             if at_once is None:
                 at_once = door.shown[inplace] = _compiled(aten.plan_of(door), inplace)
