@@ -440,7 +440,7 @@ def array_namespace(self: TensorRef, *, api_version: str | None = None) -> Modul
     """
     if api_version is not None and api_version not in VERSIONS:
         raise ValueError(f"the array API standard's versions known here are {', '.join(VERSIONS)}, not {api_version!r}")
-    return sys.modules[__name__]
+    return sys.modules[f"{__package__}.array_api"]
 
 
 TensorRef.__array_namespace__ = array_namespace  # type: ignore[assignment]
