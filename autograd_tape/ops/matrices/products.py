@@ -654,7 +654,10 @@ class addmm:
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
 
-    def numpy(input, mat1, mat2, beta=1): return _plus(_mm(mat1, mat2), input, beta)
+    def numpy(input, mat1, mat2, beta=1):
+        if mat1.dtype.kind == "b" and mat1.size:
+            raise TypeError  # `check` says so on the general path
+        return _plus(_mm(mat1, mat2), input, beta)
     def compose(F, input, mat1, mat2, beta=1):
         product = F.mm(mat1, mat2)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -663,9 +666,9 @@ class addmm:
         for name, t in (("mat1", mat1), ("mat2", mat2)):
             if t.ndim != 2:
                 raise AutogradError(f"{name} must be a matrix, got {t.ndim}-D tensor")
-        _no_bool(mat1)
         _check_dims_match(*mat1.shape, *mat2.shape)
         _check_expand(tuple(input.shape), (mat1.shape[0], mat2.shape[1]), input)
+        _no_bool(mat1)
     def shape(input, mat1, mat2, beta): return (mat1[0], mat2[1])
     vjp_input = _grad_added
     def vjp_mat1(F, grad, mat2, alpha): return _scaled(F, F.mm_nt(grad, mat2), alpha)

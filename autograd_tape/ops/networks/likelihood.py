@@ -406,7 +406,11 @@ def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | N
     if (label_smoothing and not 0 < label_smoothing <= 1
             or weight is not None and weight.shape != (input.shape[-1 if input.ndim == 1 else 1],)):
         raise ValueError("arguments for the general path")
-    return_, top, log_total, denominator = fused.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    try:
+        return_, top, log_total, denominator = fused.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    except IndexError:
+        _checked_target(target, input.shape[0 if input.ndim == 1 else 1], ignore_index)
+        raise
     return return_, None, top, log_total, denominator
 
 
