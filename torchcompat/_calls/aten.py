@@ -399,6 +399,10 @@ FUNCTIONS: dict[str, Fn] = {
     "slice": lambda input, dim=0, start=None, end=None, step=1: F.slice(input, dim, start, end, step),
     "nll_loss_forward": _nll_loss_forward, "mkldnn_rnn_layer": _mkldnn_rnn_layer,
     "log_sigmoid_forward": lambda input: _first_of(F.logsigmoid(input), input, 1),
+    "_ctc_loss": lambda log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False: _first_of(
+        F.ctc(log_probs, targets, tuple(input_lengths), tuple(target_lengths), blank, zero_infinity), log_probs, 1),
+    "multilabel_margin_loss_forward": lambda input, target, reduction: _first_of(
+        F.multilabel_margin(input, target, _REDUCTION_NAMES[reduction]), input, 1),
     "_scaled_dot_product_flash_attention_for_cpu": _flash_attention,
     **{f"{name}_pad{n}d": _padded(mode, n) for name, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},
     **{f"max_pool{n}d_with_indices": _pool(n) for n in (1, 2, 3)},
