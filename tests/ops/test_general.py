@@ -33,8 +33,8 @@ def shown(saved: Any) -> Any:
 
 
 def entry_of(result: Any) -> Any:
-    """The entry that made the first output."""
-    node = next((t._node for t in tensors(result) if t._node is not None), None)
+    """The entry that made the first output; None for what an operation gives back as it got it."""
+    node = next((t._node for t in tensors(result) if t._node is not None and t._node is not LEAF), None)
     return node.entry if node is not None and node._tag == 2 else node
 
 
@@ -67,7 +67,8 @@ def test_entries_are_those_of_the_quiet_path(name: str, monkeypatch: pytest.Monk
         assert [id(e) for e in quiet.edges] == [id(e) for e in general.edges], name
         assert shown(quiet.saved) == shown(general.saved), f"{name}: {quiet.saved} {general.saved}"
         compared += 1
-    assert compared or all([np.iscomplexobj(bind(rec, s)[0][0]) for s in samples(rec)]), f"no real sample of {name} has a history"
+    complex_alone = all([np.iscomplexobj(bind(rec, s)[0][0]) for s in samples(rec)])
+    assert compared or rec.field("itself") or complex_alone, f"no real sample of {name} has a history"
 
 
 @pytest.mark.no_numbers("the same bits")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, FLOATING, float32, float64
-from ...errors import AutogradError
+from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, float32, float64
+from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import loops
-from ...functions.refusals import no_kernel, on_meta
+from ...functions.refusals import on_meta
 from ...record import Sample, no_derivative, op
 from .._host import on_host
 from ._losses import buffer, constant, elements, reduced, reduction_name
@@ -227,8 +227,9 @@ class ctc_loss:
 
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
-        if on_meta(log_probs) and log_probs.dtype not in (float32, float64):
-            no_kernel("ctc_loss_meta", log_probs)
+        if on_meta(log_probs) and log_probs._k.dtype not in (float32, float64):
+            raise UnsupportedDTypeError(f"\"ctc_loss_meta\" not implemented for '{SCALAR_TYPE_NAMES[log_probs._k.dtype.name]}'",
+                                        remedy="convert the tensor first")
         batched = log_probs.ndim == 3
         x = log_probs if batched else F.unsqueeze(log_probs, 1)
         steps, batch, classes = tuple(x.shape)
