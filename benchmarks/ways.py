@@ -1,6 +1,6 @@
 """What convolutions take by each of their two ways, which `autograd_tape/executors/kernels/ways.py` estimates: `python -m benchmarks.ways`.
 
-Written to `tests/fixtures/ways.json`: the date, and of each geometry and result the seconds of one core by columns and by tiles.
+Written to `benchmarks/ways.json`: the date, and of each geometry and result the seconds of one core by columns and by tiles.
 `tests/kernels/test_ways.py` holds the estimates against these.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from autograd_tape.executors.kernels import conv, sharing, ways
 
-RECORDED = Path(__file__).resolve().parent.parent / "tests/fixtures/ways.json"
+RECORDED = Path(__file__).with_name("ways.json")
 #: Input, weight, stride, padding, groups.
 GEOMETRIES = {
     "stem": ((1, 3, 64, 64), (32, 3, 7, 7), (2, 2), (3, 3), 1),

@@ -494,6 +494,8 @@ def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
     if alpha is None or rec.result != "same":
         return []
     a, b = rec.params[:2]
+    if rec.family != "binary" and len(rec.tensor_params) != 3:
+        return []
     if rec.family != "binary":  # something plus a product of two others
         _, quiet = _quiet_test(rec)
         quiet = quiet.replace(f"{alpha} == 1", f"({alpha}.__class__ is float or {alpha}.__class__ is int)")
