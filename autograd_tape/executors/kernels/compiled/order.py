@@ -80,12 +80,7 @@ def ordered(keys, index, start, stop):
             low = 0
             while low < m:
                 high = min(low + RUN, m)
-                for i in range(low + 1, high):
-                    value, place, j = v[i], at[i], i
-                    while j > low and value < v[j - 1]:
-                        v[j], at[j] = v[j - 1], at[j - 1]
-                        j -= 1
-                    v[j], at[j] = value, place
+                insertion_sort(v, at, low, high)
                 low = high
             width = RUN
             while width < m:
