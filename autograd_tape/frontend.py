@@ -177,23 +177,21 @@ class Frontend:
     def half(self, general: General, before: bool = False) -> Fn:
         """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
         `general.whole` where that ends; with `before` it stands before the door, and ends in it."""
-        if before:
-            return compile_function(general.rec, self, half=True, below=general.__call__)
-        key = general.rec.name, "half"
-        found = self.entrances.get(key)
-        if found is None:
-            found = self.entrances[key] = compile_function(general.rec, self, half=True, below=general.whole)
-        return found
+        return self._entrance_for("half", general, before)
 
     def integers(self, general: General, before: bool = False) -> Fn:
         """The entrance of an operation for integers: its quiet path, for what has been vetted, and `general.whole` where that ends; with
         `before` it stands before the door, and ends in it."""
+        return self._entrance_for("integers", general, before)
+
+    def _entrance_for(self, kinds: str, general: General, before: bool) -> Fn:
+        half, integers = kinds == "half", kinds == "integers"
         if before:
-            return compile_function(general.rec, self, integers=True, below=general.__call__)
-        key = general.rec.name, "integers"
+            return compile_function(general.rec, self, half=half, integers=integers, below=general.__call__)
+        key = general.rec.name, kinds
         found = self.entrances.get(key)
         if found is None:
-            found = self.entrances[key] = compile_function(general.rec, self, integers=True, below=general.whole)
+            found = self.entrances[key] = compile_function(general.rec, self, half=half, integers=integers, below=general.whole)
         return found
 
     def method(self, name: str) -> Fn:
