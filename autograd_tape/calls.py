@@ -68,12 +68,16 @@ class Interceptor:
         frontend: the front end whose operations it looks at; None for those of all.
         all_functions: whether it also looks at functions without a record (see `passing`).
         parts: whether it must see what an operation is made of, also where it let the whole pass.
+        irregular: whether it looks at calls of irregular operations at all.
+        special: whether all that it looks at are tensors of special kinds, which no quiet way takes.
     """
 
     place: str
     frontend: Any = None
     all_functions = True
     parts = False
+    irregular = True
+    special = False
 
     def concerns(self, door: Door) -> bool:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
@@ -95,7 +99,11 @@ class Interceptor:
 
 
 LISTENING: list[Interceptor] = []
-"""Those who listen now, outermost first. Functions that have no quiet sets ask whether it is empty, and no more while it is."""
+"""Those who listen now, outermost first."""
+TO_IRREGULAR: list[Interceptor] = []
+"""Those of them who look at irregular operations, which ask whether it is empty, and no more while it is."""
+TO_QUICK: list[Interceptor] = []
+"""Those of them who look at tensors of other than special kinds. Quick ways are for when there are none."""
 TO_ALL: list[Interceptor] = []
 """Those of them who also look at functions without a record, which ask the same of this."""
 TO_REGULAR: list[Interceptor] = []
@@ -167,6 +175,8 @@ def _arrange() -> None:
     global _listening
     ordered = tuple(sorted(_counts, key=lambda interceptor: _PLACES[interceptor.place]))
     LISTENING[:] = ordered
+    TO_IRREGULAR[:] = [interceptor for interceptor in ordered if interceptor.irregular]
+    TO_QUICK[:] = [interceptor for interceptor in TO_IRREGULAR if not interceptor.special]
     TO_REGULAR[:] = list(_to_regular)
     TO_ALL[:] = [interceptor for interceptor in ordered if interceptor.all_functions]
     _listening = _known.setdefault(ordered, tuple(list(ordered)))
@@ -548,5 +558,6 @@ def below(function: Any) -> Fn:
     return function
 
 
-__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter", "Plain", "ask", "below",
-           "changed", "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]
+__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_IRREGULAR", "TO_QUICK", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter",
+           "Plain", "ask", "below", "changed", "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of",
+           "speller", "unlisten"]

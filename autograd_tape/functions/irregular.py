@@ -17,7 +17,7 @@ import numpy as np
 
 from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
-from ..calls import HERE, LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
+from ..calls import HERE, TO_IRREGULAR, TO_QUICK, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES, DType
 from ..errors import AutogradError, ShapeMismatchError, of_rank
@@ -154,7 +154,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     writes = rec.out and "out" not in signature and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
     cells: Keywords = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
-                             "LISTENING": LISTENING, "_of_rank": of_rank}
+                             "TO_IRREGULAR": TO_IRREGULAR, "TO_QUICK": TO_QUICK, "_of_rank": of_rank}
     head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
     cells |= defaults
     if writes:
@@ -175,7 +175,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
             "    if isinstance(_e, _Error): raise _F.error(_e) from None",
             "    if (_many := _of_rank(_e)) is not None: raise _F.error(_many) from None",
             "    raise"]
-    passes = f"if LISTENING: return _door(({every}), {out}, {inplace})"
+    passes = f"if TO_IRREGULAR: return _door(({every}), {out}, {inplace})"
     flat = ", ".join(names + ["out=None"] * (out == "out"))
 
     def defined(head: str, body: list[str], variant: str) -> Fn:
@@ -190,7 +190,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
-    front = body if leads else [passes, *(_quick_lines(rec, signature, cells, quick) if quick is not None else []), *body]
+    front = body if leads else [*(_quick_lines(rec, signature, cells, quick) if quick is not None else []), passes, *body]
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
@@ -232,6 +232,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
     made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
+    tests.append("not TO_QUICK")
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})",
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}", "            return _t",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",

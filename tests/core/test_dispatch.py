@@ -565,3 +565,27 @@ def test_a_mode_is_idle_while_its_handler_works() -> None:
         assert torch.add(Duck(), 1) == 7
     assert seen == [("inner", "exp"), ("outer", "exp"), ("outer", "exp"), ("inner", "item"), ("outer", "item"),
                     ("inner", "add"), ("outer", "add"), ("duck", "add")]
+
+
+_KINDS = """
+import sys
+import torchcompat as torch
+from autograd_tape import calls
+
+view, sparse = torch.ones(2, dtype=torch.complex64).conj(), torch.eye(2).to_sparse()
+assert len(calls.LISTENING) == 2, calls.LISTENING
+x, order, met = torch.ones(2), torch.tensor([0.0, 2.0]), []
+sys.setprofile(lambda frame, event, arg: frame.f_code is calls.Door.__call__.__code__ and met.append(event))
+torch.searchsorted(order, x), torch.isin(x, x)
+assert not met
+try:
+    torch.searchsorted(order, sparse)
+except RuntimeError:
+    pass
+assert met and torch.mean(view).item() == 1.0
+"""
+
+
+def test_who_looks_at_special_kinds_alone_closes_no_quick_way() -> None:
+    """Conjugate views and sparse tensors are listened to for good; plain calls of irregular operations do not meet a door for that."""
+    subprocess.run([sys.executable, "-c", _KINDS], check=True, cwd=Path(__file__).parents[2])

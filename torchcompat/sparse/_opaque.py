@@ -225,6 +225,7 @@ class _Opaque(Interceptor):
 
     place = "opaque"
     all_functions = False
+    special = True
     frontend = frontend
 
     def __call__(self, call: Call) -> object:
