@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from .sharing import share_rows
 from ...warned import ignoring
 
 __all__ = [
+    "Plan",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool2d_backward",
     "adaptive_max_pool2d",
@@ -28,6 +30,8 @@ __all__ = [
     "avg_pool2d_backward",
     "cells",
     "counts",
+    "few_maxima",
+    "few_means",
     "max_pool1d",
     "max_pool2d",
     "max_pool2d_backward",
@@ -41,14 +45,14 @@ __all__ = [
 ]
 
 _compiled = LazyModule("pooling")
-_max_windows, _mean_windows = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows")
+_max_windows, _mean_windows, _max_pool = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows"), Handy("pooling", "max_pool")
 _mean_windows_backward, _max_pool_backward = Handy("pooling", "mean_windows_backward"), Handy("pooling", "max_pool_backward")
 _BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
 Pair = tuple[int, ...]  # of two
 Sizes = tuple[int, ...]
 Arrays = tuple[np.ndarray, ...]
 #: Bounds of the one window over a dimension of size 1 that is not there.
-_NONE, _ONE = np.zeros(1, np.int64), np.ones(1, np.int64)
+_NONE, _ONE, _NOWHERE = np.zeros(1, np.int64), np.ones(1, np.int64), np.empty(0, np.int64)
 #: Elements of windows that NumPy gathers at once; and of one window, that it adds up one after another, as torch does.
 _PART, _IN_TURN = 1 << 16, 64
 #: Elements of windows up to which NumPy gathers them; of more, it goes through an array for each element that windows have.
@@ -107,9 +111,10 @@ def _taps(
 
 
 def max_pool2d(
-    x: np.ndarray, kernel: Pair, stride: Pair, padding: Pair = (0, 0), dilation: Pair = (1, 1), ceil_mode: bool = False
+    x: np.ndarray, kernel: Pair, stride: Pair, padding: Pair = (0, 0), dilation: Pair = (1, 1), ceil_mode: bool = False,
+    places: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Maxima of windows and their indices; a NaN in a window is its maximum.
+    """Maxima of windows and their indices (of no meaning without ``places``); a NaN in a window is its maximum.
 
     >>> y, index = max_pool2d(np.array([[[1.0, 3.0], [2.0, 0.0]]]), (2, 2), (2, 2))
     >>> y, index
@@ -118,18 +123,20 @@ def max_pool2d(
     out = _output(x, kernel, stride, padding, dilation, ceil_mode)
     sees = prod(x.shape[:-2]) * prod(out) * prod(kernel)
     if sees < min(state.fused, _FEW) or sees >= state.fused and _channels_innermost(x, 2):
-        return max_windows(x, windows(x.shape[-2:], out, kernel, stride, padding, dilation))
-    c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
+        return max_windows(x, windows(x.shape[-2:], out, kernel, stride, padding, dilation), places)
+    compiled = sees >= state.fused
+    c = contiguous(x if x.dtype.kind in "iu" or compiled and x.dtype.char == "E" else compute_array(x))
     planes = _planes(c)
     y = np.empty((planes.shape[0], *out), c.dtype)
-    index = np.empty(y.shape, np.int64)
-    if sees >= state.fused and (c.dtype.char in "fd" or c.itemsize < 8 or _fits_double(c)):
-        if c.dtype.char not in "fd":
+    index = np.empty(y.shape, np.int64) if places or not compiled else _NOWHERE.reshape(0, 0, 0)
+    if compiled and (c.dtype.char in "fdE" or c.itemsize < 8 or _fits_double(c)):
+        if c.dtype.char not in "fdE":
             planes, y = planes.astype(np.float64), np.empty(y.shape)
         geometry = (*kernel, *stride, *padding, *dilation)
         work = prod(out) * prod(kernel)
-        share_rows(_compiled.max_pool, planes.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
+        _max_pool.share(planes.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
     else:
+        index = np.empty(y.shape, np.int64)
         height, width = planes.shape[1:]
         y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
         firsts = []
@@ -147,7 +154,7 @@ def max_pool2d(
                 np.copyto(best, values, where=better)
                 np.copyto(index[:, *where], positions[source], where=better)
     shape = (*x.shape[:-2], *out)
-    return y.reshape(shape).astype(x.dtype, copy=False), index.reshape(shape)
+    return y.reshape(shape).astype(x.dtype, copy=False), index.reshape(shape) if places else index
 
 
 def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -174,17 +181,17 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
 
 @lru_cache(256)
 def counts(
-    size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, include: bool, divisor: int | None, char: str = "l"
+    size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, include: bool, divisor: int | None
 ) -> np.ndarray:
-    """What each window's sum is divided by, an array of shape ``out`` and the dtype ``char`` that is not to be changed."""
+    """What each window's sum is divided by, an array of shape ``out`` in double precision that is not to be changed."""
     if divisor:
-        return np.full(out, divisor, char)
+        return np.full(out, divisor, np.float64)
     total = np.ones((), np.int64)
     for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
         begin = np.arange(m) * s - p
         end = np.minimum(begin + k, n + p)
         total = total[..., None] * (end - begin if include else np.minimum(end, n) - np.maximum(begin, 0))
-    return total.astype(char)
+    return total.astype(np.float64)
 
 
 def avg_pool2d(
@@ -262,11 +269,11 @@ def avg_pool2d_backward(
 
 
 def max_pool1d(
-    x: np.ndarray, kernel: int, stride: int, padding: int = 0, dilation: int = 1, ceil_mode: bool = False
+    x: np.ndarray, kernel: int, stride: int, padding: int = 0, dilation: int = 1, ceil_mode: bool = False, places: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """``max_pool2d`` over one row (for the vjp, insert the row axis into the shapes likewise)."""
-    y, index = max_pool2d(x[..., None, :], (1, kernel), (1, stride), (0, padding), (1, dilation), ceil_mode)
-    return y[..., 0, :], index[..., 0, :]
+    y, index = max_pool2d(x[..., None, :], (1, kernel), (1, stride), (0, padding), (1, dilation), ceil_mode, places)
+    return y[..., 0, :], index[..., 0, :] if places else index
 
 
 def avg_pool1d(
@@ -340,6 +347,56 @@ class Windows:
         return total
 
 
+class Plan:
+    """Windows over the last dimensions of arrays of one shape, for kernels of few numbers.
+
+    Attributes:
+        windows: over a plane.
+        shape: of the results.
+        sees: how many elements they see; none where the result's layout is to be thought about, or there is nothing to see.
+        planes: how many there are.
+        arguments: what compiled loops take beyond arrays.
+        divisors: what sums are divided by to make means.
+    """
+
+    __slots__ = ("arguments", "divisors", "planes", "sees", "shape", "windows")
+
+    def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None) -> None:
+        n = len(w.size)
+        lead = shape[: len(shape) - n]
+        self.windows, self.planes, self.shape = w, prod(lead), lead + w.out
+        clear = len(lead) != 2 or w.pixels > 1  # else C-contiguous images may have their channels innermost, too
+        self.sees = self.planes * w.count * w.number if clear and w.pixels else 0
+        self.arguments = (self.planes, *w.full_size, 1, *w.bounds)
+        self.divisors = _divisors(w) if divisors is None else divisors
+
+
+def few_maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
+    """What ``max_windows`` gives, of few numbers where machine code is at hand, or else None; the maxima alone without ``places``."""
+    char, sees = x.dtype.char, plan.sees
+    if 0 < sees < state.fused and char in "fdE" and x.flags.c_contiguous and (run := _max_windows.of(char, sees)) is not None:
+        y = np.empty(plan.shape, x.dtype)
+        if not places:
+            run(plan.planes, 1, x, y, _NOWHERE, *plan.arguments)
+            return y
+        index = np.empty(plan.shape, np.int64)
+        run(plan.planes, 1, x, y, index, *plan.arguments)
+        return y, index
+    return None
+
+
+def few_means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
+    """What ``mean_windows`` gives, likewise."""
+    char, sees = x.dtype.char, plan.sees
+    if 0 < sees < state.fused and char in "fdE" and plan.windows.number <= _IN_TURN and x.flags.c_contiguous:
+        run = _mean_windows.of(char, sees)
+        if run is not None:
+            y = np.empty(plan.shape, x.dtype)
+            run(plan.planes, 1, x, y, plan.divisors, *plan.arguments)
+            return y
+    return None
+
+
 @lru_cache(512)
 def cells(size: Sizes, out: Sizes) -> Windows:
     """The windows of adaptive pooling."""
@@ -375,38 +432,38 @@ def is_few(x: np.ndarray, w: Windows, width: int) -> bool:
     return w.out[-1] < width or len(w.size) == 3 or x.size // (w.pixels or 1) * w.count * w.number < min(state.fused, _FEW)
 
 
-def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:
-    """Maxima of windows of the last dimensions, and their flat indices within these; of NaNs, the last.
+def max_windows(x: np.ndarray, w: Windows, places: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows of the last dimensions, and their flat indices within these (of no meaning without ``places``); of NaNs, the last.
 
     >>> max_windows(np.arange(4.0), cells((4,), (2,)))
     (array([1., 3.]), array([1, 3]))
     """
-    n = len(w.size)
+    n, char, flags = len(w.size), x.dtype.char, x.flags
     lead = x.shape[: x.ndim - n]
+    p = x.size // w.pixels if w.pixels else prod(lead)
+    sees = p * w.count * w.number
+    if char in "fdE" and flags.c_contiguous and flags.aligned and x.dtype.isnative:
+        run = None if sees >= state.fused else _max_windows.of(char, sees)
+        if run is not None or sees >= state.fused:
+            y = np.empty(lead + w.out, x.dtype)
+            index = np.empty(y.shape, np.int64) if places else _NOWHERE
+            if run is not None:
+                run(p, 1, x, y, index, p, *w.full_size, 1, *w.bounds)
+            else:
+                _max_windows.share(char, p, w.count * w.number, 2, x, y, index, p, *w.full_size, 1, *w.bounds)
+            return y, index
     given = x if x.dtype.kind in "iu" else compute_array(x)
-    p = given.size // w.pixels if w.pixels else prod(lead)
-    sees, char = p * w.count * w.number, given.dtype.char if given.dtype.char in "fd" else "d"
+    char = given.dtype.char if given.dtype.char in "fd" else "d"
     run = None if sees >= state.fused else _max_windows.of(char, sees)
     if (run is not None or sees >= state.fused) and (given.dtype.char in "fd" or not w.empty and _fits_double(given)):
         f, channels = _planes_or_images(given if given.dtype.char in "fd" else given.astype(np.float64), n)
-        if channels == 1 and f.dtype is x.dtype:
-            y, index = np.empty((*lead, *w.out), x.dtype), np.empty((*lead, *w.out), np.int64)
-            shape = p, *w.full_out, 1
-            arrays = f.reshape(p, *w.full_size, 1), y.reshape(shape), index.reshape(shape)
-        else:
-            p //= channels
-            shape = p, *w.full_out, channels
-            arrays = f.reshape(p, *w.full_size, channels), np.empty(shape, f.dtype), np.empty(shape, np.int64)
-        if run is not None:
-            run(p, 1, *arrays, *w.bounds)
-        else:
-            share_rows(_compiled.max_windows, char, p, w.count * w.number * channels, 2, *arrays, *w.bounds)
-        if channels == 1 and f.dtype is x.dtype:
-            return y, index
-        y, index = arrays[1:]
+        p //= channels
+        y = np.empty((p, *w.out, channels), f.dtype)
+        index = np.empty(y.shape, np.int64) if places else _NOWHERE
+        _max_windows.share(char, p, w.count * w.number * channels, 2, f, y, index, p, *w.full_size, channels, *w.bounds)
+        y = y.astype(x.dtype, copy=False)
         if channels > 1:
-            y, index = [np.moveaxis(a.reshape(p, *w.out, channels), -1, 1) for a in (y, index)]
-            return y.astype(x.dtype, copy=False), index
+            return np.moveaxis(y, -1, 1), np.moveaxis(index, -1, 1) if places else index
     else:
         c = contiguous(given)
         table, planes = w.table, c.reshape(p, w.pixels)
@@ -425,7 +482,7 @@ def max_windows(x: np.ndarray, w: Windows) -> tuple[np.ndarray, np.ndarray]:
             none = (w.lengths() < 1).reshape(-1)
             y[:, none] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
             index[:, none] = w.starts().reshape(-1)[none]
-    return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out)
+    return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out) if places else index
 
 
 def _fits_double(x: np.ndarray) -> bool:
@@ -448,27 +505,28 @@ def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) 
     >>> mean_windows(np.arange(4.0), cells((4,), (2,)))
     array([0.5, 2.5])
     """
-    n = len(w.size)
+    n, taps = len(w.size), w.number
     lead = x.shape[: x.ndim - n]
-    c = x.astype(np.float64) if x.dtype.kind in "iu" else compute_array(x)
-    p, taps = c.size // w.pixels if w.pixels else prod(lead), w.number
-    divisors = _divisors(w, divisors, c.dtype)
-    sees, char = p * w.count * taps, c.dtype.char
+    p = x.size // w.pixels if w.pixels else prod(lead)
+    divisors = _divisors(w) if divisors is None else divisors
+    sees, char, flags = p * w.count * taps, x.dtype.char, x.flags
+    c = x.astype(np.float64) if x.dtype.kind in "iu" else x if char == "E" and flags.c_contiguous else compute_array(x)
+    char = c.dtype.char
     run = _mean_windows.of(char, sees) if sees < state.fused and taps <= _IN_TURN else None
     if run is not None or sees >= state.fused:
         f, channels = _planes_or_images(c, n)
         if channels == 1:
-            y = np.empty((*lead, *w.out), c.dtype)
+            y = np.empty(lead + w.out, c.dtype)
         else:
             p //= channels
             y = np.empty((p, *w.out, channels), c.dtype)
-        arrays = f.reshape(p, *w.full_size, channels), y.reshape(p, *w.full_out, channels), divisors.reshape(w.full_out)
         if run is not None:
-            run(p, 1, *arrays, *w.bounds)
+            run(p, 1, f, y, divisors, p, *w.full_size, channels, *w.bounds)
         else:
-            share_rows(_compiled.mean_windows, char, p, w.count * taps * channels, 1, *arrays, *w.bounds)
+            _mean_windows.share(char, p, w.count * taps * channels, 1, f, y, divisors, p, *w.full_size, channels, *w.bounds)
         y = y if channels == 1 else np.moveaxis(y, -1, 1)
         return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
+    c = compute_array(c)
     table = w.table if w.whole is None else np.where(w.whole, w.table, w.pixels)
     planes = contiguous(c).reshape(p, w.pixels)
     if w.whole is not None:
@@ -483,17 +541,15 @@ def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) 
         else:  # where NumPy would add up pairs
             sums = [np.add.accumulate(part.take(table, 1), 2)[..., -1] + c.dtype.type(0) for part in parts]
         y = sums[0] if len(sums) == 1 else np.concatenate(sums)
-        y /= divisors.reshape(-1)
+        y /= divisors.reshape(-1).astype(c.dtype)
     return y.reshape(*lead, *w.out).astype(x.dtype, copy=False)
 
 
-def _divisors(w: Windows, given: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-    """What sums are divided by, in their dtype; else the windows' sizes, which are kept."""
-    if given is not None:
-        return given if given.dtype is dtype else given.astype(dtype)
-    found = w.divisors.get(dtype.char)
+def _divisors(w: Windows) -> np.ndarray:
+    """The windows' sizes, in double precision, which are kept."""
+    found = w.divisors.get(None)
     if found is None:
-        found = w.divisors[dtype.char] = w.lengths().astype(dtype)
+        found = w.divisors[None] = w.lengths().astype(np.float64)
     return found
 
 
@@ -503,19 +559,18 @@ def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | N
     lead = grad.shape[: grad.ndim - n]
     g = contiguous(compute_array(grad))
     p, taps = g.size // w.count if w.count else prod(lead), w.number
-    divisors = _divisors(w, divisors, g.dtype)
+    divisors = _divisors(w) if divisors is None else divisors
     sees, char = p * w.count * taps, g.dtype.char
     run = None if sees >= state.fused else _mean_windows_backward.of(char, sees)
     if run is not None or sees >= state.fused:
         dx = np.empty((*lead, *w.size), g.dtype)
-        arrays = g.reshape(p, *w.full_out), dx.reshape(p, *w.full_size), divisors.reshape(w.full_out)
         if run is not None:
-            run(p, 1, *arrays, *w.bounds)
+            run(p, 1, g, dx, divisors, p, *w.full_size, *w.bounds)
         else:
-            share_rows(_compiled.mean_windows_backward, char, p, w.count * taps, 1, *arrays, *w.bounds)
+            _mean_windows_backward.share(char, p, w.count * taps, 1, g, dx, divisors, p, *w.full_size, *w.bounds)
         return dx if dx.dtype is grad.dtype else dx.astype(grad.dtype, copy=False)
     with ignoring():
-        share = (g / divisors).reshape(p, w.count, 1)
+        share = (g / divisors.astype(g.dtype)).reshape(p, w.count, 1)
         places = np.arange(p)[:, None, None] * w.pixels + w.table
         share = np.broadcast_to(share, places.shape)
         if w.whole is not None:

@@ -6,7 +6,6 @@ adding at these indices.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import Any
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 from ...dims import within
 from ...dtypes import SCALAR_TYPE_NAMES
-from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
+from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
 from ...executors.kernels.elementwise import takes_half
 from ...functions.out import EXPECTED
@@ -28,6 +27,8 @@ from .._host import on_host
 from .._samples import takes
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._losses import buffer, constant
+from ._windows import (ONES, adaptive_plan, adaptive_size, avg_geometry, avg_plan, counted, max_geometry, max_plan, output_sizes,
+                       settled, settled_size, sizes_of, stride_of)
 from ...annotations import Functions
 from ...tensor import TensorRef
 from .._batch import BatchedCall
@@ -36,10 +37,6 @@ Ints = Sequence[int]
 
 
 # -- maxima -----------------------------------------------------------------------------------------------------------
-
-
-def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[int, ...]:
-    return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
 
 
 def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
@@ -53,16 +50,22 @@ def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
 @takes_half
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
-    n = len(kernel)
     kernel, stride, padding, dilation = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
-    w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, dilation, ceil_mode)
+    w = fused.plan(input.shape[input.ndim - len(kernel):], kernel, stride, padding, dilation, ceil_mode)
+    return _largest(input, w, kernel, stride, padding, dilation, ceil_mode)
+
+
+def _largest(input: np.ndarray, w: fused.Windows, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
+             places: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows, and where they are, if somebody asks for the `places`."""
+    n = len(kernel)
     if fused.is_few(input, w, 16):
-        y, index = fused.max_windows(input, w)
+        y, index = fused.max_windows(input, w, places)
     elif n == 1:
-        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
+        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode, places)
     else:
-        y, index = fused.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode)
-    return _like(n, input, y, index)
+        y, index = fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode, places)
+    return _like(n, input, y, index) if places else (_like(n, input, y), index)
 
 
 @op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
@@ -79,7 +82,7 @@ class max_pool_nd:
     compose = on_host(_max_pool)
     def shape(input, kernel_size, stride, padding, dilation, ceil_mode):
         n = len(kernel_size)
-        out = (*input[:-n], *_output_size(input[-n:], kernel_size, stride, padding, dilation, ceil_mode))
+        out = (*input[:-n], *output_sizes(input[-n:], kernel_size, stride, padding, dilation, ceil_mode))
         return out, out
     def vjp_input(F, grad, indices, input_shape, kernel_size):
         return F.spread_picked(grad, indices, tuple(input_shape), len(kernel_size))
@@ -197,32 +200,21 @@ class max_unpool_nd:
 @takes_half
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
-    n = len(kernel)
     kernel, stride, padding = tuple(kernel), tuple(stride), tuple(padding)
-    if n < 3 and divisor != 0:
-        w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, _ONES[n], ceil_mode)
-        if fused.is_few(input, w, 32):
-            return _like(n, input, fused.mean_windows(input, w, _counted(w, input, kernel, stride, padding, include, divisor)))
+    w = fused.plan(input.shape[input.ndim - len(kernel):], kernel, stride, padding, ONES[len(kernel)], ceil_mode)
+    return _mean(input, w, kernel, stride, padding, ceil_mode, include, divisor)
+
+
+def _mean(input: np.ndarray, w: fused.Windows, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
+          divisor: int | None) -> np.ndarray:
+    """Means of windows."""
+    n = len(kernel)
+    if n == 3 or divisor != 0 and fused.is_few(input, w, 32):
+        y = fused.mean_windows(input, w, counted(w, kernel, stride, padding, include, divisor))
+        return _like(n, input, y) if n < 3 else np.ascontiguousarray(y)
     if n == 1 and not divisor:
         return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include), input)
-    if n == 2:
-        return in_format(n, fused.avg_pool2d(input, kernel, stride, padding, ceil_mode, include, divisor), input)
-    w = fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, _ONES[n], ceil_mode)
-    return np.ascontiguousarray(fused.mean_windows(input, w, _counted(w, input, kernel, stride, padding, include, divisor)))
-
-
-def _counted(w: fused.Windows, input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, include: bool,
-             divisor: int | None) -> np.ndarray:
-    """What sums of windows are divided by, in the dtype that they are computed in; kept with the windows."""
-    char = input.dtype.char if input.dtype.char in "fd" else "d" if input.dtype.kind in "iu" else "f"
-    key = char, include, divisor, kernel, padding
-    found = w.divisors.get(key)
-    if found is None:
-        found = w.divisors[key] = fused.counts(w.size, w.out, tuple(kernel), tuple(stride), tuple(padding), include, divisor, char)
-    return found
-
-
-_ONES = ((), (1,), (1, 1), (1, 1, 1))
+    return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
 
 
 @takes_half
@@ -232,8 +224,7 @@ def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, pad
     if n == 2:
         return fused.avg_pool2d_backward(grad, size, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
     geometry = size[-n:], grad.shape[-n:], tuple(kernel), tuple(stride), tuple(padding)
-    char = "d" if grad.dtype.char == "d" else "f"
-    return fused.mean_windows_backward(grad, fused.windows(*geometry, _ONES[n]), fused.counts(*geometry, include, divisor, char))
+    return fused.mean_windows_backward(grad, fused.windows(*geometry, ONES[n]), fused.counts(*geometry, include, divisor))
 
 
 _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
@@ -250,13 +241,13 @@ class avg_pool_nd:
     numpy = _avg_pool
     def compose(F, input, kernel, stride, padding, ceil_mode, include, divisor):
         size = input.shape[-len(kernel):]
-        out = _output_size(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+        out = output_sizes(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
         total = along_axes(F, input, [window_matrix(*v) for v in zip(size, out, kernel, stride, padding)])
         divisors = fused.counts(tuple(size), out, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
         return (total / divisors.astype(input.dtype)).astype(input.dtype)
     def shape(input, kernel, stride, padding, ceil_mode, include, divisor):
         n = len(kernel)
-        return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
+        return (*input[:-n], *output_sizes(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
     def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     jvp = "linear"
@@ -352,9 +343,11 @@ class adaptive_avg_pool_nd_grad:
 
 
 @takes_half
-def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
+def _adaptive_max(input: Any, size: Ints, places: bool = True) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
-    y, index = fused.max_windows(input, fused.cells(input.shape[input.ndim - n:], tuple(size)))
+    y, index = fused.max_windows(input, fused.cells(input.shape[input.ndim - n:], tuple(size)), places)
+    if not places:
+        return _like(n, input, y) if n < 3 else np.ascontiguousarray(y), index
     return _like(n, input, y, index) if n < 3 else (np.ascontiguousarray(y), np.ascontiguousarray(index))
 
 
@@ -380,114 +373,13 @@ class adaptive_max_pool_nd:
 
 # -- pooling as torch spells it ---------------------------------------------------------------------------------------
 
-def _sizes(value: int | Sequence[int], n: int, function: str, name: str) -> tuple[int, ...]:
-    if isinstance(value, int):
-        return (value,) * n
-    value = tuple([int(v) for v in value])
-    if len(value) == 1:
-        return value * n
-    if len(value) != n:
-        kind = {2: "a tuple of two ints", 3: "a tuple of three ints"}.get(n, "one int")
-        if n == 1:
-            raise AutogradError(f"{function}() argument '{name}' should contain one int (got {len(value)})")
-        raise AutogradError(f"{function}: {name} must either be a single int, or {kind}")
-    return value
-
-
-def _stride(value: int | Sequence[int] | None, kernel: tuple[int, ...], n: int, function: str) -> tuple[int, ...]:
-    return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
-
-
-def _check_rank(shape: tuple[int, ...], n: int, function: str) -> None:
-    if len(shape) in (n + 1, n + 2):
-        return
-    if n == 1:
-        if function == "max_pool1d":
-            raise ShapeMismatchError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                                     f"{list(shape)}")
-        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while "
-                                 "checking "
-                                 f"arguments for {function})")
-    if n == 2 and function == "avg_pool2d" and len(shape) < 3:
-        raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got -3)")
-    raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
-
-
-def _check_window(shape: tuple[int, ...], n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
-                  dilation: tuple[int, ...], ceil_mode: bool) -> None:
-    size = shape[len(shape) - n:]
-    if function == "max_pool1d":
-        for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0),
-                                 (dilation[0], "dilation", 1)):
-            if value < low:
-                raise AutogradError(f"max_pool1d() {what} must be {'greater than zero' if low else 'non-negative'}, but got {value}")
-        if 2 * padding[0] > kernel[0]:
-            raise AutogradError(f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
-                                f"kernel_size={kernel[0]}")
-    if min(stride) < 1:
-        raise AutogradError("stride should not be zero")
-    if min(kernel) < 1:
-        raise AutogradError("kernel size should be greater than zero, but got " + " ".join(
-            [f"k{a}: {k}" for a, k in zip("THW"[3 - n:], kernel)]))
-    if min(dilation) < 1:
-        raise AutogradError("dilation should be greater than zero, but got " + " ".join(
-            [f"dilation{a}: {d}" for a, d in zip("THW"[3 - n:], dilation)]))
-    for k, p, d in zip(kernel, padding, dilation):
-        if p < 0:
-            raise AutogradError(f"pad must be non-negative, but got pad: {p}")
-        if 2 * p > d * (k - 1) + 1:
-            raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
-    if function != "max_pool1d":
-        _check_not_empty(shape, n, function)
-    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
-    if min(out) < 1:
-        if function == "max_pool1d":
-            raise ShapeMismatchError(f"max_pool1d() Invalid computed output size: {out[0]}")
-        channels = shape[len(shape) - n - 1]
-        lead = (1,) if n == 1 else ()
-        shown = ["x".join(map(str, (channels, *lead, *s))) for s in (size, out)]
-        raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
-
-
-def _check_not_empty(shape: tuple[int, ...], n: int, function: str) -> None:
-    """Only a batch may be empty."""
-    inner, shown = shape[len(shape) - n - 1:], list(shape)
-    if 0 not in inner:
-        return
-    if n == 3:
-        name = "max_pool3d_with_indices_out_cpu_template" if function.startswith("max") else function
-        raise ShapeMismatchError(f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-                                 f"{shown} and non-batch dimension {0 if function.startswith('max') else inner.index(0)} has length zero!")
-    if function == "max_pool1d":
-        raise ShapeMismatchError(f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                                 f"{shown}")
-    if n == 1:  # torch puts a dimension of size 1 before the last, and pools in two
-        shown.insert(-1, 1)
-    raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shown}")
-
-
 def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: int, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                 indices: bool = False) -> max_pool_nd:
     shape = tuple(input._data.shape)
     given: tuple[Any, ...] = (kernel_size, stride, padding, dilation)
     if list in map(type, given):
         given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
-    return F.max_pool_nd(input, *_max_geometry(n, shape, *given, ceil_mode, indices), ceil_mode)
-
-
-@lru_cache(512, typed=True)
-def _max_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                  indices: bool) -> tuple[tuple[int, ...], ...]:
-    """Kernel, stride, padding and dilation, checked."""
-    name = f"max_pool{n}d"
-    kernel = _sizes(kernel_size, n, name, "kernel_size")
-    stride = _stride(stride, kernel, n, name)
-    padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
-    _check_rank(shape, n, name)
-    if name == "max_pool1d" and not indices:
-        _check_not_empty(shape, n, name)
-    _check_window(shape, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
-    return kernel, stride, padding, dilation
+    return F.max_pool_nd(input, *max_geometry(n, shape, *given, ceil_mode, indices), ceil_mode)
 
 
 def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
@@ -495,24 +387,42 @@ def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Seque
     given: tuple[Any, ...] = (kernel_size, stride, padding)
     if list in map(type, given):
         given = tuple([tuple(v) if isinstance(v, list) else v for v in given])
-    geometry = _avg_geometry(n, tuple(input._data.shape), *given, ceil_mode, divisor_override == 0)
+    geometry = avg_geometry(n, tuple(input._data.shape), *given, ceil_mode, divisor_override == 0)
     return F.avg_pool_nd(input, *geometry, ceil_mode, count_include_pad, divisor_override)
 
 
-@lru_cache(512, typed=True)
-def _avg_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
-                  by_zero: bool) -> tuple[tuple[int, ...], ...]:
-    """Kernel, stride and padding, checked."""
-    name = f"avg_pool{n}d"
-    kernel = _sizes(kernel_size, n, name, "kernel_size")
-    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
-    _check_rank(shape, n, name)
-    if by_zero:
-        raise AutogradError("divisor must be not zero")
-    _check_window(shape, n, name, kernel, stride, padding, (1,) * n, ceil_mode)
-    return kernel, stride, padding
+def _quick_max(n: int, listed: bool) -> Any:
+    """Maxima of plain arrays; `listed` is whether indices are always given."""
+    def quick(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=False):
+        if ceil_mode.__class__ is not bool or return_indices.__class__ is not bool:
+            return None
+        if not (kernel_size.__class__ is padding.__class__ is dilation.__class__ is int and (stride is None or stride.__class__ is int)):
+            kernel_size, stride, padding, dilation = settled(kernel_size, stride, padding, dilation)
+        places = listed or return_indices
+        plan, geometry = max_plan(n, input.shape, kernel_size, stride, padding, dilation, ceil_mode, places)
+        few = fused.few_maxima(input, plan, places)
+        if few is not None:
+            return few
+        found = _largest(input, *geometry, places)
+        return found if places else found[0]
+
+    return quick
 
 
+def _quick_avg(n: int) -> Any:
+    def quick(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
+        if not ceil_mode.__class__ is count_include_pad.__class__ is bool or divisor_override.__class__ not in (int, _Nothing):
+            return None
+        if not (kernel_size.__class__ is padding.__class__ is int and (stride is None or stride.__class__ is int)):
+            kernel_size, stride, padding = settled(kernel_size, stride, padding)
+        plan, geometry = avg_plan(n, input.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        few = fused.few_means(input, plan)
+        return few if few is not None else _mean(input, *geometry)
+
+    return quick
+
+
+_Nothing = type(None)
 _MAX = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False"
 
 
@@ -562,13 +472,15 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
     amp = "float32" if n == 3 else None
     op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
         type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
+                                   "quick": _quick_max(n, False),
                                    "lacks": lacks, "amp": amp, "samples": samples, "errors": errors}))
     op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal",
        alias=f"nn.functional.max_pool{n}d",
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "lacks": _lacks_both if n == 1 else lacks, "samples": samples,
+            "__module__": __name__, "function": both, "quick": _quick_max(n, False),
+            "lacks": _lacks_both if n == 1 else lacks, "samples": samples,
             "amp": amp and (lambda *args: None if args[-1] else "float32"), "composite": lambda *args: None if args[-1] else said,
             "gives": {"return_indices": "(Tensor, Tensor)"}}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
@@ -577,7 +489,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
             "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
                            f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, "
                                                                                             f"3{']' * (n + 2)}))"),
-            "__module__": __name__, "function": always, "lacks": {"bool uint float8": f"max_pool{max(n, 2)}d"}, "samples": samples}))
+            "__module__": __name__, "function": always, "quick": _quick_max(n, True), "samples": samples,
+            "lacks": {"bool uint float8": f"max_pool{max(n, 2)}d"}}))
 
 
 for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
@@ -597,6 +510,7 @@ class avg_pool1d:
     composite = ("avg_pool1d(input, many(1, kernel_size), *but([[] if stride is None else many(1, stride), many(1, padding), ceil_mode, "
                  "count_include_pad], [[], [0], False, True]))")
     lacks = {"short bool uint float8": "avg_pool2d"}
+    quick = _quick_avg(1)
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
@@ -620,6 +534,7 @@ class avg_pool2d:
     home = "_C._nn"
     lacks = {"short bool uint float8": "avg_pool2d"}
     out_dtype = EXPECTED
+    quick = _quick_avg(2)
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -645,55 +560,13 @@ class avg_pool3d:
     lacks = {"half short bool uint float8": "avg_pool3d_out_frame"}
     out_dtype = EXPECTED
     amp = "float32"
+    quick = _quick_avg(3)
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     def samples(rng):
         yield rng.standard_normal((1, 2, 3, 4, 5)), 2
         yield rng.standard_normal((1, 3, 4, 5)), 2, 1, 1, True, False
-
-
-def _adaptive_size(input: TensorRef, output_size: Any, n: int, function: str) -> tuple[int, ...]:
-    given = isinstance(output_size, (tuple, list))
-    if n == 1 or not given:
-        value = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
-        if n == 1 and len(value) != 1:
-            raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
-        output_size = tuple(value) * n
-    if len(output_size) != n:
-        what = "(): internal error: output_size.size() must be" if "max" in function else ": output_size must be"
-        raise AutogradError(f"{function}{what} {n}")
-    if n == 1:
-        _check_rank(tuple(input.shape), 1, function)
-    elif given and input.ndim <= n:
-        raise ValueError(f"Input dimension should be at least {n + 1}")
-    elif input.ndim not in (n + 1, n + 2):
-        colon = ":" if "max" in function else ""
-        raise ShapeMismatchError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
-    size = tuple([have if want is None else int(want) for have, want in zip(tuple(input.shape)[input.ndim - n:], output_size)])
-    if min(size) < 0:
-        full = (1, *size) if n == 1 else size
-        if "max" in function:
-            raise AutogradError(f"Trying to create tensor with negative dimension {min(size)}: "
-                                f"{[*tuple(input.shape)[:input.ndim - n], *full]}")
-        shown = ", ".join(map(str, full[:2])) + "".join([f",{v}" for v in full[2:]])
-        raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
-                            f"{{{shown}}}")
-    if "max" in function or not on_meta(input):
-        _check_cells(tuple(input.shape), n, function)
-    return size
-
-
-def _check_cells(shape: tuple[int, ...], n: int, function: str) -> None:
-    """Only a batch may be empty, and, for means in one or two dimensions, the channels."""
-    first = len(shape) - n - ("max" in function) if n < 3 else 1
-    if 0 not in shape[first:]:
-        return
-    d = first + shape[first:].index(0)
-    if function == "adaptive_avg_pool1d":  # carried out in two
-        shape, d, function = (*shape[:-1], 1, shape[-1]), d + 1, "adaptive_avg_pool2d"
-    raise ShapeMismatchError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                             f"{list(shape)} with dimension {d} being empty")
 
 
 def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ...]) -> None:
@@ -704,15 +577,35 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
     avg, largest = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
 
     def mean(F, input, output_size):
-        return F.adaptive_avg_pool_nd(input, _adaptive_size(input, output_size, n, avg))
+        return F.adaptive_avg_pool_nd(input, adaptive_size(tuple(input.shape), output_size, n, avg, on_meta(input)))
 
     def maximum(F, input, output_size, return_indices=False):
-        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        result = F.adaptive_max_pool_nd(input, adaptive_size(tuple(input.shape), output_size, n, largest))
         return (result[0], result[1]) if return_indices else result[0]
 
     def both(F, input, output_size):
-        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        result = F.adaptive_max_pool_nd(input, adaptive_size(tuple(input.shape), output_size, n, largest))
         return result[0], result[1]
+
+    def quick_mean(input, output_size):
+        if input.dtype.kind in "iub":
+            return None
+        plan, size = adaptive_plan(input.shape, settled_size(output_size), n, avg)
+        few = plan and fused.few_means(input, plan)
+        return few if few is not None else _adaptive_avg(input, size)
+
+    def quick_largest(input, output_size, return_indices=False):
+        if return_indices.__class__ is not bool:
+            return None
+        plan, size = adaptive_plan(input.shape, settled_size(output_size), n, largest)
+        few = plan and fused.few_maxima(input, plan, return_indices)
+        if few is not None:
+            return few
+        found = _adaptive_max(input, size, return_indices)
+        return found if return_indices else found[0]
+
+    def quick_both(input, output_size):
+        return quick_largest(input, output_size, True)
 
     def samples(rng):
         yield _permuted(rng, *sample), size
@@ -722,20 +615,22 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
     amp = "float32" if n == 3 else None
     where: dict[str, Any] = {"namespace": "", "alias": f"=nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
-        type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
+        type(avg, (), {"__module__": __name__, "function": mean, "quick": quick_mean, "amp": amp, "samples": samples,
                        "composite": f"{avg}(input, many({n}, output_size))",
                        "lacks": {"float8": "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"},
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
                                   f"{opened}0.5000, 2.5000{closed}"}))
     op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
        out=False)(
-        type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "amp": amp, "samples": samples,
+        type(largest, (), {"__module__": __name__, "function": maximum, "quick": quick_largest, "lacks": lacks,
+                           "amp": amp, "samples": samples,
                            "gives": {"return_indices": "(Tensor, Tensor)"},
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
     op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
        out=False, alias=f"nn.functional.{largest}_with_indices")(
-        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples,
+        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "quick": quick_both, "lacks": lacks, "amp": amp,
+                                             "samples": samples,
                                              "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
 
 
@@ -747,7 +642,7 @@ for _n, _sample, _size in ((1, (2, 2, 7), 3), (2, (1, 2, 5, 6), (2, 4)), (3, (1,
 
 
 def _lp_pool(F: Functions, n: int, input: TensorRef, norm_type: float, kernel_size: int, stride: int | None, ceil_mode: bool) -> TensorRef:
-    kernel = _sizes(kernel_size, n, f"lp_pool{n}d", "kernel_size")
+    kernel = sizes_of(kernel_size, n, f"lp_pool{n}d", "kernel_size")
     x = F.pow(input, norm_type)
     mean = _pooled_avg(F, n, x, kernel, stride, 0, ceil_mode, True, None)
     return F.pow(F.sign(mean) * F.relu(F.abs(mean)) * prod(kernel), 1.0 / norm_type)
@@ -776,8 +671,8 @@ for _n, _sample in ((1, (2, 2, 6)), (2, (1, 2, 4, 5)), (3, (1, 1, 4, 4, 4))):
 def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_size: int, stride: Any, padding: Any,
             output_size: Any) -> TensorRef:
     name = f"max_unpool{n}d"
-    kernel = _sizes(kernel_size, n, name, "kernel_size")
-    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
+    kernel = sizes_of(kernel_size, n, name, "kernel_size")
+    stride, padding = stride_of(stride, kernel, n, name), sizes_of(padding, n, name, "padding")
     shape = tuple(input.shape)
     lead, spatial = shape[:len(shape) - n], shape[len(shape) - n:]
     usual = tuple([(m - 1) * s - 2 * p + k for m, k, s, p in zip(spatial, kernel, stride, padding)])

@@ -5,18 +5,37 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba.extending import register_jitable
 
-from .base import kernel
+from .base import kernel, like, rounded, wide
 
 
-@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow] i i i i i i i i (sw>0) (dh>0) (dw>0) :p")
+@register_jitable
+def _raise_to(best, xs, step):
+    """The maxima of ``best`` and of each so many elements; of NaNs, the last."""
+    if step == 1:
+        for s in range(best.size):
+            v, most = wide(xs[s]), wide(best[s])
+            best[s] = xs[s] if v > most or v != v else best[s]
+    elif step == 2:
+        for s in range(best.size):
+            v, most = wide(xs[s * 2]), wide(best[s])
+            best[s] = xs[s * 2] if v > most or v != v else best[s]
+    else:
+        for s in range(best.size):
+            v, most = wide(xs[s * step]), wide(best[s])
+            best[s] = xs[s * step] if v > most or v != v else best[s]
+
+
+@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow]? i i i i i i i i (sw>0) (dh>0) (dw>0) :p")
 def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
-    T = x.dtype.type
+    """Without memory for indices these are left out."""
+    places, none = index.size > 0, np.empty(0, np.int64)
     height, width = x.shape[1], x.shape[2]
     oh, ow = y.shape[1], y.shape[2]
     for p in range(start, stop):
         for r in range(oh):
-            ys, ks = y[p, r], index[p, r]
+            ys, ks = y[p, r], index[p, r] if places else none
             top = r * sh - ph
             while top < 0:
                 top += dh
@@ -24,8 +43,9 @@ def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
                 left = s * sw - pw
                 while left < 0:
                     left += dw
-                ys[s] = T(-math.inf)
-                ks[s] = top * width + left
+                ys[s] = rounded(y, like(wide(x.dtype.type(0)), -math.inf))
+                if places:
+                    ks[s] = top * width + left
             for i in range(kh):
                 row = r * sh - ph + i * dh
                 if row < 0 or row >= height:
@@ -37,19 +57,22 @@ def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
                     if high == low:
                         continue
                     first = low * sw + shift
-                    best, arg, xs = ys[low:high], ks[low:high], x[p, row, first:]
-                    at = row * width + first
+                    best, xs = ys[low:high], x[p, row, first:]
+                    if not places:
+                        _raise_to(best, xs, sw)
+                        continue
+                    arg, at = ks[low:high], row * width + first
                     if sw == 2:  # the loads of a stride known here can be vectorized, and selections too
                         for s in range(best.size):
-                            v, top_value = xs[s * 2], best[s]
-                            better = v > top_value or v != v
-                            best[s] = v if better else top_value
+                            v, most = wide(xs[s * 2]), wide(best[s])
+                            better = v > most or v != v
+                            best[s] = xs[s * 2] if better else best[s]
                             arg[s] = at + s * 2 if better else arg[s]
                     else:
                         for s in range(best.size):
-                            v, top_value = xs[s * sw], best[s]
-                            better = v > top_value or v != v
-                            best[s] = v if better else top_value
+                            v, most = wide(xs[s * sw]), wide(best[s])
+                            better = v > most or v != v
+                            best[s] = xs[s * sw] if better else best[s]
                             arg[s] = at + s * sw if better else arg[s]
 
 
@@ -130,104 +153,126 @@ def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, st
 # innermost, where loops run over them.
 
 
-@kernel("r5[p,d,h,v,n] w5[p,od,oh,ow,n] Q5[p,od,oh,ow,n] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (sd>0) (sh>0) (sw>0) :p")
-def max_windows(x, y, index, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
-    T = x.dtype.type
-    depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
+_GIVEN, _MADE = "planes*depth*height*width", "planes*od*oh*ow"
+_BOUNDS = ("x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (planes>=0) (depth>=0) (height>=0) (width>=0) (sd>0) (sh>0) (sw>0) "
+           "(float(planes)*depth*height*width<9e18) (float(planes)*od*oh*ow<9e18) :planes")
+_INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(planes)*od*oh*ow*channels<9e18)"
+
+
+@kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] Q0[{_MADE}*channels]? i i i i i {_INNER} {_BOUNDS}")
+def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+    """Without memory for indices these are left out."""
+    size, o, places = depth * height * width * channels, start * d0.size * h0.size * w0.size * channels, index.size > 0
     for p in range(start, stop):
-        plane = x[p].reshape(-1)
-        for a in range(y.shape[1]):
+        plane = x[p * size : (p + 1) * size]
+        for a in range(d0.size):
             d_low, d_high = d0[a], d1[a]
-            for b in range(y.shape[2]):
+            for b in range(h0.size):
                 h_low, h_high = h0[b], h1[b]
-                for c in range(y.shape[3]):
+                for c in range(w0.size):
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
                     first = (d_low * height + h_low) * width + w_low
                     if channels == 1:
-                        top, at = T(-math.inf), first
+                        top, at = like(wide(x.dtype.type(0)), -math.inf), first
                         for i in range(d_low, d_high, sd):
                             for j in range(h_low, h_high, sh):
                                 row = (i * height + j) * width
                                 k = row + w_low
                                 while k < row + w_high:  # a range would divide to count its steps
-                                    v = plane[np.uint64(k)]
+                                    v = wide(plane[np.uint64(k)])
                                     if not (v <= top):  # a branch that is foreseen, where selections wait for one another
                                         if v > top or v != v:
                                             top, at = v, k
                                     k += sw
-                        y[p, a, b, c, 0], index[p, a, b, c, 0] = top, at
+                        y[o] = rounded(y, top)
+                        if places:
+                            index[o] = at
+                        o += 1
                         continue
-                    best, arg = y[p, a, b, c], index[p, a, b, c]
-                    best[:] = T(-math.inf)
-                    arg[:] = first
+                    best, arg = y[o : o + channels], index[o : o + channels]
+                    o += channels
+                    best[:] = rounded(y, like(wide(x.dtype.type(0)), -math.inf))
+                    if places:
+                        arg[:] = first
                     for i in range(d_low, d_high, sd):
                         for j in range(h_low, h_high, sh):
                             for k in range(w_low, w_high, sw):
-                                values, here = x[p, i, j, k], (i * height + j) * width + k
-                                for s in range(best.size):
-                                    v, most = values[s], best[s]
+                                here = (i * height + j) * width + k
+                                values = plane[here * channels : (here + 1) * channels]
+                                for s in range(channels):
+                                    v, most = wide(values[s]), wide(best[s])
                                     better = v > most or v != v
-                                    best[s] = v if better else most
-                                    arg[s] = here if better else arg[s]
+                                    best[s] = values[s] if better else best[s]
+                                    if places:
+                                        arg[s] = here if better else arg[s]
     return True
 
 
-@kernel("r5[p,d,h,v,n] w5[p,od,oh,ow,n] r3[od,oh,ow] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i :p")
-def mean_windows(x, y, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
-    T = x.dtype.type
-    depth, height, width, channels = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
+@kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] d0[od*oh*ow] i i i i i {_INNER} {_BOUNDS}")
+def mean_windows(x, y, counts, planes, depth, height, width, channels, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+    """Half precision, which is to be rounded once, has one channel."""
+    size, o = depth * height * width * channels, start * counts.size * channels
     for p in range(start, stop):
-        plane = x[p].reshape(-1)
-        for a in range(y.shape[1]):
+        plane, at = x[p * size : (p + 1) * size], 0
+        for a in range(d0.size):
             d_low, d_high = d0[a], d1[a]
-            for b in range(y.shape[2]):
+            for b in range(h0.size):
                 h_low, h_high = h0[b], h1[b]
-                for c in range(y.shape[3]):
+                for c in range(w0.size):
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
-                    count = counts[a, b, c]
+                    zero = like(wide(x.dtype.type(0)), 0)
+                    count = like(zero, counts[at])
+                    at += 1
                     if channels == 1:
-                        total = T(0)
+                        total = zero
                         for i in range(d_low, d_high):
                             for j in range(h_low, h_high):
                                 row = (i * height + j) * width
                                 for k in range(row + w_low, row + w_high):
-                                    total += plane[np.uint64(k)]
-                        y[p, a, b, c, 0] = total / count
+                                    total += wide(plane[np.uint64(k)])
+                        y[o] = rounded(y, total / count)
+                        o += 1
                         continue
-                    sums = y[p, a, b, c]
-                    sums[:] = T(0)
+                    sums = y[o : o + channels]
+                    o += channels
+                    sums[:] = rounded(y, zero)
                     for i in range(d_low, d_high):
                         for j in range(h_low, h_high):
                             for k in range(w_low, w_high):
-                                values = x[p, i, j, k]
-                                for s in range(sums.size):
-                                    sums[s] += values[s]
-                    for s in range(sums.size):
-                        sums[s] /= count
+                                here = ((i * height + j) * width + k) * channels
+                                values = plane[here : here + channels]
+                                for s in range(channels):
+                                    sums[s] = rounded(y, wide(sums[s]) + wide(values[s]))
+                    for s in range(channels):
+                        sums[s] = rounded(y, wide(sums[s]) / count)
     return True
 
 
-@kernel("r4[p,od,oh,ow] w4[p,d,h,v] r3[od,oh,ow] x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i :p")
-def mean_windows_backward(grad, dx, counts, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+@kernel(f"r0[{_MADE}] w0[{_GIVEN}] d0[od*oh*ow] i i i i {_BOUNDS}")
+def mean_windows_backward(grad, dx, counts, planes, depth, height, width, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
     T = dx.dtype.type
-    depth, height, width = dx.shape[1], dx.shape[2], dx.shape[3]
+    size, o = depth * height * width, start * counts.size
     for p in range(start, stop):
-        dx[p] = T(0)
-        for a in range(grad.shape[1]):
+        plane, at = dx[p * size : (p + 1) * size], 0
+        plane[:] = T(0)
+        for a in range(d0.size):
             d_low, d_high = d0[a], d1[a]
-            for b in range(grad.shape[2]):
+            for b in range(h0.size):
                 h_low, h_high = h0[b], h1[b]
-                for c in range(grad.shape[3]):
+                for c in range(w0.size):
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
-                    g = grad[p, a, b, c] / counts[a, b, c]
+                    g = grad[o] / T(counts[at])
+                    at += 1
+                    o += 1
                     for i in range(d_low, d_high):
                         for j in range(h_low, h_high):
-                            for k in range(w_low, w_high):
-                                dx[p, i, j, k] += g
+                            row = (i * height + j) * width
+                            for k in range(row + w_low, row + w_high):
+                                plane[np.uint64(k)] += g
     return True
