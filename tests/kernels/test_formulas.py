@@ -11,11 +11,13 @@ import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, binary, exp, like, log, settled, unary
 from autograd_tape.ops.elementwise import gamma, polynomials, special
+from autograd_tape.ops.networks import activation
 
-assert torch and gamma and polynomials and special  # whose formulas have been made then
+assert torch and activation.relu and gamma and polynomials and special  # whose formulas have been made then
 X = np.concatenate([
     [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, -1e-310, 1e300, -1e300, 1, -1, 0.5, 2, 26, -30, 200, 710, -710],
     np.linspace(-9.9, 30.3, 150), np.linspace(0, 1, 32), np.geomspace(1e-9, 1e9, 40)])
+NUMBERS = (0.3, 1.5, -2.0)
 SECOND = np.array([0.0, 1, 2, 2.5, 7, 9, 40, -1, np.nan])
 
 
@@ -32,7 +34,7 @@ def operands(formula: Formula, dtype: type) -> list[np.ndarray]:
 def by_number(formula: Formula, columns: list[np.ndarray]) -> np.ndarray:
     out = np.empty_like(columns[0])
     with np.errstate(all="ignore"):
-        formula.one_by_one(tuple(columns), out)
+        formula.one_by_one(tuple(columns), out, NUMBERS[: formula.numbers])
     return out
 
 
@@ -51,7 +53,7 @@ def name(formula: Formula) -> str:
 def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
     columns, dtype = operands(formula, np.float64), np.float64
     out = np.empty(columns[0].size, dtype)
-    formula.over("d", tuple(columns), out)
+    formula.over("d", tuple(columns), out, NUMBERS[: formula.numbers])
     np.testing.assert_allclose(out, by_number(formula, columns), rtol=1e-10, atol=1e-12)
 
 

@@ -284,8 +284,9 @@ def compile_all(dtypes: str = "fdEe") -> int:
             importlib.import_module(f"{__package__}.compiled.{path.stem}")
     formulas = importlib.import_module(f"{__package__}.formulas").Formula.made
     count = 0
-    for kernel in [*Kernel.registry.values(), *[formula.kernel() for formula in formulas]]:
-        for char in dtypes if "wide" in kernel.function.__code__.co_names else [c for c in dtypes if c in "fd"]:
+    written = {formula.kernel(): formula.chars for formula in formulas}
+    for kernel in [*Kernel.registry.values(), *written]:
+        for char in dtypes if "wide" in kernel.function.__code__.co_names else [c for c in dtypes if c in written.get(kernel, "fd")]:
             if kernel.spec.generic or char == dtypes[0]:
                 (kernel.shared if kernel.spec.is_shared else kernel)[char]
                 count += 1

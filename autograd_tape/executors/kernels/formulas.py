@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable
+from functools import wraps
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -31,7 +33,7 @@ from ...warned import ignoring
 if TYPE_CHECKING:
     from ._kernel import Kernel
 
-__all__ = ["binary", "ternary", "unary"]
+__all__ = ["binary", "few", "ternary", "unary"]
 
 Scalar = Callable[..., float]
 """A function of numbers: Python's, or what stands for them."""
@@ -157,15 +159,16 @@ class Formula:
     """A function of numbers, and how often it has been asked for.
 
     Args:
-        function: of as many numbers as there are ``operands``.
+        function: of as many numbers as there are ``operands``, and of ``numbers`` that are the same for all elements.
         cost: its time against that of a few multiplications and a logarithm.
         own: whether it computes in the arrays' dtype, and not in double precision.
+        chars: the dtypes that it is for.
     """
 
     made: ClassVar[list[Formula]] = []
 
-    def __init__(self, function: Scalar, operands: int, cost: int, own: bool) -> None:
-        self.function, self.operands, self.cost, self.own = function, operands, cost, own
+    def __init__(self, function: Scalar, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd") -> None:
+        self.function, self.operands, self.cost, self.own, self.numbers, self.chars = function, operands, cost, own, numbers, chars
         #: Seconds in Python.
         self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
@@ -174,7 +177,7 @@ class Formula:
         self.shared = _Machine(self)
         self.machine: Kernel | None = None
         #: Machine code in memory by dtype, for few numbers in one piece, and the counters that it takes.
-        self.ready: dict[np.dtype, tuple[Fn, np.ndarray]] = {}
+        self.ready: dict[np.dtype | None, tuple[Fn, np.ndarray]] = {}
         Formula.made.append(self)
 
     def is_compiled(self, char: str, n: int) -> bool:
@@ -214,84 +217,109 @@ class Formula:
             self.machine = _compiled.kernel_of(self)
         return self.machine
 
-    def over(self, char: str, columns: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+    def over(self, char: str, columns: tuple[np.ndarray, ...], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
         """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype."""
         n = out.size
         if self.is_compiled(char, n):
-            share(self, char, n, _GRAIN // self.cost, *columns, out)
+            share(self, char, n, _GRAIN // self.cost, *columns, out, *numbers)
             if out.dtype not in self.ready:
                 self.ready[out.dtype] = self.shared[char], np.zeros(128, np.int64)
             return
         with ignoring():
             if n <= FEW or state.fused != _NEVER:
-                self.one_by_one(columns, out)
+                self.one_by_one(columns, out, numbers)
                 return
             for start in range(0, n, _BLOCK):
                 part = [c[start : start + _BLOCK] for c in columns]
-                self.side_by_side([c if self.own else c.astype(np.float64) for c in part], out[start : start + _BLOCK])
+                self.side_by_side([c if self.own else c.astype(np.float64) for c in part], out[start : start + _BLOCK], numbers)
 
-    def one_by_one(self, columns: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+    def one_by_one(self, columns: tuple[np.ndarray, ...], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
         function = self.function
         rows: list[Any] = [c if self.own and c.dtype.char == "f" else c.tolist() for c in columns]
         try:
-            out[:] = list(map(function, *rows))
+            out[:] = list(map(function, *rows, *map(repeat, numbers)))
         except (ArithmeticError, ValueError):  # of some of them Python makes errors where C goes on
-            for i, numbers in enumerate(zip(*rows, strict=True)):
+            for i, row in enumerate(zip(*rows, strict=True)):
                 try:
-                    out[i] = function(*numbers)
+                    out[i] = function(*row, *numbers)
                 except (ArithmeticError, ValueError):
-                    lanes = [np.array([v], out.dtype if self.own else np.float64).view(Lanes) for v in numbers]
-                    out[i] = np.ravel(function(*lanes))[0]
+                    lanes = [np.array([v], out.dtype if self.own else np.float64).view(Lanes) for v in row]
+                    out[i] = np.ravel(function(*lanes, *numbers))[0]
 
-    def side_by_side(self, columns: list[np.ndarray], out: np.ndarray) -> None:
+    def side_by_side(self, columns: list[np.ndarray], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
         left: list[np.ndarray | slice] = [slice(None)]
         while left:
             where = left.pop()
             part = [c[where] for c in columns]
             if part[0].size <= FEW // 8 and not isinstance(where, slice):
                 found = np.empty(part[0].size, out.dtype)
-                self.one_by_one(tuple(part), found)
+                self.one_by_one(tuple(part), found, numbers)
                 out[where] = found
                 continue
             try:
-                out[where] = self.function(*[c.view(Lanes) for c in part])
+                out[where] = self.function(*[c.view(Lanes) for c in part], *numbers)
             except _Divided as branch:
                 mask = np.broadcast_to(branch.args[0], part[0].shape)
                 places = np.arange(out.size) if isinstance(where, slice) else where
                 left += [places[mask], places[~mask]]
 
 
-def unary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[[np.ndarray], np.ndarray]:
-    """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm.
+def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | None = None) -> Callable[..., np.ndarray]:
+    """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm. It takes as many
+    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given.
 
     >>> unary(lambda x: x * x)(np.float32([[1.0, 2.0]]))
     array([[1., 4.]], dtype=float32)
     """
-    formula = Formula(function, 1, cost, own)
+    formula = Formula(function, 1, cost, own, numbers, "fd" if single is None else "d")
+    of_single = formula if single is None else Formula(single, 1, cost, own, numbers, "f")
+    of_single.ready = formula.ready
+    return _of_one(formula, of_single)
+
+
+def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
     ready = formula.ready
 
-    def kernel(input: np.ndarray) -> np.ndarray:
+    def kernel(input: np.ndarray, *options: float) -> np.ndarray:
         alone = ready.get(input.dtype)
-        if alone is not None and input.size <= _SHORT and input.flags.carray and state.fused != _NEVER:
-            out = np.empty(input.shape, input.dtype)
-            alone[0](alone[1], input.size, 1, input.ravel(), out.ravel())
-            return out
+        if alone is not None and input.size <= _SHORT and state.fused != _NEVER:
+            if input.flags.carray:
+                out = np.empty(input.shape, input.dtype)
+                alone[0](alone[1], input.size, 1, input, out, *options)
+                return out
+            if input.flags.f_contiguous and input.flags.aligned:
+                out = np.empty(input.shape, input.dtype, "F")
+                alone[0](alone[1], input.size, 1, input.T, out.T, *options)
+                return out
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
             x = x.copy(order="C" if 0 in x.strides else "K")
             x = x if x.flags.forc else x.copy(order="C")
         out = np.empty_like(x)
-        formula.over(x.dtype.char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1))
+        char = x.dtype.char
+        (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
-    kernel.formula = formula  # type: ignore[attr-defined]  # for who asks whether it is compiled
+    kernel.formula = of_single  # type: ignore[attr-defined]  # for who asks whether it is compiled
     return kernel
 
 
 def _several(formula: Formula) -> Callable[..., np.ndarray]:
-    ready = formula.ready
+    ready, two = formula.ready, formula.operands == 2 and not formula.numbers
 
-    def kernel(*operands: np.ndarray) -> np.ndarray:
+    def kernel(*operands: Any) -> np.ndarray:
+        first = operands[0]
+        if (alone := ready.get(getattr(first, "dtype", None))) is not None:
+            if two and first.size <= _SHORT and (second := operands[1]).dtype is first.dtype and state.fused != _NEVER and (
+                    shape := first.shape) and first.flags.carray and (not second.shape or second.shape == shape and second.flags.carray):
+                out = np.empty(shape, first.dtype)
+                if not second.shape:  # a number
+                    out[...] = second
+                    second, out = out, np.empty(shape, first.dtype)
+                alone[0](alone[1], out.size, 1, first, second, out)
+                return out
+            if (found := _at_once(alone, operands)) is not None:
+                return found
         dtype = np.result_type(*operands)
         arrays = [compute_array(np.asarray(a, dtype)) for a in operands]
         first = arrays[0]
@@ -301,15 +329,37 @@ def _several(formula: Formula) -> Callable[..., np.ndarray]:
                 shape = np.broadcast_shapes(*[a.shape for a in arrays])
             arrays = [a if a.shape == shape and a.flags.carray else _spread(a, shape) for a in arrays]
         out = np.empty_like(arrays[0])
-        alone = ready.get(out.dtype)
         columns = [a.ravel("K") for a in arrays]
-        if alone is not None and out.ndim and out.size <= _SHORT and state.fused != _NEVER:
-            alone[0](alone[1], out.size, 1, *columns, out.ravel("K"))
-        else:
-            formula.over(out.dtype.char, tuple(columns), out.ravel("K") if out.ndim else out.reshape(1))
+        formula.over(out.dtype.char, tuple(columns), out.ravel("K") if out.ndim else out.reshape(1))
         return out if out.dtype == dtype else out.astype(dtype)
 
     return kernel
+
+
+def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...]) -> np.ndarray | None:
+    """Machine code over few numbers that lie in rows or in columns; None of many, or of operands of several dtypes."""
+    first = operands[0]
+    dtype, shape, same = first.dtype, first.shape, True
+    if state.fused == _NEVER:
+        return None
+    for a in operands[1:]:
+        if a.dtype is not dtype:
+            return None
+        same = same and a.shape == shape
+        if not same and a.shape:
+            shape = np.broadcast(*operands).shape
+            break
+    out: np.ndarray
+    if same and len(shape) > 1 and not first.flags.c_contiguous and all([a.flags.f_contiguous and a.flags.aligned for a in operands]):
+        if (out := np.empty(shape, dtype, "F")).size > _SHORT:
+            return None
+        alone[0](alone[1], out.size, 1, *[a.T for a in operands], out.T)
+        return out
+    if (out := np.empty(shape, dtype)).size > _SHORT:
+        return None
+    columns = [a if a.__class__ is np.ndarray and a.shape == shape and a.flags.carray else _spread(a, shape) for a in operands]
+    alone[0](alone[1], out.size, 1, *columns, out)
+    return out
 
 
 def _spread(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -321,6 +371,39 @@ def _spread(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
     """The kernel of a function of two numbers, over arrays that are broadcast."""
     return _several(Formula(function, 2, cost, own))
+
+
+def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:
+    """Decorator of a kernel of passes, which makes it the formula `function` of up to `state.short` numbers of float32 or float64. Where
+    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand.
+
+    >>> few(lambda x: x * x)(np.square)(np.float32([2.0]))
+    array([4.], dtype=float32)
+    """
+    made = Formula(function, operands, 1, own, numbers)
+    formula, ready = _of_one(made, made) if operands == 1 else _several(made), made.ready
+
+    def decorate(kernel: Fn) -> Fn:
+        if operands == 1:
+            @wraps(kernel)
+            def short(x: np.ndarray, *options: Any) -> np.ndarray:
+                if x.dtype.char in "fd" and (x.size <= state.short or exact and (x.dtype in ready or x.size >= state.fused)):
+                    return formula(x, *map(float, options)) if numbers else formula(x)
+                result: np.ndarray = kernel(x, *options)
+                return result
+        else:
+            @wraps(kernel)
+            def short(x: np.ndarray, y: Any) -> np.ndarray:
+                if x.dtype.char in "fd" and getattr(y, "dtype", None) is x.dtype:
+                    n = max(x.size, y.size)
+                    if n <= state.short or exact and (x.dtype in ready or n >= state.fused):
+                        return formula(x, y)
+                result: np.ndarray = kernel(x, y)
+                return result
+
+        return short
+
+    return decorate
 
 
 def ternary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:

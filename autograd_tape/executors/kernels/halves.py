@@ -70,11 +70,12 @@ class _Tabled:
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
-        if x.size <= _TABLED and x.flags.c_contiguous and (char := x.dtype.char) in "eE" and x.ndim:
+        if x.size <= _TABLED and x.flags.c_contiguous and (char := x.dtype.char) in "eE":
             key = (char, state.fused, *how)
             table = self.found.get(key, 0)
             if table.__class__ is not int:
-                return table.take(x.view(_BITS))  # type: ignore[union-attr]  # no number
+                places = x.view(_BITS)
+                return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]  # no number
             self.count(key, table, x.dtype, how)
         return self.function(x, *how)
 

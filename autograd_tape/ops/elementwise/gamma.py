@@ -197,13 +197,15 @@ def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
             raise ValueError(n)
         return _digamma(input)
     with ignoring():
-        pole = (input <= 0) & (input == np.rint(input))
         if n == 1:
             result = _trigamma(input)
-            if pole.any():  # torch reflects with the sine of a multiple of a rounded pi, which is not quite 0
+            if not np.maximum.reduce(result, None, initial=0.0) < np.inf:
+                # torch reflects with the sine of a multiple of a rounded pi, which is not quite 0
+                pole = (input <= 0) & (input == np.rint(input))
                 height = np.square(np.pi / np.sin((input.dtype.type(np.pi) * input).astype(np.float64)))
                 result = np.where(pole, height, result).astype(input.dtype)
             return result
+        pole = (input <= 0) & (input == np.rint(input))
         flip = input < 0.5
         if not flip.any():
             return _polygamma_right(input, input.dtype.type(n))

@@ -11,7 +11,8 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
-from ...executors.kernels.formulas import copysign as copysign_, erf as erf_, erfc as erfc_, exp, log, log1p, polynomial, sqrt, unary
+from ...executors.kernels.formulas import (
+    copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -250,6 +251,23 @@ class ndtri:
 # -- logarithmic forms --------------------------------------------------------------------------------------------------
 
 
+def _logit_of(x: float, low: float, high: float) -> float:
+    x = low if x < low else high if x > high else x
+    if x > 0.0 and x < 1.0:
+        return log(x / (1.0 - x))
+    return -math.inf if x == 0.0 else math.inf if x == 1.0 else math.nan
+
+
+def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
+    if low > 0 or high < 1:
+        input = np.minimum(np.maximum(input, input.dtype.type(low)), input.dtype.type(high))
+    with ignoring():
+        return np.log(input / (1 - input))
+
+
+_logit = few(_logit_of, numbers=2)(_bounded_logit)
+
+
 @op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
     alias="special.logit",
     dtypes="float int half", complex="logit_cpu")
@@ -262,13 +280,12 @@ class logit:
 
     lacks = {"float8": "logit_cpu"}
     scipy = "logit"
-    def numpy(input, eps):
-        if eps is not None:
-            input = np.minimum(np.maximum(input, input.dtype.type(eps)), input.dtype.type(1 - eps))
-        with ignoring():
-            return np.log(input / (1 - input))
+    def numpy(input, eps):  # of half precision each step rounds, as torch's do
+        if eps is None:
+            return _logit(input, -math.inf, math.inf)
+        return _logit(input, input.dtype.type(eps), input.dtype.type(1 - eps))
 
-    half = numpy  # each step of which rounds, as torch's do
+    half = numpy
     def compose(F, input, eps):
         if eps is not None:
             input = F.clamp(input, eps, 1 - eps)
@@ -281,6 +298,26 @@ class logit:
     def samples(rng):
         yield (rng.uniform(0.2, 0.8, (2, 3)),)
         yield np.array([0.05, 0.3, 0.6, 0.95]), 0.1
+
+
+def _xlogy_of(x: float, y: float) -> float:
+    if y != y:
+        return y
+    if x == 0.0:
+        return 0.0
+    return x * log(y) if y > 0.0 else x * -math.inf if y == 0.0 else math.nan
+
+
+def _xlog1py_of(x: float, y: float) -> float:
+    if y != y:
+        return y
+    if x == 0.0:
+        return 0.0
+    return x * log1p(y) if y > -1.0 else x * -math.inf if y == -1.0 else math.nan
+
+
+def _entr_of(x: float) -> float:
+    return -x * log(x) if x > 0.0 else x if x != x else 0.0 if x == 0.0 else -math.inf
 
 
 def _times_logarithm(logarithm: np.ufunc) -> Fn:
@@ -306,7 +343,8 @@ class xlogy:
     numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlogy"
-    numpy = half = _times_logarithm(np.log)  # which rounds the logarithm of half precision, as torch does
+    half = _times_logarithm(np.log)  # which rounds the logarithm of half precision, as torch does
+    numpy = few(_xlogy_of, 2)(half)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlogy(grad, other), (input == 0) & (other <= 0), 0)
     def vjp_other(F, grad, input, other): return grad * input / other
@@ -340,7 +378,8 @@ class xlog1py:
     numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
-    numpy = half = _times_logarithm(np.log1p)
+    half = _times_logarithm(np.log1p)
+    numpy = few(_xlog1py_of, 2)(half)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log1p(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlog1py(grad, other), (input == 0) & (other <= -1), 0)
     def vjp_other(F, grad, input, other): return grad * input / (other + 1)
@@ -358,12 +397,12 @@ class entr:
 
     lacks = {"float8": "entr_cpu"}
     scipy = "entr"
-    def numpy(input):
+    def half(input):
         with ignoring():
             rest = np.where(input == 0, input.dtype.type(0), input.dtype.type(-np.inf))
             return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), rest))
 
-    half = numpy
+    numpy = few(_entr_of)(half)
 
     def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input,
                                                                                     F.where(input == 0, 0, -math.inf)))
@@ -372,6 +411,22 @@ class entr:
 
 
 # -- the representation of numbers ------------------------------------------------------------------------------------
+
+
+def _without_nan_of(x: float, nan: float, top: float, low: float) -> float:
+    return nan if x != x else top if x == math.inf else low if x == -math.inf else x
+
+
+@few(_without_nan_of, numbers=3, exact=True)
+def _without_nan(input: np.ndarray, nan: float, top: float, low: float) -> np.ndarray:
+    T = input.dtype.type
+    with ignoring():
+        result = np.where(np.isnan(input), T(nan), input)
+        result = np.where(input == np.inf, T(top), result)
+        return np.where(input == -np.inf, T(low), result)
+
+
+_TOP = {"f": float(np.finfo(np.float32).max), "d": float(np.finfo(np.float64).max)}
 
 
 @op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same",
@@ -390,6 +445,9 @@ class nan_to_num:
     def numpy(input, nan, posinf, neginf):
         if input.dtype.kind in "biu":
             return copy_like(input)
+        if (char := input.dtype.char) == "f" or char == "d":
+            top = _TOP[char]
+            return _without_nan(input, nan or 0.0, top if posinf is None else posinf, -top if neginf is None else neginf)
         if input.dtype.kind != "c":
             top = float(ml_dtypes.finfo(input.dtype).max)
             number = lambda n: number_array(n, DType.by_np[input.dtype])  # bfloat16 has no common dtype with a Python number
@@ -437,6 +495,10 @@ class copysign:
         yield np.array([[1.5, -0.5, 2.0]]), -1.0
 
 
+def _step(x: float, at_zero: float) -> float:
+    return at_zero if x == 0.0 else 1.0 if x > 0.0 else 0.0
+
+
 @op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
     inplace=True, node="NotImplemented",
     dtypes="float int half", complex="RuntimeError: heaviside is not yet implemented for complex tensors.")
@@ -450,6 +512,7 @@ class heaviside:
     lacks = {"uint float8": "heaviside_cpu"}
     out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
     ufunc = np.heaviside
+    @few(_step, 2, exact=True)
     def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")

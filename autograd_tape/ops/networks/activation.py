@@ -12,7 +12,8 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
-from ...executors.kernels.halves import ufunc
+from ...executors.kernels.formulas import exp, expm1, few, log1p
+from ...executors.kernels.halves import narrow, ufunc, widened
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
 from ...functions.refusals import cast_unsafely, negated, never, on_meta
@@ -260,6 +261,20 @@ class prelu:
                                          remedy="pass one per channel")
         return F._prelu_kernel(input, F.reshape(weight, _channels(input, weight)) if weight.ndim else weight)
 
+    def quick(input, weight):
+        if weight.dtype is not input.dtype or weight.ndim > 1 or not input.flags.c_contiguous or not (count := weight.size) or not input.ndim:
+            return None
+        if count == 1:
+            weight = weight.reshape(())
+        elif input.ndim < 2 or input.shape[1] != count:
+            return None
+        elif input.ndim > 2:
+            weight = weight.reshape(_channels(input, weight))
+        char = input.dtype.char
+        if char == "f" or char == "d":
+            return _rectifier(input, weight)
+        return narrow(_rectifier(widened(input), widened(weight)), input.dtype) if char in "eE" else None
+
     def samples(rng):
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
@@ -270,13 +285,22 @@ class prelu:
         yield (np.ones((2, 3), np.float32), np.ones(3, int)), RuntimeError, "prelu: Type promoting not supported. Got Float and Long"
 
 
+def _rectified(x: float, weight: float) -> float:
+    return x if x > 0.0 else x * weight
+
+
+@few(_rectified, 2, exact=True)
+def _rectifier(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.where(input > 0, input, input * weight)
+
+
 @op("_prelu_kernel(Tensor input, Tensor weight) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
     method=False,
     out=False, namespace="_internal", node="PreluKernelBackward0")
 class _prelu_kernel:
     """input where it is positive, weight * input elsewhere, broadcasting."""
 
-    def numpy(input, weight): return np.where(input > 0, input, input * weight)
+    numpy = _rectifier
     def compose(F, input, weight): return F.where(input > 0, input, input * weight)
     def vjp_input(F, grad, input, weight): return F.where(input > 0, grad, grad * weight)
     def vjp_weight(F, grad, input): return F.where(input >= 0, 0, grad * input)  # so that nothing of it is left at 0, as in torch
@@ -312,6 +336,18 @@ class threshold:
 # -- exponential units --------------------------------------------------------------------------------------------------
 
 
+def _elu_of(x: float, alpha: float) -> float:
+    return x if x > 0.0 else expm1(x) * alpha
+
+
+def _selu_of(x: float) -> float:
+    return x * _SELU_SCALE if x > 0.0 else expm1(x) * (_SELU_ALPHA * _SELU_SCALE)
+
+
+def _celu_of(x: float, alpha: float) -> float:
+    return x if x > 0.0 else expm1(x * (1.0 / alpha)) * alpha
+
+
 def _elu(input: np.ndarray, alpha: float) -> np.ndarray:
     if alpha == 1 and input.size <= SMALL and input.ndim:
         zero = ZERO[input.dtype.char]
@@ -344,7 +380,7 @@ class elu:
 
     lacks = {"float8": "elu_cpu"}
     saved_also = {"scale": "1", "input_scale": "1"}
-    numpy = one_pass("elu", lambda alpha: (alpha, 1))(_elu)
+    numpy = few(_elu_of, numbers=1)(one_pass("elu", lambda alpha: (alpha, 1))(_elu))
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
     @one_pass_vjp("elu_backward")
@@ -369,6 +405,7 @@ class selu:
     lacks = {"float8": "elu_cpu"}
     saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
 
+    @few(_selu_of)
     @one_pass("selu", lambda: (_SELU_SCALE, _SELU_ALPHA * _SELU_SCALE))
     def numpy(input):
         if input.ndim:
@@ -397,6 +434,7 @@ class celu:
     """
 
     lacks = {"float8": "elu_cpu"}
+    @few(_celu_of, numbers=1)
     @one_pass("elu", lambda alpha: (alpha, 1 / alpha) if alpha > 0 else None)
     def numpy(input, alpha):
         if 0 < alpha < math.inf and input.ndim and 1 / alpha < 1e30:
@@ -504,6 +542,11 @@ class gelu_backward:
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "tanh"
 
 
+def _silu_of(x: float) -> float:
+    return x / (1.0 + exp(-x))
+
+
+@few(_silu_of)
 def _silu(input: np.ndarray) -> np.ndarray:
     if input.size > SMALL or input.size >= state.fused or not input.ndim or (c := input.dtype.char) not in "fd":
         return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
@@ -557,6 +600,10 @@ class silu_backward:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
 
 
+def _softplus_of(x: float, beta: float, threshold: float) -> float:
+    return x if x * beta > threshold else log1p(exp(x * beta)) / beta
+
+
 @op("softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor", family="unary", result="same", method=False,
     namespace="nn.functional", dtypes="float half")
 class softplus:
@@ -569,6 +616,7 @@ class softplus:
     home = "_C._nn"
     lacks = {"float8": "softplus_cpu"}
     out_dtype = FOUND
+    @few(_softplus_of, numbers=2)
     def numpy(input, beta, threshold):
         if beta == 1 and input.size <= SMALL and input.size < state.fused and input.ndim and input.dtype.char in "fd":
             flat = input.ravel()
@@ -609,6 +657,15 @@ def _softplus(input: np.ndarray) -> np.ndarray:
     return np.logaddexp(input, input.dtype.type(0))
 
 
+def _mish_of(x: float) -> float:
+    """Beyond 20 the tangent rounds to 1."""
+    if x > 20.0:
+        return x
+    e = exp(x)
+    n = e * (e + 2.0)
+    return x * (n / (n + 2.0))
+
+
 @op("mish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True, method=False, out=False, namespace="nn.functional",
     dtypes="float half")
@@ -620,6 +677,7 @@ class mish:
     """
 
     lacks = {"float8": "mish_cpu"}
+    @few(_mish_of)
     @one_pass("mish")
     def numpy(input): return input * np.tanh(_softplus(input))
     def compose(F, input): return input * F.tanh(F.log1p(F.exp(-F.abs(input))) + F.relu(input))
@@ -641,6 +699,10 @@ def _logsigmoid_rate(F: Functions, grad: Values, input: Values, small: Values) -
     return grad * F.where(input < 0, 1 - rate, rate)
 
 
+def _logsigmoid_of(x: float) -> float:
+    return (x if x < 0.0 else 0.0) - log1p(exp(-abs(x)))
+
+
 @op("logsigmoid(Tensor input) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
     node="LogSigmoidBackward0", dtypes="float half")
 class logsigmoid:
@@ -654,6 +716,7 @@ class logsigmoid:
     lacks = {"float8": "log_sigmoid_cpu"}
     layout, meta_layout = "rows", "input"  # torch's meta kernel has its own mind
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
+    @few(_logsigmoid_of)
     @one_pass("logsigmoid")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
@@ -871,10 +934,22 @@ def _halves(input: Values, dim: int) -> tuple[int, int]:
     return axis, input.shape[axis] // 2
 
 
+def _gated_of(x: float, gate: float) -> float:
+    return x * (1.0 / (1.0 + exp(-gate)))
+
+
+@few(_gated_of, 2)
+def _gated(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
+    if x.size >= state.fused:  # which is softplus's gradient, without a threshold
+        return fused.softplus_backward(x, gate, 1.0, math.inf)
+    y = _sigmoid(gate)
+    return np.multiply(x, y, y) if y.dtype == x.dtype and y.ndim else x * y
+
+
 def _glu(input: np.ndarray, dim: int) -> np.ndarray:
-    axis, _ = _halves(input, dim)
-    a, b = np.split(input, 2, axis)
-    return a * _sigmoid(b)
+    axis, half = _halves(input, dim)
+    before = (slice(None),) * axis
+    return _gated(input[*before, :half], input[*before, half:])
 
 
 @op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from types import CellType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
 from numba.extending import overload
 
+from ....codegen import execute
 from .. import formulas
 from .._kernel import Kernel
 
 
-def one(x, y, start, stop):
-    xs, ys = x[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = formula(number(xs[i]))  # noqa: F821
+def loop_of(operands: int, numbers: int) -> FunctionType:
+    """The loop around a function of so many elements, and of numbers that are the same for all."""
+    arrays, given = [f"x{i}" for i in range(operands)], [f"a{i}" for i in range(numbers)]
+    slices = ", ".join(f"{x}[start:stop]" for x in [*arrays, "y"])
+    values = ", ".join([*[f"number({x}s[i])" for x in arrays], *given])
+    body = f"{', '.join(f'{x}s' for x in [*arrays, 'y'])} = {slices}\n    for i in range(ys.size):\n        ys[i] = formula({values})"
+    source = f"def loop({', '.join([*arrays, 'y', *given])}, start, stop):\n    {body}\n"
+    return cast("FunctionType", execute(source, "loop", f"<formula of {operands} and {numbers}>", {}))
 
 
-def two(x, z, y, start, stop):
-    xs, zs, ys = x[start:stop], z[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = formula(number(xs[i]), number(zs[i]))  # noqa: F821
-
-
-def three(x, z, w, y, start, stop):
-    xs, zs, ws, ys = x[start:stop], z[start:stop], w[start:stop], y[start:stop]
-    for i in range(ys.size):
-        ys[i] = formula(number(xs[i]), number(zs[i]), number(ws[i]))  # noqa: F821
-
-
-LOOPS = (one, two, three)
 _PLAIN: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -42,14 +34,14 @@ def as_it_is(x):
 
 def kernel_of(made: formulas.Formula) -> Kernel:
     """The kernel of a formula. Its function is compiled when the kernel is, unless the machine code was kept."""
-    loop, function = LOOPS[made.operands - 1], made.function
-    names: dict[str, Any] = {"__name__": loop.__module__, "np": np, "number": as_it_is if made.own else np.float64}
+    loop, function = loop_of(made.operands, made.numbers), made.function
+    names: dict[str, Any] = {"__name__": kernel_of.__module__, "np": np, "number": as_it_is if made.own else np.float64}
     body = FunctionType(loop.__code__, names, made.name)
 
     def complete() -> None:
         names["formula"] = _translated(function, {})
 
-    return Kernel(body, "r1[n] " * made.operands + "w1[n] :n", frozenset(), made.digest, complete)
+    return Kernel(body, "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n", frozenset(), made.digest, complete)
 
 
 @overload(formulas.like, strict=False)
