@@ -262,7 +262,8 @@ class prelu:
         return F._prelu_kernel(input, F.reshape(weight, _channels(input, weight)) if weight.ndim else weight)
 
     def quick(input, weight):
-        if weight.dtype is not input.dtype or weight.ndim > 1 or not input.flags.c_contiguous or not (count := weight.size) or not input.ndim:
+        count = weight.size
+        if weight.dtype is not input.dtype or weight.ndim > 1 or not count or not input.ndim or not input.flags.c_contiguous:
             return None
         if count == 1:
             weight = weight.reshape(())
