@@ -673,6 +673,9 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     of_one = _of_one(rec)
     if not widens(rec) or _rounds(rec) and not of_one:
         return halves.tabled(kernel) if of_one else kernel
+    own = rec.field("half")
+    if own is not None and not isinstance(kernel, np.ufunc) and not any([p.type.endswith("[]") and p.is_tensor for p in rec.params]):
+        return own  # type: ignore[no-any-return]  # all tensors are of one half precision here
 
     rounds = _rounds(rec)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
+from ...dtypes import bfloat16, float16
 from ...warned import ignoring
 from ._on_demand import _NEVER, LazyModule, state, worth
 from .sharing import share
@@ -44,16 +45,25 @@ SHORT = 512
 ALONE = np.zeros(128, np.int64)
 
 
+_BITS = {"E": np.dtype(np.uint16), "e": np.dtype(np.int16)}
+
+
+def _as_bits(arguments: tuple[Any, ...]) -> list[Any]:
+    """Arrays of half precision in rows as kernels take them."""
+    return [a.view(_BITS[a.dtype.char]) if a.__class__ is np.ndarray and a.itemsize == 2 else a for a in arguments]
+
+
 class Loop:
     """A loop of this module, and how often it has been asked for.
 
     Args:
         function: with flat sequences first, numbers then, at last `start` and `stop`.
         outputs: which of its arguments it writes to.
+        chars: the dtypes that it is written for; half precision goes to kernels as its bits.
     """
 
-    def __init__(self, function: Fn, *outputs: int) -> None:
-        self.function, self.outputs, self.name = function, outputs, function.__name__
+    def __init__(self, function: Fn, *outputs: int, chars: str = "fd") -> None:
+        self.function, self.outputs, self.name, self.chars = function, outputs, function.__name__, chars
         #: Seconds in Python.
         self.spent = 0.0
         #: Machine code in memory by dtype.
@@ -72,21 +82,22 @@ class Loop:
         """Runs it over `items` that take `work` in all, of arrays of the dtype `char`; IndexError where an index is out of range."""
         run = self.ready.get(char)
         if run is not None and work <= SHORT and state.fused < _NEVER:
-            run(ALONE, items, 1, *arguments)
+            run(ALONE, items, 1, *(arguments if char not in "eE" else _as_bits(arguments)))
             return
-        if char not in "fd":
+        if char not in self.chars:
             raise TypeError(f"{self.name}: no numbers of the dtype {char!r}")
         if self.is_compiled(char, work):
             kernel = getattr(_compiled, self.name)
             self.ready[char] = kernel.shared[char]
-            share(kernel, char, items, max(1, _GRAIN * items // max(work, 1)), *arguments)
+            share(kernel, char, items, max(1, _GRAIN * items // max(work, 1)), *(arguments if char not in "eE" else _as_bits(arguments)))
             return
-        given = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        given = [a.ravel().tolist() if isinstance(a, np.ndarray) else a for a in arguments]
         with ignoring():
             if self.function(*given, 0, items) is False:
                 raise IndexError(f"{self.name}: an index is out of range")
             for i in self.outputs:
-                arguments[i][...] = given[i]
+                numbers = given[i] if char not in "eE" else np.array(given[i], np.float32)  # which halves are rounded from, as in kernels
+                arguments[i].reshape(-1)[...] = numbers
 
 
 def exp(x: float) -> float:
@@ -110,6 +121,16 @@ def log_add3(x: float, y: float, z: float) -> float:
 def wide(x: float) -> float:
     """In double precision."""
     return x
+
+
+def rounded(y: Out, x: float) -> float:
+    """As `y` holds numbers; a list is rounded as a whole."""
+    return x
+
+
+def coarse(x: float, half: int) -> float:
+    """Rounded to bfloat16 where `half` is 1, to float16 where it is 2."""
+    return float(np.float32(x).astype(bfloat16.np if half == 1 else float16.np)) if half else x
 
 
 def in_single(x: float) -> float:
@@ -307,8 +328,8 @@ def multilabel_margin_backward(
 # -- rows along a dimension: (outer, classes, inner), of which each pair of outer and inner is an item --------------------------
 
 
-def softmax(x: Numbers, y: Out, memory: Out, classes: int, inner: int, log: int, start: int, stop: int) -> None:
-    """The softmax, or its logarithm; `memory` is as large."""
+def softmax(x: Numbers, y: Out, classes: int, inner: int, log: int, half: int, start: int, stop: int) -> None:
+    """The softmax, or its logarithm. With `half`, steps are rounded as torch's: exponentials, or the sum of them and its logarithm."""
     for r in range(start, stop):
         at = r + r // inner * (classes - 1) * inner
         top, total = wide(x[at]), 0.0
@@ -316,14 +337,13 @@ def softmax(x: Numbers, y: Out, memory: Out, classes: int, inner: int, log: int,
             v = wide(x[i])
             top = top if v <= top else v
         for i in range(at, at + classes * inner, inner):
-            v = wide(x[i]) - top
-            e = exp(v)
-            memory[i] = v if log else e
-            total += e
+            total += exp(wide(x[i]) - top)
         if log:
-            total = math.log(total) if total > 0.0 else math.nan
+            total = coarse(total, half)
+            total = coarse(math.log(total) if total > 0.0 else math.nan, half)
         for i in range(at, at + classes * inner, inner):
-            y[i] = memory[i] - total if log else memory[i] / total
+            v = wide(x[i]) - top
+            y[i] = rounded(y, v - total if log else coarse(exp(v), half) / total)
 
 
 def softmax_backward(
@@ -338,9 +358,9 @@ def softmax_backward(
         for i in range(at, at + classes * inner, inner):
             v, z = wide(g[i]), wide(y[i])
             if log:
-                out[i] = v - (in_single(exp(z)) if single else exp(z)) * total
+                out[i] = rounded(out, v - (in_single(exp(z)) if single else exp(z)) * total)
             else:
-                out[i] = z * (v - total)
+                out[i] = rounded(out, z * (v - total))
 
 
 # -- class indices: one for each item of the same rows ----------------------------------------------------------------------

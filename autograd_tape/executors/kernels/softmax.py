@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("softmax")
+_BITS = {"E": np.dtype(np.uint16), "e": np.dtype(np.int16)}
 _TILE = 128  # columns of a tile in the compiled middle-axis kernels
 
 
@@ -46,12 +47,12 @@ def _axis(x: np.ndarray, axis: int) -> int:
     return axis % ndim
 
 
-def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
+def _forward(x: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndarray:
     axis = _axis(x, axis)
     c = compute_array(x)
     if c.ndim == 0:
         return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
-    if c.size < state.fused:
+    if c.size < state.fused and not many:
         with ignoring():
             shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
             if log:
@@ -74,13 +75,13 @@ def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
     return y.astype(x.dtype, copy=False)
 
 
-def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarray:
+def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndarray:
     axis = _axis(y, axis)
     c = compute_array(y)
     g = grad.astype(c.dtype, copy=False)
     if c.ndim == 0:
         return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
-    if c.size < state.fused:
+    if c.size < state.fused and not many:
         with ignoring():
             if log:
                 dx = g - np.exp(c) * g.sum(axis, keepdims=True)
@@ -104,33 +105,44 @@ def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarr
     return dx.astype(y.dtype, copy=False)
 
 
-def softmax(x: np.ndarray, axis: int) -> np.ndarray:
-    """``exp(x) / sum(exp(x))`` along ``axis``, computed after subtracting the maximum.
+def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarray:
+    """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
+    kernels, however many numbers there are."""
+    out, shape, char = np.empty(x.shape, x.dtype), (-1, x.shape[-1]), x.dtype.char
+    rows = [v.view(_BITS[char]).reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
+    kernel = _compiled.softmax_rounded if grad is None else _compiled.softmax_rounded_backward
+    share_rows(kernel, char, len(rows[0]), shape[1], 4, *rows, log)
+    return out
+
+
+def softmax(x: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
+    """``exp(x) / sum(exp(x))`` along ``axis``, computed after subtracting the maximum; of ``many`` numbers by the kernels, however many
+    there are.
 
     >>> softmax(np.array([[0.0, 0.0], [0.0, -np.inf]]), 1)
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    return _forward(x, axis, False)
+    return _forward(x, axis, False, many)
 
 
-def softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+def softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
     """``y * (grad - sum(grad * y))`` along ``axis`` for ``y = softmax(x)``."""
-    return _backward(grad, y, axis, False)
+    return _backward(grad, y, axis, False, many)
 
 
-def log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
+def log_softmax(x: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
     """``x - log(sum(exp(x)))`` along ``axis``, computed after subtracting the maximum.
 
     >>> log_softmax(np.array([0.0, 0.0]), 0)
     array([-0.69314718, -0.69314718])
     """
-    return _forward(x, axis, True)
+    return _forward(x, axis, True, many)
 
 
-def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
     """``grad - exp(y) * sum(grad)`` along ``axis`` for ``y = log_softmax(x)``."""
-    return _backward(grad, y, axis, True)
+    return _backward(grad, y, axis, True, many)
 
 
 def _table(x: np.ndarray) -> np.ndarray:

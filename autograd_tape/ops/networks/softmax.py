@@ -13,6 +13,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels._on_demand import state
+from ...executors.kernels.halves import narrow, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ...dtypes import DType
     from ...tensor import TensorRef
 
-_exp, _log, _max, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.divide
+_exp, _log, _max, _min, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.minimum.reduce, np.add.reduce, np.divide
 _ones: dict[tuple[int, str], np.ndarray] = {}
 
 
@@ -43,7 +44,9 @@ def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
 
 # The exponentials of numbers whose squares sum up to less neither overflow nor vanish, so that no maximum need be subtracted.
 _MODERATE = 2000.0
-_forward, _backward = loops.Loop(loops.softmax, 1, 2), loops.Loop(loops.softmax_backward, 2)
+_forward = loops.Loop(loops.softmax, 1, chars="fdeE")
+_backward = loops.Loop(loops.softmax_backward, 2, chars="fdeE")
+_HALF = {"E": 1, "e": 2}  # as the loop has them
 _empty = np.empty
 
 
@@ -55,21 +58,20 @@ def _along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
     return shape[dim], prod(shape[dim + 1:])
 
 
-def _few(input: np.ndarray, dim: int, log: int) -> np.ndarray:
+def _few(input: np.ndarray, dim: int, log: int, half: int = 0) -> np.ndarray:
     """The softmax of few numbers, or its logarithm, by the loop."""
-    classes, inner = _along(input.shape, dim)
-    size, out = input.size, _empty(input.shape, input.dtype)
-    x = input.reshape(-1) if input.flags.c_contiguous else np.ascontiguousarray(input).reshape(-1)
-    _forward(input.dtype.char, size // classes, size, x, out.reshape(-1), _empty(size), classes, inner, log)
+    dtype, (classes, inner) = input.dtype, _along(input.shape, dim)
+    size, out = input.size, _empty(input.shape, dtype)
+    _forward(dtype.char, size // classes, size, input if input.flags.carray else input.copy(), out, classes, inner, log, half)
     return out
 
 
 def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> np.ndarray:
-    classes, inner = _along(output.shape, dim)
-    size, out = output.size, _empty(output.shape, output.dtype)
-    g, y = [a.reshape(-1) if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(-1) for a in (grad, output)]
-    g = g if g.dtype is y.dtype else g.astype(y.dtype)
-    _backward(y.dtype.char, size // classes, size, g, y, out.reshape(-1), classes, inner, log, int(y.itemsize == 4))
+    dtype, (classes, inner) = output.dtype, _along(output.shape, dim)
+    size, out = output.size, _empty(output.shape, dtype)
+    g, y = [a if a.flags.carray else a.copy() for a in (grad, output)]
+    g = g if g.dtype is dtype else g.astype(dtype)
+    _backward(dtype.char, size // classes, size, g, y, out, classes, inner, log, int(dtype.itemsize != 8))
     return out
 
 
@@ -77,85 +79,122 @@ def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     size = input.size
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 0)
-    if size >= state.fused >> 4 or not size or not input.ndim:
+    if size >= state.fused or not size or not input.ndim:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
-    if size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
-        y = input.ravel()
-        if float(y.dot(y)) < _MODERATE:  # false for NaN
-            y = _exp(input)
-            return _divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y)
+    if _moderate(input):
+        y = _exp(input)
+        return _divide(y, _totals(y, dim), y)
     y = input - _max(input, dim, None, None, True)
     _exp(y, y)
-    if y.ndim == 2 and (dim == 1 or dim == -1):
-        y /= y.dot(ones_column(y.shape[1], y.dtype.char))
-    else:
-        y /= _sum(y, dim, None, None, True)
-    return y
+    return _divide(y, _totals(y, dim), y)
+
+
+def _moderate(x: np.ndarray) -> bool:
+    """Whether exponentials neither overflow nor vanish, so that no maximum need be subtracted; false for NaN."""
+    flat = x.ravel("K")
+    return float(flat.dot(flat)) < _MODERATE or x.size > SMALL and -40 < _min(flat) and _max(flat) < 40
+
+
+def _totals(e: np.ndarray, dim: int) -> np.ndarray:
+    """Sums along `dim`, which keep it."""
+    shape = e.shape
+    if (dim == -1 or dim == len(shape) - 1) and e.flags.c_contiguous:
+        if e.size <= SMALL and shape[-1] <= NARROW:
+            return e.dot(SQUARES[e.dtype.char, shape[-1]])
+        return e.dot(ones_column(shape[-1], e.dtype.char))
+    return _sum(e, dim, None, None, True)
 
 
 def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     size = input.size
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 1)
-    if size >= state.fused >> 4 or not size or not input.ndim:
+    if size >= state.fused or not size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
-    if size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
-        y = input.ravel()
-        if float(y.dot(y)) < _MODERATE:
-            y = _exp(input)
-            return _log(_divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y), y)
+    if _moderate(input):
+        y = _exp(input)
+        return _log(_divide(y, _totals(y, dim), y), y)
     y = input - _max(input, dim, None, None, True)
-    if y.ndim == 2 and (dim == 1 or dim == -1):
-        y -= _log(_exp(y).dot(ones_column(y.shape[1], y.dtype.char)))
-    else:
-        y -= _log(_sum(_exp(y), dim, None, None, True))
+    y -= _log(_totals(_exp(y), dim))
     return y
 
 
 def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`softmax` of half precision; torch keeps exponentials in half precision where `dim` is not the last."""
-    wide = input.astype(np.float32)
-    if wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size:
-        return _softmax_values(wide, dim).astype(input.dtype)
+    last = wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size
+    if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
+        return _few(input, dim, 0, 0 if last else _HALF[input.dtype.char])
+    if last and _are_rows(input):
+        return fused.rounded(input, 0)
+    wide = widened(input)
+    if last:
+        return narrow(_many(wide, dim, 0) if input.size >= state.fused >> 4 else _softmax_values(wide, dim), input.dtype)
     e = _exp(wide - _max(wide, dim, None, None, True))
-    return (e.astype(input.dtype).astype(np.float32) / _sum(e, dim, None, None, True)).astype(input.dtype)
+    return narrow(widened(narrow(e, input.dtype)) / _sum(e, dim, None, None, True), input.dtype)
 
 
 def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`log_softmax` of half precision; torch rounds the sum of exponentials and its logarithm where `dim` is the last."""
-    wide = input.astype(np.float32)
-    if wrap_dim(dim, input.ndim) < input.ndim - 1 or not input.size or not input.ndim:
-        return _log_softmax_values(wide, dim).astype(input.dtype)
-    high = _max(wide, dim, None, None, True)
-    total = _sum(_exp(wide - high), dim, None, None, True).astype(input.dtype).astype(np.float32)
-    return (wide - high - _log(total).astype(input.dtype).astype(np.float32)).astype(input.dtype)
+    last = wrap_dim(dim, input.ndim) >= input.ndim - 1 and input.size and input.ndim
+    if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
+        return _few(input, dim, 1, _HALF[input.dtype.char] if last else 0)
+    if last and _are_rows(input):
+        return fused.rounded(input, 1)
+    wide, half = widened(input), input.dtype
+    if not last:
+        return narrow(_many(wide, dim, 1) if input.size >= state.fused >> 4 else _log_softmax_values(wide, dim), half)
+    wide = wide - _max(wide, dim, None, None, True)
+    e = _exp(wide)
+    total = _sum(e, dim, None, None, True).astype(half).astype(np.float32)
+    wide -= _log(total).astype(half).astype(np.float32)
+    return narrow(wide, half)
+
+
+def _are_rows(x: np.ndarray) -> bool:
+    """Whether rows of half precision are for a kernel."""
+    return x.size >= state.fused >> 4 and x.ndim > 0 and x.flags.carray and x.dtype.isnative
+
+
+def _many(wide: np.ndarray, dim: int, log: int) -> np.ndarray:
+    """Of half precision, of which fewer numbers are many, by the kernels."""
+    return fused.log_softmax(wide, dim, True) if log else fused.softmax(wide, dim, True)
+
+
+def _backward_half(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    return _in_half(grad, output, dim, 0, _softmax_backward, fused.softmax_backward)
+
+
+def _log_backward_half(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    return _in_half(grad, output, dim, 1, _log_softmax_backward, fused.log_softmax_backward)
+
+
+def _in_half(grad: np.ndarray, output: np.ndarray, dim: int, log: int, plain: Fn, many: Fn) -> np.ndarray:
+    """The gradient of half precision, rounded once."""
+    if 0 < grad.size <= state.short and output.ndim and grad.dtype == output.dtype and output.dtype.isnative:
+        return _few_backward(grad, output, dim, log)
+    if wrap_dim(dim, output.ndim) == output.ndim - 1 and _are_rows(output) and grad.flags.carray and grad.dtype == output.dtype:
+        return fused.rounded(output, log, grad)
+    wide = widened(grad), widened(output), dim
+    return narrow(many(*wide, True) if grad.size >= state.fused >> 4 and output.ndim else plain(*wide), output.dtype)
 
 
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
     if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 0)
-    if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
     dx = grad * output
-    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
-        dx -= output * dx.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
-    elif dx.ndim == 2 and (dim == 1 or dim == -1):
-        dx -= output * dx.dot(ones_column(dx.shape[1], dx.dtype.char))
-    else:
-        dx -= output * _sum(dx, dim, None, None, True)
+    dx -= output * _totals(dx, dim)
     return dx
 
 
 def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
     if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 1)
-    if grad.size >= state.fused >> 4 or not grad.size or not grad.ndim:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.log_softmax_backward(grad, output, dim)
     dx = _exp(output)
-    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
-        dx *= grad.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
-    else:
-        dx *= _sum(grad, dim, None, None, True)
+    dx *= _totals(grad, dim)
     return np.subtract(grad, dx, dx)
 
 
@@ -269,6 +308,7 @@ class softmax_backward:
     sharding = "along dim or composed"
     layout = "rows"
     numpy = _softmax_backward
+    half = _backward_half
     def shape(cotangent, output, dim): return output
     def compose(F, cotangent, output, dim): return output * (cotangent - F.sum(cotangent * output, dim, True))
     def vjp_cotangent(F, grad, output, dim): return F.softmax_backward(grad, output, dim)
@@ -286,6 +326,7 @@ class log_softmax_backward:
     sharding = "along dim or composed"
     layout = "rows"
     numpy = _log_softmax_backward
+    half = _log_backward_half
     def shape(cotangent, output, dim): return output
     def compose(F, cotangent, output, dim): return cotangent - F.exp(output) * F.sum(cotangent, dim, True)
     def vjp_cotangent(F, grad, output, dim): return grad - F.sum(grad * F.exp(output), dim, True)
@@ -338,7 +379,8 @@ def _as_operations(name: str) -> Fn:
     of_three = in_single(get_record(name).field("compose"))
     def function(F: Functions, grad_output: TensorRef, output: TensorRef, dim: int, input_dtype: DType) -> TensorRef:
         wanted = grad_output._k.dtype
-        if output._k is grad_output._k and wanted.name in ("float32", "float64") and output._data.shape == grad_output._data.shape:
+        if output._k is grad_output._k and wanted.category == FLOATING and wanted.itemsize > 1 and (
+                wanted.itemsize > 2 or input_dtype is wanted) and output._data.shape == grad_output._data.shape:
             at_once: TensorRef = getattr(F, name)(grad_output, output, dim)
             return at_once
         if wanted.category != FLOATING:

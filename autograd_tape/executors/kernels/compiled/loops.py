@@ -9,9 +9,10 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from .. import loops
-from ..loops import INF, wide  # noqa: F401
+from . import base
+from ..loops import INF, coarse, wide  # noqa: F401
 from ....annotations import Fn
-from .base import REORDER, kernel
+from .base import REORDER, kernel, rounded  # noqa: F401
 
 _EXACT: frozenset[str] = frozenset()
 
@@ -23,7 +24,17 @@ def _here(function: Fn) -> Fn:
 
 @overload(wide)
 def _wide(x):
-    return lambda x: np.float64(x)
+    return lambda x: np.float64(base.wide(x))
+
+
+@overload(coarse)
+def _coarse(x, half):
+    return lambda x, half: x if half == 0 else np.float64(
+        from_bfloat16(to_bfloat16(np.float32(x))) if half == 1 else from_float16(to_float16(np.float32(x))))
+
+
+to_bfloat16, from_bfloat16 = register_jitable(base._to_bfloat16), register_jitable(base._from_bfloat16)
+to_float16, from_float16 = register_jitable(base._to_float16), register_jitable(base._from_float16)
 
 
 # Each after those that it calls: the compiler looks them up here.
@@ -50,8 +61,8 @@ multilabel_margin_backward = kernel(f"r1[n] {_LABELS}", _EXACT)(_here(loops.mult
 
 in_single = register_jitable(_here(loops.in_single))
 _ALONG = "(classes>0) (inner>0) (n%(classes*inner)==0) :n//classes"
-softmax = kernel(f"r1[n] w1[n] D1[n] i i i {_ALONG}", _EXACT)(_here(loops.softmax))
-softmax_backward = kernel(f"r1[n] r1[n] w1[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax_backward))
+softmax = kernel(f"r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax))
+softmax_backward = kernel(f"r0[n] r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax_backward))
 
 _CLASSES = "i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0)"
 nll = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] {_CLASSES} :n", _EXACT)(_here(loops.nll))

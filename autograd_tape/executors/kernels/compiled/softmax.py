@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .base import REORDER, kernel, largest
+from .base import REORDER, kernel, largest, like, rounded, wide
 from .base import exp as exp_
 
 #: Columns one tile of a middle-axis kernel works on: its running maxima and sums stay in the first-level cache.
@@ -66,6 +66,48 @@ def log_softmax_backward(grad, y, dx, start, stop):
             total += gs[i]
         for i in range(ds.size):
             ds[i] = gs[i] - exp_(ys[i]) * total
+
+
+@kernel("r2[n,m] w2[n,m] i (m>0) :n", REORDER)
+def softmax_rounded(x, y, log, start, stop):
+    """Of half precision in float32, rounded once; before its logarithm the sum is rounded, and after it, as in torch."""
+    for r in range(start, stop):
+        xs, ys = x[r], y[r]
+        m = wide(xs[0])
+        for i in range(xs.size):
+            v = wide(xs[i])
+            m = m if v <= m else v
+        total = like(m, 0)
+        for i in range(xs.size):
+            total += exp_(wide(xs[i]) - m)
+        if log:
+            ys[0] = rounded(ys, total)
+            ys[0] = rounded(ys, like(m, math.log(wide(ys[0]))))
+            log_total = wide(ys[0])
+            for i in range(xs.size):
+                z = wide(xs[i]) - m
+                ys[i] = rounded(ys, z - log_total)
+        else:
+            scale = like(m, 1) / total
+            for i in range(xs.size):
+                ys[i] = rounded(ys, exp_(wide(xs[i]) - m) * scale)
+
+
+@kernel("r2[n,m] r2[n,m] w2[n,m] i (m>0) :n", REORDER)
+def softmax_rounded_backward(grad, y, dx, log, start, stop):
+    for r in range(start, stop):
+        gs, ys, ds = grad[r], y[r], dx[r]
+        total = like(wide(gs[0]), 0)
+        if log:
+            for i in range(ds.size):
+                total += wide(gs[i])
+            for i in range(ds.size):
+                ds[i] = rounded(ds, wide(gs[i]) - exp_(wide(ys[i])) * total)
+        else:
+            for i in range(ds.size):
+                total += wide(gs[i]) * wide(ys[i])
+            for i in range(ds.size):
+                ds[i] = rounded(ds, wide(ys[i]) * (wide(gs[i]) - total))
 
 
 @kernel("r3[o,c,m] w3[o,c,m] i (c>0) :o*((m+127)//128)", REORDER)
