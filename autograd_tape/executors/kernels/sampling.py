@@ -16,10 +16,11 @@ from .halves import bits
 from .handy import Handy
 from .sharing import share, share_rows
 
-__all__ = ["sampled", "weighted_sums", "weighted_sums_backward"]
+__all__ = ["resampled", "sampled", "weighted_sums", "weighted_sums_backward"]
 
 _compiled = LazyModule("sampling")
 _grid_taps, _weighted_sums = Handy("sampling", "grid_taps"), Handy("sampling", "weighted_sums")
+_resampled = Handy("sampling", "resampled")
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
@@ -49,6 +50,26 @@ def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: boo
     else:
         share_rows(_compiled.grid_taps, char, n, length * len(index), 8, *arrays)
         share_rows(_compiled.weighted_sums, char, rows, length * len(index), 2, pixels, index, weights, out, channels)
+    return y
+
+
+def resampled(x: np.ndarray, axis: int, index: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+    """Along ``axis``, element i is the sum over t of ``weight[i, t] * x[index[i, t]]``, added up in order; None where there is no compiled
+    code at hand. ``x`` is C-contiguous, ``weight`` of its dtype.
+
+    >>> from autograd_tape.executors.kernels._on_demand import use_numba
+    >>> previous = use_numba("numpy")
+    >>> resampled(np.ones((1, 2)), 1, np.array([[0, 1]]), np.ones((1, 2))) is None
+    True
+    >>> _ = use_numba(previous)
+    """
+    shape, char, work = x.shape, x.dtype.char, index.size
+    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+    sees = outer * inner * work
+    if char not in "fd" or sees < state.fused and _resampled.of(char, sees) is None:
+        return None
+    y = np.empty((*shape[:axis], len(index), *shape[axis + 1 :]), x.dtype)
+    _resampled.share(char, outer, inner * work, 1, x, y, index, weight, outer, shape[axis], inner)
     return y
 
 

@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import floor, prod
+from typing import Any
 
 import numpy as np
 
 from ... import warned
 from ...errors import AutogradError
 from ...functions.refusals import no_kernel
+from ...executors.kernels import sampling
+from ...executors.kernels._on_demand import contiguous
 from ...record import Sample, op
-from ...strided import in_format
+from ...strided import in_format, suggests_channels_last
 from ...dtypes import float32
 from .._precision import is_half
+from ...executors.kernels.halves import narrow as narrowed, widened
 from ._axes import along_axes, table_matrix
+from ._windows import settled
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -31,15 +36,22 @@ _KEPT = 1 << 20
 # -- weighted sums along one dimension --------------------------------------------------------------------------------
 
 
-def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+def _resample(input: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
     if input.dtype == np.uint8 and weight is not None:  # as torch, in fixed point, rounded after each dimension
         taps = weight[:]
         top, bits = float(taps.max()), 0
         while bits < 22 and int(0.5 + top * (2 << bits)) < 1 << 15:
             bits += 1
         fixed = np.trunc(taps * (1 << bits) + np.copysign(0.5, taps)).astype(np.int64)
-        sums = _resample(input.astype(np.int64), dim, index, fixed, length) + (1 << (bits - 1))
+        sums = _resample(input.astype(np.int64), dim, index, Table(fixed), length) + (1 << (bits - 1))
         return np.clip(sums >> bits, 0, 255).astype(np.uint8)
+    if weight is not None and input.dtype.char in "fd":
+        innermost = input.ndim > 3 and not input.flags.c_contiguous and suggests_channels_last(input)
+        given = np.moveaxis(input, 1, -1) if innermost else input
+        found = sampling.resampled(contiguous(given), dim - innermost, index.array, weight.like(input.dtype))
+        if found is not None:
+            found = np.moveaxis(found, -1, 1) if innermost else found
+            return in_format(input.ndim - 2, found, input) if input.ndim > 3 else found
     shape = [1] * input.ndim
     shape[dim] = len(index)
     total = None
@@ -111,11 +123,19 @@ class resample_grad:
 class Table:
     """An array that is an argument but no tensor."""
 
-    __slots__ = ("array", "matrices")
+    __slots__ = ("array", "kept", "matrices")
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.kept: dict[str, np.ndarray] = {}
         self.matrices: dict[tuple[Table | None, int, str], np.ndarray] = {}
+
+    def like(self, dtype: np.dtype) -> np.ndarray:
+        """The array in a dtype, which is kept."""
+        found = self.kept.get(dtype.char)
+        if found is None:
+            found = self.kept[dtype.char] = np.ascontiguousarray(self.array, dtype)
+        return found
 
     def __len__(self) -> int:
         return len(self.array)
@@ -124,7 +144,7 @@ class Table:
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
 
-    def __getitem__(self, key: tuple[slice | int, ...]) -> np.ndarray:
+    def __getitem__(self, key: slice | tuple[slice | int, ...]) -> np.ndarray:
         return self.array[key]
 
 
@@ -233,6 +253,81 @@ def interpolated(F: Functions, input: TensorRef, size: tuple[int, ...], scales: 
     return input if narrow is None else F.cast(input, narrow)
 
 
+def _asked(shape: tuple[int, ...], size: Any, scale_factor: Any, mode: str, recompute_scale_factor: bool | None,
+           antialias: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The sizes, and the scales where these are what was given."""
+    dim = len(shape) - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    scales: tuple[float | None, ...] = (None,) * dim
+    if size is not None:
+        if isinstance(size, (list, tuple)):
+            if len(size) != dim:
+                raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
+                                 "dimensions "
+                                 f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
+                                 "...,dK) "
+                                 "format and output size in (o1, o2, ...,oK) format.")
+            output = tuple([int(n) for n in size])
+        else:
+            output = (int(size),) * dim
+        if recompute_scale_factor:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    elif scale_factor is not None:
+        if isinstance(scale_factor, (list, tuple)):
+            if len(scale_factor) != dim:
+                raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+                                 f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input "
+                                 "tensor in "
+                                 "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
+            scales = tuple([float(s) for s in scale_factor])
+        else:
+            scales = (float(scale_factor),) * dim
+        output = tuple([floor(n * s) for n, s in zip(shape[2:], scales) if s is not None])
+        if recompute_scale_factor or mode == "area":
+            scales = (None,) * dim
+    else:
+        raise ValueError("either size or scale_factor should be defined")
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and dim == 2):
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+    return output, scales
+
+
+@lru_cache(256, typed=True)
+def _steps(shape: tuple[int, ...], size: Any, scale_factor: Any, mode: str, align_corners: bool | None,
+           antialias: bool) -> tuple[tuple[int, Table, Table | None, int], ...]:
+    """What `_resample` takes beyond an array, for each dimension that changes; `ValueError` for what the checks shall see."""
+    dim = len(shape) - 2
+    usual = mode in ("nearest", "nearest-exact") and align_corners is None or mode in _SPATIAL and _SPATIAL[mode] == dim
+    output, scales = _asked(shape, size, scale_factor, mode, None, antialias)
+    if not usual or dim not in (1, 2, 3) or 0 in shape or min(output) < 1 or mode == "lanczos" and not antialias:
+        raise ValueError
+    axes = [i for i in reversed(range(dim)) if antialias or shape[2 + i] != output[i] or scales[i] not in (None, 1)]
+    return tuple([(2 + i, *_taps(mode, shape[2 + i], output[i], bool(align_corners), scales[i], antialias), shape[2 + i]) for i in axes])
+
+
+def _quick(input: np.ndarray, size: Any, scale_factor: Any, mode: str, align_corners: bool | None, antialias: bool) -> np.ndarray | None:
+    """`interpolate` of plain arrays of floating point."""
+    if input.dtype.kind in "iub" or mode == "area" or align_corners.__class__ not in (bool, type(None)):
+        return None
+    if mode == "lanczos" and align_corners is not None:
+        return None
+    if size is not None:
+        size = settled(size)[0]
+    elif scale_factor.__class__ in (list, tuple):
+        scale_factor = tuple([float(s) for s in scale_factor])
+    elif scale_factor.__class__ not in (int, float):
+        return None
+    steps = _steps(input.shape, size, scale_factor, mode, align_corners, antialias)
+    if not steps:
+        return None
+    narrow = input.dtype.itemsize == 2 and "nearest" not in mode  # rounded once, not along each axis
+    y = widened(input) if narrow else input
+    for step in steps:
+        y = _resample(y, *step)
+    return narrowed(y, input.dtype) if narrow else y
+
+
 _KERNELS = {"nearest": "compute_indices_weights_nearest", "nearest-exact": "compute_indices_weights_nearest", "area": "adaptive_avg_pool2d",
             "linear": "compute_indices_weights_linear", "trilinear": "compute_indices_weights_linear",
             "bilinear": "upsample_bilinear2d_channels_last", "bicubic": "compute_indices_weights_cubic"}
@@ -264,6 +359,12 @@ class interpolate:
         return f"{name}{n}d.vec(input, {sizes}, {corners}{'None' if scale_factor is None else f'many({n}, scale_factor)'})"
 
     lacks = {"float8": _kernel_of}
+
+    def quick(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
+        if recompute_scale_factor is not None or antialias.__class__ is not bool:
+            return None
+        return _quick(input, size, scale_factor, mode, align_corners, antialias)
+
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
         if mode in ("nearest", "area", "nearest-exact", "lanczos"):
             if align_corners is not None:
@@ -272,40 +373,7 @@ class interpolate:
         elif align_corners is None:
             align_corners = False
         dim = input.ndim - 2
-        shape = tuple(input.shape)
-        if size is not None and scale_factor is not None:
-            raise ValueError("only one of size or scale_factor should be defined")
-        scales: tuple[float | None, ...] = (None,) * dim
-        if size is not None:
-            if isinstance(size, (list, tuple)):
-                if len(size) != dim:
-                    raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
-                                     "dimensions "
-                                     f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
-                                     "...,dK) "
-                                     "format and output size in (o1, o2, ...,oK) format.")
-                output = tuple([int(n) for n in size])
-            else:
-                output = (int(size),) * dim
-            if recompute_scale_factor:
-                raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        elif scale_factor is not None:
-            if isinstance(scale_factor, (list, tuple)):
-                if len(scale_factor) != dim:
-                    raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-                                     f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input "
-                                     "tensor in "
-                                     "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
-                scales = tuple([float(s) for s in scale_factor])
-            else:
-                scales = (float(scale_factor),) * dim
-            output = tuple([floor(n * s) for n, s in zip(shape[2:], scales)])
-            if recompute_scale_factor or mode == "area":
-                scales = (None,) * dim
-        else:
-            raise ValueError("either size or scale_factor should be defined")
-        if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
-            raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        output, scales = _asked(tuple(input.shape), size, scale_factor, mode, recompute_scale_factor, antialias)
         if input.ndim in (3, 4, 5):
             if mode in ("nearest", "nearest-exact"):
                 return interpolated(F, input, output, scales, mode, False, False)
@@ -337,6 +405,9 @@ class interpolate:
         yield (np.ones((2, 3, 5)), 3, None, "bilinear"), NotImplementedError, "Got 3D input, but bilinear mode needs 4D input"
 
 
+_FORMER = "`nn.functional.{}` is deprecated. Use `nn.functional.interpolate` instead."
+
+
 @op("upsample(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None) -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class upsample:
@@ -347,8 +418,15 @@ class upsample:
     """
 
     lacks = {"float8": _kernel_of}
+
+    def quick(input, size, scale_factor, mode, align_corners):
+        found = _quick(input, size, scale_factor, mode, align_corners, False)
+        if found is not None:
+            warned.warn(_FORMER.format("upsample"))
+        return found
+
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-        warned.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+        warned.warn(_FORMER.format("upsample"))
         return F.interpolate(input, size, scale_factor, mode, align_corners)
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"scale_factor": 2, "mode": "bilinear"})
@@ -363,8 +441,15 @@ class upsample_nearest:
     """
 
     lacks = {"float8": _kernel_of}
+
+    def quick(input, size, scale_factor):
+        found = _quick(input, size, scale_factor, "nearest", None, False)
+        if found is not None:
+            warned.warn(_FORMER.format("upsample_nearest"))
+        return found
+
     def function(F, input, size=None, scale_factor=None):
-        warned.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
+        warned.warn(_FORMER.format("upsample_nearest"))
         return F.interpolate(input, size, scale_factor, "nearest")
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3)),), {"scale_factor": 2})
@@ -379,8 +464,15 @@ class upsample_bilinear:
     """
 
     lacks = {"float8": _kernel_of}
+
+    def quick(input, size, scale_factor):
+        found = _quick(input, size, scale_factor, "bilinear", True, False)
+        if found is not None:
+            warned.warn(_FORMER.format("upsample_bilinear"))
+        return found
+
     def function(F, input, size=None, scale_factor=None):
-        warned.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
+        warned.warn(_FORMER.format("upsample_bilinear"))
         return F.interpolate(input, size, scale_factor, "bilinear", True)
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"size": (4, 6)})

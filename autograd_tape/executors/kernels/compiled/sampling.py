@@ -141,3 +141,32 @@ def weighted_sums_backward(grad, x, index, weight, dx, dw, start, stop):
                         if j >= 0:
                             sums[i] += g[i] * values[j]
     return True
+
+
+@kernel("r0[outer*length*inner] w0[outer*m*inner] x2[m,t] r2[m,t] i i i (t>0) (outer>=0) (length>=0) (inner>=0) "
+        "(float(outer)*length*inner<9e18) (float(outer)*m*inner<9e18) :outer", EXACT)
+def resampled(x, y, index, weight, outer, length, inner, start, stop):
+    """Element i along the middle of three dimensions is the sum over t of ``weight[i, t] * x[index[i, t]]``, added up in order."""
+    m, taps = index.shape
+    for o in range(start, stop):
+        xs, ys = x[o * length * inner : (o + 1) * length * inner], y[o * m * inner : (o + 1) * m * inner]
+        for i in range(m):
+            for t in range(taps):
+                if index[i, t] < 0 or index[i, t] >= length:
+                    return False
+            if inner == 1:
+                total = xs[np.uint64(index[i, 0])] * weight[i, 0]
+                for t in range(1, taps):
+                    total += xs[np.uint64(index[i, t])] * weight[i, t]
+                ys[i] = total
+                continue
+            row = ys[i * inner : (i + 1) * inner]
+            for t in range(taps):
+                w, values = weight[i, t], xs[index[i, t] * inner : (index[i, t] + 1) * inner]
+                if t == 0:
+                    for j in range(row.size):
+                        row[j] = values[j] * w
+                else:
+                    for j in range(row.size):
+                        row[j] += values[j] * w
+    return True
