@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from .annotations import Arguments, Fn, Keywords, SomeFn
 from . import modes
 from .codegen import execute
+from .dtypes import DType, Device
 from .errors import AutogradError, of_rank
 from .modes import recordings
 from .locks import fork_safe_lock
@@ -68,16 +69,12 @@ class Interceptor:
         frontend: the front end whose operations it looks at; None for those of all.
         all_functions: whether it also looks at functions without a record (see `passing`).
         parts: whether it must see what an operation is made of, also where it let the whole pass.
-        irregular: whether it looks at calls of irregular operations at all.
-        special: whether all that it looks at are tensors of special kinds, which no quiet way takes.
     """
 
     place: str
     frontend: Any = None
     all_functions = True
     parts = False
-    irregular = True
-    special = False
 
     def concerns(self, door: Door) -> bool:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
@@ -99,15 +96,13 @@ class Interceptor:
 
 
 LISTENING: list[Interceptor] = []
-"""Those who listen now, outermost first."""
-TO_IRREGULAR: list[Interceptor] = []
-"""Those of them who look at irregular operations, which ask whether it is empty, and no more while it is."""
-TO_QUICK: list[Interceptor] = []
-"""Those of them who look at tensors of other than special kinds. Quick ways are for when there are none."""
+"""Those who listen now, outermost first. Functions that have no quiet sets ask whether it is empty, and no more while it is."""
 TO_ALL: list[Interceptor] = []
 """Those of them who also look at functions without a record, which ask the same of this."""
 TO_REGULAR: list[Interceptor] = []
 """Those of them who look at calls of regular operations on tensors of all kinds."""
+TO_PLAIN: list[Interceptor] = []
+"""Those of them who look at calls whose arguments are all plain (see `plain`): all but who only listens for good."""
 _listening: tuple[Interceptor, ...] = ()  # the same; another object each time that what is known of it may be wrong
 _counts: dict[Interceptor, int] = {}
 _to_regular: dict[Interceptor, int] = {}
@@ -152,7 +147,8 @@ def listening(interceptor: Interceptor) -> Iterator[None]:
 
 
 def listen_for_good(interceptor: Interceptor) -> None:
-    """From now on `interceptor` is asked about calls that leave the quiet path; it costs others nothing."""
+    """From now on `interceptor` is asked about calls with an argument that is not plain: it would let all others pass, which are spared
+    the question."""
     if interceptor not in _kept:
         _kept.add(interceptor)
         listen(interceptor, everything=False)
@@ -175,11 +171,34 @@ def _arrange() -> None:
     global _listening
     ordered = tuple(sorted(_counts, key=lambda interceptor: _PLACES[interceptor.place]))
     LISTENING[:] = ordered
-    TO_IRREGULAR[:] = [interceptor for interceptor in ordered if interceptor.irregular]
-    TO_QUICK[:] = [interceptor for interceptor in TO_IRREGULAR if not interceptor.special]
     TO_REGULAR[:] = list(_to_regular)
     TO_ALL[:] = [interceptor for interceptor in ordered if interceptor.all_functions]
+    TO_PLAIN[:] = [interceptor for interceptor in ordered if interceptor not in _kept or _counts[interceptor] > 1]
     _listening = _known.setdefault(ordered, tuple(list(ordered)))
+
+
+OF_NO_KIND = frozenset([type(None), bool, int, float, complex, str, slice, DType, Device])
+"""Classes of arguments that nobody who listens for good looks at."""
+
+
+def plain(args: Sequence[object]) -> bool:
+    """Whether arguments are tensors of no special kind, or what is no tensor at all, or lists of these.
+
+    >>> plain((TensorRef.of([1.0]), [0, 1], None)), plain((object(),))
+    (True, False)
+    """
+    for a in args:
+        if a.__class__ in OF_NO_KIND:
+            continue
+        if isinstance(a, TensorRef):
+            if a._k.special is not None:
+                return False
+        elif isinstance(a, dict):
+            if a and not plain([*a.values()]):
+                return False
+        elif not isinstance(a, (tuple, list)) or not OF_NO_KIND.issuperset(map(type, a)) and not plain(a):
+            return False
+    return True
 
 
 class Call:
@@ -366,12 +385,13 @@ class Door:
             heard, asked = self._asked
             if heard is not _listening:
                 asked = self.hear()
-            at = 0
-            for interceptor in asked:
-                at += 1
-                result = interceptor.meet(self, args, out, inplace, asked, at)
-                if result is not NotImplemented:
-                    return result
+            if asked and (TO_PLAIN or not plain(args) or out is not None):
+                at = 0
+                for interceptor in asked:
+                    at += 1
+                    result = interceptor.meet(self, args, out, inplace, asked, at)
+                    if result is not NotImplemented:
+                        return result
             below = self._below[inplace]
             if below is not None and out is None and modes.watched and not recordings:
                 return below(*args)
@@ -525,7 +545,7 @@ def passing(function: SomeFn, frontend: Frontend) -> SomeFn:
 
         if TO_ALL and (found := passed(function, (its, arguments))) is not HERE: return found
 
-    which costs less than another function around it would."""
+    which costs less than another function around it would. `TO_PLAIN` may stand there where no argument can be but what is plain."""
     function.door = Plain(function, frontend)  # type: ignore[attr-defined]
     return function
 
@@ -535,6 +555,8 @@ def passed(function: Any, args: tuple[object, ...]) -> Any:
     door: Plain = function.door
     if _thread.inside is door:
         _thread.inside = None
+        return HERE
+    if not TO_PLAIN and plain(args):
         return HERE
     heard, asked = door._asked
     if heard is not _listening:
@@ -558,6 +580,6 @@ def below(function: Any) -> Fn:
     return function
 
 
-__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_IRREGULAR", "TO_QUICK", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter",
-           "Plain", "ask", "below", "changed", "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of",
-           "speller", "unlisten"]
+__all__ = ["HERE", "LISTENING", "OF_NO_KIND", "ORDER", "TO_ALL", "TO_PLAIN", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter",
+           "Plain", "ask", "below", "changed", "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "plain", "same",
+           "source_of", "speller", "unlisten"]

@@ -18,7 +18,7 @@ import numpy as np
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.strided import channels_last_strides, contiguous_strides, strided, suggests_channels_last
-from autograd_tape.calls import HERE, TO_ALL, passed
+from autograd_tape.calls import HERE, TO_ALL, TO_PLAIN, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bool_, default_dtype, int64, kind,
 )
@@ -297,7 +297,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def detach(self) -> "Tensor":
         """The same memory, without history."""
-        if TO_ALL and (found := passed(Tensor.detach, (self,))) is not HERE: return found
+        if TO_ALL and (TO_PLAIN or self._k.special is not None) and (found := passed(Tensor.detach, (self,))) is not HERE: return found
         t = _new(Tensor)
         t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
@@ -353,7 +353,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
-        if TO_ALL and (found := passed(Tensor.item, (self,))) is not HERE: return found
+        if TO_ALL and (TO_PLAIN or self._k.special is not None) and (found := passed(Tensor.item, (self,))) is not HERE: return found
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         data = self._data
@@ -469,7 +469,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return DLDeviceType.kDLCPU, 0
 
     def __bool__(self) -> bool:
-        if TO_ALL and (found := passed(Tensor.__bool__, (self,))) is not HERE: return found
+        if TO_ALL and (TO_PLAIN or self._k.special is not None) and (found := passed(Tensor.__bool__, (self,))) is not HERE: return found
         data = self._data
         if data.size != 1:
             if data.size == 0:
@@ -480,7 +480,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
-        if TO_ALL and (found := passed(Tensor.__int__, (self,))) is not HERE: return found
+        if TO_ALL and (TO_PLAIN or self._k.special is not None) and (found := passed(Tensor.__int__, (self,))) is not HERE: return found
         try:
             value = self.item()
         except RuntimeError as error:
@@ -488,7 +488,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return int(value) if value.__class__ is not complex else int(_real(value, "int64_t"))
 
     def __float__(self) -> float:
-        if TO_ALL and (found := passed(Tensor.__float__, (self,))) is not HERE: return found
+        if TO_ALL and (TO_PLAIN or self._k.special is not None) and (found := passed(Tensor.__float__, (self,))) is not HERE: return found
         if self.requires_grad and grad_mode() is GradMode.ENABLED:
             warn_once(_NO_GRADIENT)
         try:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograd_tape import warned
 from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
-from autograd_tape.calls import HERE, TO_ALL, below, passed
+from autograd_tape.calls import HERE, TO_ALL, TO_PLAIN, below, passed
 from autograd_tape.dims import broadcast_shape
 from autograd_tape.dtypes import (
     BOOL, CPU_KINDS, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, Device, DType, Kind, default_dtype, float32, home, inference_kind, int64,
@@ -254,8 +254,8 @@ def _tensor(array: np.ndarray, k: Kind) -> Tensor:
 
 
 def _alone() -> bool:
-    """Whether nobody is to hear of new random numbers, on the CPU."""
-    return not TO_ALL and above.drawn is None and frontend.default_device is None
+    """Whether nobody is to hear of new random numbers, on the CPU. (Who maps over batches, or carries tangents along, listens.)"""
+    return not TO_PLAIN and frontend.default_device is None
 
 
 class _Ways(dict[Any, "Way | None"]):
@@ -578,7 +578,7 @@ def _are_chances(values: np.ndarray) -> bool:
 
 
 def _quick_coins(*args: Any, **named: Any) -> Tensor:
-    if not named and len(args) == 1 and _alone() and above.has_tangents is None and _plain(args[0]):
+    if not named and len(args) == 1 and _alone() and _plain(args[0]):
         data, k = args[0]._data, args[0]._k
         chance = data if data.flags.c_contiguous else data.copy()
         wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
@@ -589,7 +589,7 @@ def _quick_coins(*args: Any, **named: Any) -> Tensor:
 
 
 def _quick_normal(*args: Any, **named: Any) -> Tensor:
-    if not named and 1 < len(args) < 4 and _alone() and above.has_tangents is None:
+    if not named and 1 < len(args) < 4 and _alone():
         about, spread = args[:2]
         if len(args) == 2:
             x = about if about.__class__ is Tensor else spread
@@ -672,8 +672,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def _quick_poisson(*args: Any, **named: Any) -> Tensor:
-    if not named and len(args) == 1 and args[0].__class__ is Tensor and args[0]._k in _OF_FLOATS and args[0]._node is None and (
-            _alone() and above.has_tangents is None):
+    if not named and len(args) == 1 and args[0].__class__ is Tensor and args[0]._k in _OF_FLOATS and args[0]._node is None and _alone():
         return _tensor(_default_stream.poisson(args[0]._data), args[0]._k)
     return _poisson(*args, **named)
 
@@ -761,7 +760,7 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     ways = _Ways(plain_way)  # of calls before
 
     def quick(self: Tensor, *args: Any, **named: Any) -> Tensor:
-        if not TO_ALL and not named and above.drawn is None and above.has_tangents is None:
+        if not TO_PLAIN and not named:
             k, data = self._k, self._data
             rows = data.flags.c_contiguous
             if self._node is None and ((base := self._base) is None or base._node is None) and (size := data.size) < 257 and (
@@ -783,7 +782,7 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
         k = self._k
-        if above.drawn is None and above.has_tangents is None and CPU_KINDS.get(k.np) is k and self._node is None and self._base is None \
+        if not TO_PLAIN and CPU_KINDS.get(k.np) is k and self._node is None and self._base is None \
                 and (data := self._data).flags.c_contiguous and not kwargs \
                 and all([a.__class__ is float or a.__class__ is int for a in args]):
             data[...] = draw(_default_stream if generator is None else _stream(generator), _Target(data.shape, k.np, True), *args)

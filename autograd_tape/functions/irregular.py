@@ -17,7 +17,7 @@ import numpy as np
 
 from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
-from ..calls import HERE, TO_IRREGULAR, TO_QUICK, TO_REGULAR, Door, Interceptor, Parameter, source_of
+from ..calls import HERE, LISTENING, OF_NO_KIND, TO_PLAIN, TO_REGULAR, Door, Interceptor, Parameter, plain as are_plain, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES, DType
 from ..errors import AutogradError, ShapeMismatchError, of_rank
@@ -49,6 +49,7 @@ class Irregular(Door):
         plain: the function below the door, with all arguments by position.
         second: the entrance below the door of a path written by hand.
         flat: the same, with all arguments by position.
+        quick: the entrance below the door of what `quick` gives.
     """
 
     irregular = True
@@ -56,6 +57,7 @@ class Irregular(Door):
     plain: Callable[..., Any]
     second: Fn
     flat: Fn
+    quick: Fn | None = None
 
     def __init__(self, rec: Record, frontend: Frontend, params: list[Parameter]) -> None:
         super().__init__(rec, frontend)
@@ -108,6 +110,9 @@ class Irregular(Door):
             if self._flat:
                 self.flat = self.second
             self._below[False] = self.flat if is_open else None
+        elif self.quick is not None:
+            self._below[False] = self.quick if all([
+                i in found and not i.parts for i in TO_REGULAR if i.frontend in (None, self.frontend)]) else None
         return found
 
     def check_fit(self, args: tuple[object, ...]) -> None:
@@ -154,7 +159,8 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     writes = rec.out and "out" not in signature and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
     cells: Keywords = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
-                             "TO_IRREGULAR": TO_IRREGULAR, "TO_QUICK": TO_QUICK, "_of_rank": of_rank}
+                             "LISTENING": LISTENING, "TO_PLAIN": TO_PLAIN, "_own": OF_NO_KIND, "_plain": are_plain,
+                             "_Tensor": frontend.Tensor, "_of_rank": of_rank}
     head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
     cells |= defaults
     if writes:
@@ -175,7 +181,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
             "    if isinstance(_e, _Error): raise _F.error(_e) from None",
             "    if (_many := _of_rank(_e)) is not None: raise _F.error(_many) from None",
             "    raise"]
-    passes = f"if TO_IRREGULAR: return _door(({every}), {out}, {inplace})"
+    passes = [f"if LISTENING and (TO_PLAIN or not ({_plain_test(rec, params, out)})): return _door(({every}), {out}, {inplace})"]
     flat = ", ".join(names + ["out=None"] * (out == "out"))
 
     def defined(head: str, body: list[str], variant: str) -> Fn:
@@ -190,7 +196,12 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
-    front = body if leads else [*(_quick_lines(rec, signature, cells, quick) if quick is not None else []), passes, *body]
+    if quick is not None:
+        lines = _quick_lines(rec, signature, cells, quick)
+        door.quick = defined(flat, [*[line.replace("_ns[", "_below[") for line in lines], f"return _door.rest(({every}))"],
+                             " (second entrance)")
+        passes = [*lines, *passes]
+    front = body if leads else [*passes, *body]
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
@@ -205,11 +216,27 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     return door.front
 
 
+def _plain_test(rec: Record, params: Sequence[Parameter], out: str) -> str:
+    """Source of the test whether arguments are plain (see `calls.plain`), most of which says so without a call."""
+    types = {p.name: p.type for p in rec.params if p.is_tensor}
+    tests = ["out is None"] * (out == "out")
+    for p in params:
+        n = p.name
+        if p.spread:
+            tests.append(f"_plain(({n},))" if p.spread == "*" else f"not {n}")
+        elif n in types or n == "input":
+            tests.append(f"({n} is None or isinstance({n}, _Tensor) and {n}._k.special is None or _plain(({n},)))")
+        else:
+            tests.append(f"({n}.__class__ in _own or {n}.__class__ is tuple and _own.issuperset(map(type, {n})) or _plain(({n},)))")
+    return " and ".join(tests) or "True"
+
+
 def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -> list[str]:
     """Statements that return what `quick` makes of plain arrays, of real numbers or truth values, if it makes something of them."""
     frontend = cells["_F"]
-    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
-              "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES, "_ndarray": np.ndarray}
+    cells |= {"_quick": quick, "_ns": frontend.namespace, "_below": frontend.below_namespace, "_KINDS": RESULT_KINDS["KINDS"],
+              "_lacked": frozenset(rec.lacks), "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
+              "_ndarray": np.ndarray}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
     names = [n for n in signature if n != "out"]
     tensors = [n for n in names if n in types]
@@ -232,7 +259,6 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
     made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
-    tests.append("not TO_QUICK")
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})",
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}", "            return _t",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",

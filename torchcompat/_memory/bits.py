@@ -105,8 +105,7 @@ class _Resolve(Interceptor):
     """Operations on tensors with bits get tensors without, but for those that make views and what is changed in place."""
 
     place = "bits"
-    all_functions = irregular = False
-    special = True
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
         return not door.irregular

@@ -49,7 +49,6 @@ class _Nested(Interceptor):
 
     place = "nested"
     all_functions = False
-    special = True
     frontend = frontend
 
     def __call__(self, call: Call) -> object:

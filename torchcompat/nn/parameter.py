@@ -231,7 +231,6 @@ class _Uninitialized(Interceptor):
 
     place = "function"
     all_functions = False
-    special = True
     frontend = frontend
 
     def meet(self, door: Door, args: Arguments, out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> object:

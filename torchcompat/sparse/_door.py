@@ -83,7 +83,6 @@ class _Sparse(Interceptor):
 
     place = "sparse"
     all_functions = False
-    special = True
     frontend = frontend
 
     def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> object:

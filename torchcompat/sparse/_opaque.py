@@ -225,7 +225,6 @@ class _Opaque(Interceptor):
 
     place = "opaque"
     all_functions = False
-    special = True
     frontend = frontend
 
     def __call__(self, call: Call) -> object:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...calls import TO_QUICK
+from ...calls import TO_PLAIN
 from ...dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import norm as fused
@@ -528,7 +528,7 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
     data = input._data
-    if not TO_QUICK and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
+    if not TO_PLAIN and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
             data.ndim > 1 and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
                                    for t in (weight, bias)])):
         return F.group_norm(input, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ... import warned
-from ...calls import TO_QUICK
+from ...calls import TO_PLAIN
 from ...errors import AutogradError, MissingKernelError, SizeError
 from ...executors.kernels import sampling
 from ...executors.kernels._on_demand import compute_array
@@ -141,7 +141,7 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
         else:
             same_scalar_type(input, grid)
     if is_half(input):  # whose steps are rounded each
-        if not TO_QUICK and input._node is None and grid._node is None and input._k in HALF_KINDS and grid._k is input._k:
+        if not TO_PLAIN and input._node is None and grid._node is None and input._k in HALF_KINDS and grid._k is input._k:
             found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align)
             if found is not None:
                 return F.wrap(found, input._k)
