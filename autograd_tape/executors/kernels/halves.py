@@ -13,7 +13,7 @@ from ._on_demand import LazyModule, state
 from .handy import Handy
 from .sharing import share_elements
 
-__all__ = ["FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -27,6 +27,8 @@ _CAST = 64  # elements from which on a kernel that is at hand converts quicker t
 #: Elements up to which there are tables, calls after which one is made, and the most of one function.
 _TABLED, _OFTEN, _MOST = 256, 64, 16
 _BITS = np.dtype(np.uint16)
+#: As what kernels see half precision.
+BITS = {"E": _BITS, "e": np.dtype(np.int16)}
 _BLOCK = 16384  # elements that stay in a core's cache in float32, too
 
 

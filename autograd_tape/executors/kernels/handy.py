@@ -53,6 +53,10 @@ class Handy:
             return None
         return self._ready.get(char) or self._asked(char, n)
 
+    def surely(self, char: str) -> Run:
+        """The kernel, loaded or compiled if need be."""
+        return self._ready.get(char) or self._loaded(char)
+
     def _asked(self, char: str, n: int) -> Run | None:
         self._spent += CALL + n * NUMBER
         return self._loaded(char) if worth(self._spent, lambda: self._is_kept(char)) else None

@@ -17,6 +17,7 @@ from ...annotations import Fn
 from ...dtypes import bfloat16, float16
 from ...warned import ignoring
 from ._on_demand import _NEVER, LazyModule, state, worth
+from .halves import BITS
 from .sharing import share
 
 __all__ = ["Loop", "takes"]
@@ -45,12 +46,9 @@ SHORT = 512
 ALONE = np.zeros(128, np.int64)
 
 
-_BITS = {"E": np.dtype(np.uint16), "e": np.dtype(np.int16)}
-
-
 def _as_bits(arguments: tuple[Any, ...]) -> list[Any]:
     """Arrays of half precision in rows as kernels take them."""
-    return [a.view(_BITS[a.dtype.char]) if a.__class__ is np.ndarray and a.itemsize == 2 else a for a in arguments]
+    return [a.view(BITS[a.dtype.char]) if a.__class__ is np.ndarray and a.itemsize == 2 else a for a in arguments]
 
 
 class Loop:

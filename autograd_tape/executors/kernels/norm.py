@@ -13,7 +13,9 @@ from math import prod
 
 import numpy as np
 
+from ...dtypes import bfloat16
 from ._on_demand import SIZE_FUSED, LazyModule, compute_array, contiguous, state
+from .halves import BITS
 from .handy import Handy
 from .moments import join, moments, of_rows
 from .sharing import share_rows
@@ -59,6 +61,8 @@ def layer_norm(
     >>> y
     array([[-1.,  1.]])
     """
+    if 0 < x.size < state.fused <= SIZE_FUSED:
+        return layer_norm_of_few(_own(x), n_dims, weight, bias, eps)
     c = contiguous(compute_array(x))
     lead = c.ndim - n_dims
     kept = c.shape[:lead] + (1,) * n_dims
@@ -68,9 +72,7 @@ def layer_norm(
     w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
     y = np.empty(rows.shape, c.dtype)
     mean, rstd = np.empty(n, c.dtype), np.empty(n, c.dtype)
-    if 0 < c.size < state.fused <= SIZE_FUSED:
-        y, mean, rstd = layer_norm_of_few(c, n_dims, weight, bias, eps)
-    elif c.size >= state.fused:
+    if c.size >= state.fused:
         share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with ignoring():
@@ -88,12 +90,8 @@ def layer_norm_of_few(
     """``layer_norm`` of few numbers in order, where the kernel may be at hand."""
     kept = c.shape[: c.ndim - n_dims] + (1,) * n_dims
     n = prod(kept)
-    y, mean, rstd, _ = _normalized(c, (1, n, 1, c.size // n, 1), None, None, eps)
-    with ignoring():
-        if weight is not None:
-            y *= weight
-        if bias is not None:
-            y += bias
+    sizes = (1, n, 1, c.size // n, 1) if weight is None and bias is None else (1, n, c.size // n, 1, 1)
+    y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
     return y, mean.reshape(kept), rstd.reshape(kept)
 
 
@@ -165,7 +163,7 @@ def layer_norm_backward(
 
 
 def _is_few(x: np.ndarray) -> bool:
-    return 0 < x.size < min(state.fused, SIZE_FUSED)
+    return 0 < x.size < 4 * min(state.fused, SIZE_FUSED)
 
 
 def _sums(v: np.ndarray) -> np.ndarray:
@@ -184,32 +182,45 @@ def _normalized(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """``c`` normalized, and each row's mean, 1 / standard deviation, and mean and variance in double precision, which may be given."""
     o, n, k, m, groups = sizes
-    y, mean, rstd = np.empty(c.shape, c.dtype), np.empty(n, c.dtype), np.empty(n, c.dtype)
-    w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
-    given, moments = moments is not None, np.empty((2, n)) if moments is None else moments
-    run = _normalize.of(c.dtype.char, c.size)
+    y, char = np.empty(c.shape, c.dtype), c.dtype.char
+    found = np.empty((3, n))
+    if moments is not None:
+        found[:2] = moments
+    run = _normalize.surely(char) if c.size >= state.fused else _normalize.of(char, c.size)
     if run is not None:
-        rows = o, n, k * m
-        run(n, 1, c.reshape(rows), w, b, y.reshape(rows), mean, rstd, moments, k, m, groups, eps, given)
-        return y, mean, rstd, moments
-    wide = c.reshape(o, n, k * m).transpose(1, 0, 2).astype(np.float64, order="C")
-    with ignoring():
-        if not given:
-            count = o * k * m
-            first = _sums(wide) / count
-            d = wide - first[:, None, None]
-            shift = _sums(d) / count
-            d *= d
-            variance = _sums(d) / count - shift * shift
-            moments[0], moments[1] = first + shift, np.where(variance < 0, 0, variance)
-        scale = 1 / np.sqrt(moments[1] + eps)
-        mean[...], rstd[...] = moments[0], scale
-        wide -= moments[0][:, None, None]
-        parts = wide.reshape(n // groups, groups, o, k, m)
-        parts *= scale.reshape(-1, groups, 1, 1, 1) * (w.reshape(groups, 1, k, 1).astype(np.float64) if w.size else 1.0)
-        parts += b.reshape(groups, 1, k, 1) if b.size else 0.0
-        y.reshape(o, n, k * m)[...] = wide.transpose(1, 0, 2)
-    return y, mean, rstd, moments
+        w, b = [_NOTHING[char] if p is None else p if p.flags.carray and p.dtype is c.dtype else _flat(p, c.dtype) for p in (weight, bias)]
+        arrays = (c, w, b, y) if c.itemsize != 2 else [v.view(BITS[char]) for v in (c, w, b, y)]
+        run(n, 1, *arrays, found, o, n * k * m, k * m, k, m, groups, eps, moments is not None)
+    else:
+        w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
+        wide = c.reshape(o, n, k * m).transpose(1, 0, 2).astype(np.float64, order="C")
+        with ignoring():
+            if moments is None:
+                count = o * k * m
+                first = _sums(wide) / count
+                d = wide - first[:, None, None]
+                shift = _sums(d) / count
+                d *= d
+                variance = _sums(d) / count - shift * shift
+                found[0], found[1] = first + shift, np.where(variance < 0, 0, variance)
+            scale = found[2] = 1 / np.sqrt(found[1] + eps)
+            wide -= found[0][:, None, None]
+            parts = wide.reshape(n // groups, groups, o, k, m)
+            parts *= scale.reshape(-1, groups, 1, 1, 1) * (w.reshape(groups, 1, k, 1).astype(np.float64) if w.size else 1.0)
+            parts += b.reshape(groups, 1, k, 1).astype(np.float64) if b.size else 0.0
+            y.reshape(o, n, k * m)[...] = (wide if c.itemsize != 2 else wide.astype(np.float32)).transpose(1, 0, 2)
+    if char == "d":
+        return y, found[0], found[2], found
+    single = found.astype(np.float32)
+    return y, single[0], single[2], found
+
+
+_NOTHING = {char: np.empty(0, dtype) for char, dtype in (("f", np.float32), ("d", np.float64), ("e", np.float16), ("E", bfloat16.np))}
+
+
+def _own(x: np.ndarray) -> np.ndarray:
+    """``x`` in rows, in a dtype that the kernel of few numbers takes."""
+    return contiguous(x if x.dtype.char in "fdeE" and x.dtype.isnative else compute_array(x))
 
 
 def _normalized_backward(
@@ -220,7 +231,7 @@ def _normalized_backward(
     o, n, k, m, groups = sizes
     dx, totals, dots, w = np.empty(c.shape, c.dtype), np.empty((n, k)), np.empty((n, k)), _flat(weight, c.dtype)
     means, s = _flat(mean, c.dtype), _flat(rstd, c.dtype)
-    run = _normalize_gradients.of(c.dtype.char, c.size)
+    run = _normalize_gradients.surely(c.dtype.char) if c.size >= state.fused else _normalize_gradients.of(c.dtype.char, c.size)
     if run is not None:
         rows = o, n, k * m
         run(n, 1, g.reshape(rows), c.reshape(rows), means, s, w, dx.reshape(rows), totals, dots, k, m, groups, found)
@@ -342,7 +353,7 @@ def batch_norm(
     >>> y.ravel(), mean
     (array([-1.,  1.]), array([2.]))
     """
-    c = contiguous(compute_array(x))
+    c = contiguous(compute_array(x)) if not _is_few(x) else _own(x)
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
     if not training and (running_mean is None or running_var is None):
@@ -428,7 +439,7 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    c = contiguous(compute_array(x))
+    c = contiguous(compute_array(x)) if not _is_few(x) else _own(x)
     rows, n, channels = _channels(c)
     if groups < 1 or channels % groups:
         raise RuntimeError(

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import loops
 from ._on_demand import LazyModule, compute_array, contiguous, state
+from .halves import BITS
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -26,7 +27,6 @@ __all__ = [
 ]
 
 _compiled = LazyModule("softmax")
-_BITS = {"E": np.dtype(np.uint16), "e": np.dtype(np.int16)}
 _TILE = 128  # columns of a tile in the compiled middle-axis kernels
 
 
@@ -109,7 +109,7 @@ def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarr
     """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
     kernels, however many numbers there are."""
     out, shape, char = np.empty(x.shape, x.dtype), (-1, x.shape[-1]), x.dtype.char
-    rows = [v.view(_BITS[char]).reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
+    rows = [v.view(BITS[char]).reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
     kernel = _compiled.softmax_rounded if grad is None else _compiled.softmax_rounded_backward
     share_rows(kernel, char, len(rows[0]), shape[1], 4, *rows, log)
     return out

@@ -101,7 +101,7 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
     if not n_dims or input.shape[-n_dims:] != size or any([p is not None and p.shape != size for p in (weight, bias)]):
         raise ValueError("shapes do not match")
     char = input.dtype.char
-    if 0 < input.size < state.fused <= SIZE_FUSED and (char == "f" or char == "d") and input.flags.c_contiguous:
+    if 0 < input.size < state.fused <= SIZE_FUSED and char in "fdeE" and input.flags.carray:
         return fused.layer_norm_of_few(input, n_dims, weight, bias, eps)
     if input.size >= state.fused or n_dims > 1 or char != "f" and char != "d":
         return fused.layer_norm(input, n_dims, weight, bias, eps)
@@ -531,7 +531,8 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
     if not TO_PLAIN and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
             data.ndim > 1 and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
                                    for t in (weight, bias)])):
-        return F.group_norm(input, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below
+        rows = input if data.flags.c_contiguous else F.contiguous(input)
+        return F.group_norm(rows, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below
     _check_floating("batch_norm", input)
     shape = tuple(input.shape)
     n, c = shape[:2]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .base import EXACT, REORDER, kernel, row_moments
+from .base import EXACT, REORDER, kernel, rounded, row_moments, wide
 
 
 @kernel("r2[n,m] r1[m]? r1[m]? w2[n,m] w1[n] w1[n] s :n", REORDER)
@@ -155,61 +155,74 @@ def grad_affine(grad, x, centre, a, b, c, dx, start, stop):
 # belong to one of ``k`` channels.
 
 
-@kernel("r3[o,n,k*m] r1[groups*k]? r1[groups*k]? w3[o,n,k*m] w1[n] w1[n] D2[2,n] i i i s i (k>0) (m>0) (groups>0) :n", EXACT)
-def normalize(x, weight, bias, y, mean, rstd, moments, k, m, groups, eps, given, start, stop):
-    """``moments`` are means and variances, ``given`` or else found."""
-    T = y.dtype.type
-    count = np.float64(x.shape[0] * x.shape[2])
+@kernel("r0[o*plane] r0[groups*k]? r0[groups*k]? w0[o*plane] D2[3,n] i i i i i i s i (o>0) (k>0) (m>0) (groups>0) (n<=2147483647)"
+        " (row==k*m) (plane==n*row) :n", EXACT)
+def normalize(x, weight, bias, y, moments, o, plane, row, k, m, groups, eps, given, start, stop):
+    """``moments`` are means and variances, ``given`` or else found, and 1 / standard deviations."""
+    count = np.float64(o * row)
     for r in range(start, stop):
         if not given:
             a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for o in range(x.shape[0]):
-                xs = x[o, r]
+            for q in range(r * row, o * plane, plane):
+                xs = x[q : q + row]
                 whole = xs.size - xs.size % 4
                 for i in range(0, whole, 4):
-                    a += np.float64(xs[i])
-                    b += np.float64(xs[i + 1])
-                    c += np.float64(xs[i + 2])
-                    d += np.float64(xs[i + 3])
+                    a += np.float64(wide(xs[i]))
+                    b += np.float64(wide(xs[i + 1]))
+                    c += np.float64(wide(xs[i + 2]))
+                    d += np.float64(wide(xs[i + 3]))
                 if whole < xs.size:
-                    a += np.float64(xs[whole])
+                    a += np.float64(wide(xs[whole]))
                 if whole + 1 < xs.size:
-                    b += np.float64(xs[whole + 1])
+                    b += np.float64(wide(xs[whole + 1]))
                 if whole + 2 < xs.size:
-                    c += np.float64(xs[whole + 2])
+                    c += np.float64(wide(xs[whole + 2]))
             first = (a + b + (c + d)) / count
             a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            for o in range(x.shape[0]):
-                xs = x[o, r]
+            for q in range(r * row, o * plane, plane):
+                xs = x[q : q + row]
                 whole = xs.size - xs.size % 4
                 for i in range(0, whole, 4):
-                    u, v = np.float64(xs[i]) - first, np.float64(xs[i + 1]) - first
-                    w, z = np.float64(xs[i + 2]) - first, np.float64(xs[i + 3]) - first
+                    u, v = np.float64(wide(xs[i])) - first, np.float64(wide(xs[i + 1])) - first
+                    w, z = np.float64(wide(xs[i + 2])) - first, np.float64(wide(xs[i + 3])) - first
                     a, b, c, d = a + u, b + v, c + w, d + z
                     e, f, g, h = e + u * u, f + v * v, g + w * w, h + z * z
                 if whole < xs.size:
-                    u = np.float64(xs[whole]) - first
+                    u = np.float64(wide(xs[whole])) - first
                     a, e = a + u, e + u * u
                 if whole + 1 < xs.size:
-                    v = np.float64(xs[whole + 1]) - first
+                    v = np.float64(wide(xs[whole + 1])) - first
                     b, f = b + v, f + v * v
                 if whole + 2 < xs.size:
-                    w = np.float64(xs[whole + 2]) - first
+                    w = np.float64(wide(xs[whole + 2])) - first
                     c, g = c + w, g + w * w
             shift = (a + b + (c + d)) / count
             variance = (e + f + (g + h)) / count - shift * shift
             moments[0, r] = first + shift
             moments[1, r] = 0.0 if variance < 0.0 else variance
         centre, scale = moments[0, r], 1.0 / math.sqrt(moments[1, r] + eps)
-        mean[r], rstd[r] = T(centre), T(scale)
-        for o in range(x.shape[0]):
+        moments[2, r] = scale
+        for q in range(r * row, o * plane, plane):
+            if m == 1:
+                at = (r % groups) * k
+                xs, ys = x[q : q + k], y[q : q + k]
+                if weight.size > 0 and bias.size > 0:
+                    ws, bs = weight[at : at + k], bias[at : at + k]
+                    for i in range(ys.size):
+                        ys[i] = rounded(ys, (np.float64(wide(xs[i])) - centre) * (scale * np.float64(wide(ws[i])))
+                                        + np.float64(wide(bs[i])))
+                    continue
+                if weight.size == 0 and bias.size == 0:
+                    for i in range(ys.size):
+                        ys[i] = rounded(ys, (np.float64(wide(xs[i])) - centre) * scale + 0.0)
+                    continue
             for j in range(k):
                 at = (r % groups) * k + j
-                by = scale * np.float64(weight[at]) if weight.size > 0 else scale
-                plus = np.float64(bias[at]) if bias.size > 0 else 0.0
-                xs, ys = x[o, r, j * m : (j + 1) * m], y[o, r, j * m : (j + 1) * m]
+                by = scale * np.float64(wide(weight[at])) if weight.size > 0 else scale
+                plus = np.float64(wide(bias[at])) if bias.size > 0 else 0.0
+                xs, ys = x[q + j * m : q + (j + 1) * m], y[q + j * m : q + (j + 1) * m]
                 for i in range(ys.size):
-                    ys[i] = T((np.float64(xs[i]) - centre) * by + plus)
+                    ys[i] = rounded(ys, (np.float64(wide(xs[i])) - centre) * by + plus)
 
 
 @kernel("r3[o,n,k*m] r3[o,n,k*m] r1[n] r1[n] r1[groups*k]? w3[o,n,k*m] D2[n,k] D2[n,k] i i i i (k>0) (m>0) (groups>0) :n", EXACT)

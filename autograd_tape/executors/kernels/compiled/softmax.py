@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .base import REORDER, kernel, largest, like, rounded, wide
+from .base import REORDER, kernel, largest, rounded, wide
 from .base import exp as exp_
 
 #: Columns one tile of a middle-axis kernel works on: its running maxima and sums stay in the first-level cache.
@@ -71,33 +71,37 @@ def log_softmax_backward(grad, y, dx, start, stop):
 @kernel("r2[n,m] w2[n,m] i (m>0) :n", REORDER)
 def softmax_rounded(x, y, log, start, stop):
     """Of half precision in float32, rounded once; before its logarithm the sum is rounded, and after it, as in torch."""
+    row = np.empty(x.shape[1], np.float32)
     for r in range(start, stop):
         xs, ys = x[r], y[r]
-        m = wide(xs[0])
-        for i in range(xs.size):
-            v = wide(xs[i])
-            m = m if v <= m else v
-        total = like(m, 0)
-        for i in range(xs.size):
-            total += exp_(wide(xs[i]) - m)
+        for i in range(row.size):
+            row[i] = wide(xs[i])
+        m = largest(row)
+        total = np.float32(0)
         if log:
+            for i in range(row.size):
+                row[i] -= m
+                total += exp_(row[i])
             ys[0] = rounded(ys, total)
-            ys[0] = rounded(ys, like(m, math.log(wide(ys[0]))))
+            ys[0] = rounded(ys, np.float32(math.log(wide(ys[0]))))
             log_total = wide(ys[0])
-            for i in range(xs.size):
-                z = wide(xs[i]) - m
-                ys[i] = rounded(ys, z - log_total)
+            for i in range(row.size):
+                ys[i] = rounded(ys, row[i] - log_total)
         else:
-            scale = like(m, 1) / total
-            for i in range(xs.size):
-                ys[i] = rounded(ys, exp_(wide(xs[i]) - m) * scale)
+            for i in range(row.size):
+                e = exp_(row[i] - m)
+                row[i] = e
+                total += e
+            scale = np.float32(1) / total
+            for i in range(row.size):
+                ys[i] = rounded(ys, row[i] * scale)
 
 
 @kernel("r2[n,m] r2[n,m] w2[n,m] i (m>0) :n", REORDER)
 def softmax_rounded_backward(grad, y, dx, log, start, stop):
     for r in range(start, stop):
         gs, ys, ds = grad[r], y[r], dx[r]
-        total = like(wide(gs[0]), 0)
+        total = np.float32(0)
         if log:
             for i in range(ds.size):
                 total += wide(gs[i])
