@@ -98,20 +98,32 @@ class MT19937:
     def take(self, count: int) -> Words:
         """The next `count` words in memory of their own."""
         out = np.empty(count, np.uint32)
-        left = min(N - self.next, count)
-        if left:
-            out[:left] = self._block[self.next : self.next + left]  # type: ignore[index]  # filled where words are left
-            self.next += left
-        whole = (count - left) // N * N
-        rest = count - left - whole
-        if whole:
-            middle = out[left : left + whole]
-            self._make(middle)
-            self._block = middle[-N:].copy()
-        if rest:
-            self._refill()
-            out[left + whole :] = self._block[:rest]  # type: ignore[index]  # filled where words are left
-            self.next = rest
+        left = N - self.next
+        if count <= left:
+            if count:
+                out[:] = self._block[self.next : self.next + count]  # type: ignore[index]  # filled where words are left
+                self.next += count
+            return out
+        if self._marked and self._before is None:
+            self._before = self._key()
+        if fast := kernels.load(count):
+            if self._own is None:
+                self._own = self._key()
+            last = np.empty(N, np.uint32)
+            fast.stream(self._own, last if self._block is None else self._block, left, out, last)
+        else:
+            if left:
+                out[:left] = self._block[self.next :]  # type: ignore[index]
+            whole = left + (count - left) // N * N
+            if whole > left:
+                out[left:whole] = self._bits.random_raw(whole - left)
+            if whole < count:
+                last = self._bits.random_raw(N).astype(np.uint32)
+                out[whole:] = last[: count - whole]
+            else:
+                last = out[-N:].copy()
+        self._block, self._fresh = last, False
+        self.next = (count - left) % N or N
         return out
 
     def drawn(self, count: int, way: Way) -> npt.NDArray[np.generic]:
@@ -153,23 +165,6 @@ class MT19937:
             self._set_key(self._before)
             self._before = None
         self.words(used)
-
-    def _refill(self) -> None:
-        block = np.empty(N, np.uint32)
-        self._make(block)
-        self._block = block
-
-    def _make(self, out: Words) -> None:
-        """Fill an array of whole blocks."""
-        if self._marked and self._before is None:
-            self._before = self._key()
-        if fast := kernels.load(out.size):
-            if self._own is None:
-                self._own = self._key()
-            fast.blocks(self._own, out)
-        else:
-            out[:] = self._bits.random_raw(out.size)
-        self._fresh = False
 
     def _key(self) -> Words:
         if self._own is not None:

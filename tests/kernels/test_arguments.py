@@ -22,7 +22,7 @@ from autograd_tape.executors.kernels import _entry, _on_demand, _kernel
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
 CALLS = 30
-FEWER = {"random.normal_f32": 3, "random.blocks": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
+FEWER = {"random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
 
 
 class Outside(Exception):
@@ -173,7 +173,8 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "conv.depthwise_dx": _STRIDED, "conv.depthwise_dw": {**_STRIDED, "n": (0, 2)},
     "conv.im2col_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
     "conv.col2im_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
-    "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.blocks": {"n": (0, 1248)}, "random.box_muller_f64": {"n": (0, 64)},
+    "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.stream": {"n": (0, 1900), "left": (0, 624)},
+    "random.box_muller_f64": {"n": (0, 64)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
 }  # fmt: skip
 
@@ -189,8 +190,6 @@ class Caller:
 
     def number(self, name: str, low: int = 0, high: int = 6) -> int:
         low, high = self.ranges.get(name, (low, high))
-        if name == "n" and self.kernel.name == "random.blocks":
-            return int(self.rng.integers(0, 3)) * 624
         if name == "n" and self.kernel.name == "random.box_muller_f64":
             return int(self.rng.integers(0, 4)) * 16
         return int(self.rng.integers(low, high + 1))

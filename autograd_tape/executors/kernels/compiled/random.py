@@ -37,26 +37,47 @@ upper, lower, matrix = u32(0x80000000), u32(0x7FFFFFFF), u32(0x9908B0DF)
 
 
 @register_jitable
-def twist(key, first, last, ahead):
-    for i in range(first, last):
-        y = u32((key[i] & upper) | (key[i + 1] & lower))
-        key[i] = u32(key[i + ahead] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
+def twist(first, second, ahead, new):
+    # Of arrays that do not overlap, so that the compiler makes vector code.
+    for i in range(new.size):
+        y = u32((first[i] & upper) | (second[i] & lower))
+        new[i] = u32(ahead[i] ^ u32(y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
 
 
-@kernel("U1[624] U1[n] (n%624==0)", _EXACT)
-def blocks(key, out):
-    """Advance the 624-word `key` block by block and write the tempered words; out.size is a multiple of 624."""
-    for start in range(0, out.size, 624):
-        twist(key, 0, 227, 397)
-        twist(key, 227, 623, -227)
-        y = u32((key[623] & upper) | (key[0] & lower))
-        key[623] = u32(key[396] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
+@register_jitable
+def temper(key, out):
+    for i in range(out.size):
+        y = key[i]
+        y = u32(y ^ u32(y >> u32(11)))
+        y = u32(y ^ u32(u32(y << u32(7)) & u32(0x9D2C5680)))
+        y = u32(y ^ u32(u32(y << u32(15)) & u32(0xEFC60000)))
+        out[i] = u32(y ^ u32(y >> u32(18)))
+
+
+@kernel("U1[624] u1[624] i U1[n] U1[624] (left>=0) (left<=624)", _EXACT)
+def stream(key, block, left, out, last):
+    """The next words of the stream: the `left` ones at the end of `block`, then those of new blocks, for which `key` advances; the words
+    of the last of these, of which some may be left, are in `last`, too."""
+    new = np.empty(624, np.uint32)
+    at = min(left, out.size)
+    for i in range(at):
+        out[i] = block[624 - left + i]
+    while at < out.size:
+        twist(key[:227], key[1:228], key[397:], new[:227])
+        twist(key[227:454], key[228:455], new[:227], new[227:454])
+        twist(key[454:623], key[455:], new[227:396], new[454:623])
+        y = u32((key[623] & upper) | (new[0] & lower))
+        new[623] = u32(new[396] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
         for i in range(624):
-            y = key[i]
-            y = u32(y ^ (y >> u32(11)))
-            y = u32(y ^ (u32(y << u32(7)) & u32(0x9D2C5680)))
-            y = u32(y ^ (u32(y << u32(15)) & u32(0xEFC60000)))
-            out[start + i] = u32(y ^ (y >> u32(18)))
+            key[i] = new[i]
+        if out.size - at >= 1248:  # not the last one
+            temper(new, out[at : at + 624])
+        else:
+            temper(new, last)
+            count = min(624, out.size - at)
+            for i in range(count):
+                out[at + i] = last[i]
+        at += 624
 
 
 @register_jitable
@@ -181,24 +202,38 @@ def shuffle(words, out):
 
 @kernel("u1[n] i i Q1[n] (spread>0)", _EXACT)
 def integers(words, spread, low, out):
-    modulus = u32(spread)
+    """The remainders of words by `spread`, which is below 2**32. The quotient is a product, at most one off: that is vector code."""
+    share = 1.0 / spread
     for i in range(out.size):
-        out[i] = low + np.int64(words[i] % modulus)
+        word = np.int64(words[i])
+        left = word - np.int64(np.float64(word) * share) * spread
+        left += spread if left < 0 else 0
+        out[i] = low + (left - (spread if left >= spread else 0))
 
 
 @kernel("u1[n] E1[n]", _EXACT)
 def uniform_f32(words, out):
     """24 bits a number; `out` may be the memory of `words`."""
-    for i in range(out.size):
-        out[i] = f32(i32(words[i] & u32(0xFFFFFF))) * unit32
+    some = np.empty(256, np.uint32)  # of memory of their own the compiler makes vector code
+    for start in range(0, out.size, 256):
+        given, made = words[start : start + 256], out[start : start + 256]
+        for i in range(given.size):
+            some[i] = given[i]
+        for i in range(made.size):
+            made[i] = f32(i32(some[i] & u32(0xFFFFFF))) * unit32
 
 
 @kernel("u1[2*n] D1[n]", _EXACT)
 def uniform_f64(words, out):
     """53 bits a number, of two words, the high one first; `out` may be the memory of `words`."""
-    for i in range(out.size):
-        high = np.int64(words[2 * i] & u32(0x1FFFFF))
-        out[i] = np.float64((high << np.int64(32)) | np.int64(words[2 * i + 1])) * unit64
+    some = np.empty(512, np.uint32)
+    for start in range(0, out.size, 256):
+        given, made = words[2 * start : 2 * start + 512], out[start : start + 256]
+        for i in range(given.size):
+            some[i] = given[i]
+        for i in range(made.size):
+            high = np.int64(some[2 * i] & u32(0x1FFFFF))
+            made[i] = np.float64((high << np.int64(32)) | np.int64(some[2 * i + 1])) * unit64
 
 
 def _here(function: Fn) -> Fn:
