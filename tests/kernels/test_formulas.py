@@ -10,10 +10,10 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, binary, exp, like, log, settled, unary
-from autograd_tape.ops.elementwise import gamma, polynomials, special
+from autograd_tape.ops.elementwise import bessel, gamma, polynomials, special
 from autograd_tape.ops.networks import activation
 
-assert torch and activation.relu and gamma and polynomials and special  # whose formulas have been made then
+assert torch and bessel.i0 and activation.relu and gamma and polynomials and special  # whose formulas have been made then
 X = np.concatenate([
     [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, -1e-310, 1e300, -1e300, 1, -1, 0.5, 2, 26, -30, 200, 710, -710],
     np.linspace(-9.9, 30.3, 150), np.linspace(0, 1, 32), np.geomspace(1e-9, 1e9, 40)])
@@ -59,16 +59,32 @@ def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
 @pytest.mark.parametrize(("function", "dtype"), [
-    ("_lgamma_of", np.float64), ("_ndtri_of", np.float32), ("_incomplete.<locals>.function", np.float64),
-    ("_kernel.<locals>.chebyshev", np.float32)])
+    ("_lgamma_of", np.float64), ("ndtri", np.float32), ("_incomplete.<locals>.function", np.float64),
+    ("_kernel.<locals>.chebyshev", np.float32), ("lgamma", np.float32), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32)])
 def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode: None) -> None:
-    formula = next(f for f in Formula.made if f.function.__qualname__ == function)
+    formula = next(f for f in Formula.made if function in (f.function.__qualname__, name(f)) and np.dtype(dtype).char in f.chars)
     columns = operands(formula, dtype)
     expected, out = by_number(formula, columns), np.empty_like(columns[0])
     _on_demand.use_numba("numba")
-    formula.over(out.dtype.char, tuple(columns), out)
+    formula.over(out.dtype.char, tuple(columns), out, NUMBERS[: formula.numbers])
     np.testing.assert_array_equal(out, expected)
     np.testing.assert_array_equal(np.signbit(out), np.signbit(expected) | np.isnan(expected) & np.signbit(out))
+
+
+@pytest.mark.parametrize("formula", [f for f in Formula.made if f.chars == "f"], ids=name)
+def test_those_of_single_precision_give_its_nearest_numbers(formula: Formula) -> None:
+    """They are what those of double precision give, rounded, but where these lie half-way between two."""
+    whole = Formula.made[Formula.made.index(formula) - 1]
+    columns = operands(formula, np.float32)
+    found = by_number(formula, columns)
+    with np.errstate(all="ignore"):
+        expected = by_number(whole, [c.astype(np.float64) for c in columns])
+        wanted = expected.astype(np.float32)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+        usual = np.isfinite(wanted)
+        np.testing.assert_array_equal(found[~usual], wanted[~usual])
+        error = np.abs(found[usual] - expected[usual]) / np.spacing(np.abs(wanted[usual]))
+    assert error.max() < 0.51
 
 
 def _root(x: float) -> float:

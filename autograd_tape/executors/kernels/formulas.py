@@ -135,6 +135,15 @@ def like(x: float, number: float) -> float:
 like.compiled = like  # type: ignore[attr-defined]  # which has its own way
 
 
+# Of compiled code they have ways of their own.
+two_to = _helper(lambda n: math.ldexp(1.0, int(n)), lambda n: np.ldexp(1.0, n.astype(np.int64)))
+two_to.__doc__ = "2 to an integral power from -1022 to 1023."
+exponent = _helper(lambda x: math.frexp(x)[1] - 1.0, lambda x: np.frexp(x)[1] - 1.0)
+exponent.__doc__ = "That of the power of 2 below a positive number that is neither infinite nor denormal."
+two_to.compiled, exponent.compiled = two_to, exponent  # type: ignore[attr-defined]
+two_to.__name__, exponent.__name__ = "two_to", "exponent"
+
+
 def polynomial(coefficients: tuple[float, ...], x: float) -> float:
     """By Horner's rule, from the highest power down."""
     result = 0.0
@@ -155,6 +164,10 @@ class _Machine(dict[str, Fn]):
         return found
 
 
+def _joined(function: Scalar, largest: float, beyond: Scalar) -> Scalar:
+    return lambda x: beyond(x) if abs(x) > largest else function(x)
+
+
 class Formula:
     """A function of numbers, and how often it has been asked for.
 
@@ -163,12 +176,15 @@ class Formula:
         cost: its time against that of a few multiplications and a logarithm.
         own: whether it computes in the arrays' dtype, and not in double precision.
         chars: the dtypes that it is for.
+        beyond: of which magnitude on another function of one number is asked, and that.
     """
 
     made: ClassVar[list[Formula]] = []
 
-    def __init__(self, function: Scalar, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd") -> None:
+    def __init__(self, function: Scalar, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd",
+                 beyond: tuple[float, Scalar] | None = None) -> None:
         self.function, self.operands, self.cost, self.own, self.numbers, self.chars = function, operands, cost, own, numbers, chars
+        self.beyond = beyond
         #: Seconds in Python.
         self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
@@ -206,7 +222,8 @@ class Formula:
     @property
     def digest(self) -> str:
         """What decides the machine code, beside the sources of `compiled/`."""
-        return fingerprint(self.function) + str(self.own)
+        beyond = "" if self.beyond is None else fingerprint(self.beyond[1]) + str(self.beyond[0])
+        return fingerprint(self.function) + str(self.own) + beyond
 
     def store(self, char: str) -> Store:
         """Where the machine code is kept."""
@@ -234,7 +251,7 @@ class Formula:
                 self.side_by_side([c if self.own else c.astype(np.float64) for c in part], out[start : start + _BLOCK], numbers)
 
     def one_by_one(self, columns: tuple[np.ndarray, ...], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
-        function = self.function
+        function = self.function if self.beyond is None else _joined(self.function, *self.beyond)
         rows: list[Any] = [c if self.own and c.dtype.char == "f" else c.tolist() for c in columns]
         try:
             out[:] = list(map(function, *rows, *map(repeat, numbers)))
@@ -247,6 +264,7 @@ class Formula:
                     out[i] = np.ravel(function(*lanes, *numbers))[0]
 
     def side_by_side(self, columns: list[np.ndarray], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
+        function = self.function if self.beyond is None else _joined(self.function, *self.beyond)
         left: list[np.ndarray | slice] = [slice(None)]
         while left:
             where = left.pop()
@@ -257,22 +275,25 @@ class Formula:
                 out[where] = found
                 continue
             try:
-                out[where] = self.function(*[c.view(Lanes) for c in part], *numbers)
+                out[where] = function(*[c.view(Lanes) for c in part], *numbers)
             except _Divided as branch:
                 mask = np.broadcast_to(branch.args[0], part[0].shape)
                 places = np.arange(out.size) if isinstance(where, slice) else where
                 left += [places[mask], places[~mask]]
 
 
-def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | None = None) -> Callable[..., np.ndarray]:
+def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | None = None,
+          largest: float = math.inf) -> Callable[..., np.ndarray]:
     """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm. It takes as many
-    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given.
+    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given, up
+    to numbers of the magnitude `largest`.
 
     >>> unary(lambda x: x * x)(np.float32([[1.0, 2.0]]))
     array([[1., 4.]], dtype=float32)
     """
     formula = Formula(function, 1, cost, own, numbers, "fd" if single is None else "d")
-    of_single = formula if single is None else Formula(single, 1, cost, own, numbers, "f")
+    of_single = formula if single is None else Formula(
+        single, 1, cost, own, numbers, "f", None if largest == math.inf else (largest, function))
     of_single.ready = formula.ready
     return _of_one(formula, of_single)
 

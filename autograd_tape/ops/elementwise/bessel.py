@@ -10,39 +10,63 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
-import numpy as np
 
 from ...executors.kernels.formulas import Scalar, copysign, cos, exp, log, polynomial, sin, sqrt, unary
 from ...record import Sample, op
 from .._host import on_host
 from .._precision import no_half
 from .._samples import domain
-from . import _expansions as table
+from ...annotations import Fn
+from . import _expansions as table, _expansions_single as table_of_single, _single as single
 
 _EULER = 0.57721566490153286
 _SMALL = 1e-4
 
 
-def _kernel(function: Scalar, symmetry: str = "") -> Callable[[np.ndarray], np.ndarray]:
-    """The kernel that computes `function`, which is "even" or "odd", and only asked for what is not negative then."""
+def _kernel(function: Scalar, symmetry: str = "", of_single: Scalar | None = None, largest: float = math.inf) -> Fn:
+    """The kernel that computes `function`, which is "even" or "odd", and only asked for what is not negative then; `of_single` of single
+    precision up to the `largest`."""
+    return unary(_symmetric(function, symmetry), single=of_single and _symmetric(of_single, symmetry), largest=largest)
 
+
+def _symmetric(function: Scalar, symmetry: str) -> Scalar:
     def even(x: float) -> float:
         return function(abs(x))
 
     def odd(x: float) -> float:
         return function(abs(x)) * copysign(1.0, x)
 
-    return unary({"": function, "even": even, "odd": odd}[symmetry])
+    return {"": function, "even": even, "odd": odd}[symmetry]
+
+
+def _waves(made: Callable[..., Scalar], *options: object, symmetry: str = "") -> Fn:
+    """The kernel of a function with sines."""
+    return _kernel(made(*options), symmetry, made(*options, _SINGLE), single.LARGEST)
+
+
+class _Functions(NamedTuple):
+    """What formulas are made of."""
+
+    exp: Scalar
+    log: Scalar
+    sin: Scalar
+    cos: Scalar
+    table: ModuleType
+
+
+_DOUBLE = _Functions(exp, log, sin, cos, table)
+_SINGLE = _Functions(single.exp, single.log, single.sin, single.cos, table_of_single)
 
 
 # -- of the first and second kind -----------------------------------------------------------------------------------------
 
 
-def _of_first_kind_near(order: int) -> Scalar:
+def _of_first_kind_near(order: int, by: _Functions) -> Scalar:
     """Up to 8."""
-    coefficients = table.J[order]
+    coefficients = by.table.J[order]
     (high, low), (high2, low2) = table.ZEROS[order]
 
     def zeroth(x: float) -> float:
@@ -57,9 +81,9 @@ def _of_first_kind_near(order: int) -> Scalar:
     return first if order else zeroth
 
 
-def _hankel(order: int, second: bool) -> Scalar:
+def _hankel(order: int, second: bool, by: _Functions) -> Scalar:
     """sqrt(2 / (pi x)) times P cos(chi) - Q sin(chi), or P sin(chi) + Q cos(chi), with chi = x - (2 order + 1) pi / 4."""
-    above, below = table.P[order], table.Q[order]
+    above, below, sin, cos = by.table.P[order], by.table.Q[order], by.sin, by.cos
 
     def wave(x: float) -> float:
         w = 128.0 / (x * x) - 1.0
@@ -76,8 +100,8 @@ def _hankel(order: int, second: bool) -> Scalar:
     return wave
 
 
-def _of_first_kind(order: int) -> Scalar:
-    near, far = _of_first_kind_near(order), _hankel(order, False)
+def _of_first_kind(order: int, by: _Functions = _DOUBLE) -> Scalar:
+    near, far = _of_first_kind_near(order, by), _hankel(order, False, by)
 
     def function(x: float) -> float:
         return near(x) if x <= 8.0 else far(x)
@@ -85,8 +109,8 @@ def _of_first_kind(order: int) -> Scalar:
     return function
 
 
-def _of_second_kind(order: int) -> Scalar:
-    j, far, rest = _of_first_kind_near(order), _hankel(order, True), table.Y[order]
+def _of_second_kind(order: int, by: _Functions = _DOUBLE) -> Scalar:
+    j, far, rest, log = _of_first_kind_near(order, by), _hankel(order, True, by), by.table.Y[order], by.log
 
     def function(x: float) -> float:
         if x <= 0.0:
@@ -121,8 +145,18 @@ def _modified_near(order: int) -> Scalar:
     return function
 
 
-def _of_i(order: int, scaled: bool) -> Scalar:
-    near, far = _modified_near(order), table.I[order]
+def _modified_near_single(order: int) -> Scalar:
+    coefficients = table_of_single.I_NEAR[order]
+
+    def function(x: float) -> float:
+        value = polynomial(coefficients, x * x / 32.0 - 1.0)
+        return value if order == 0 else value * 0.5 * x
+
+    return function
+
+
+def _of_i(order: int, scaled: bool, by: _Functions = _DOUBLE) -> Scalar:
+    near, far, exp = (_modified_near if by is _DOUBLE else _modified_near_single)(order), by.table.I[order], by.exp
 
     def function(x: float) -> float:
         if x > 8.0:
@@ -181,10 +215,15 @@ def _airy(x: float) -> float:
     return wave * math.sqrt(0.5 / math.pi) / sqrt(sqrt(-x))
 
 
-def _sinc(x: float) -> float:
-    if x == 0.0:
-        return 1.0
-    return 0.0 if abs(x) == math.inf else sin(x) / x
+def _sinc(by: _Functions = _DOUBLE) -> Scalar:
+    sin = by.sin
+
+    def function(x: float) -> float:
+        if x == 0.0:
+            return 1.0
+        return 0.0 if abs(x) == math.inf else sin(x) / x
+
+    return function
 
 
 # -- the operations -----------------------------------------------------------------------------------------------------
@@ -209,7 +248,7 @@ class i0:
 
     lacks = {"float8": "i0_vml_cpu"}
     scipy = "i0"
-    numpy = _kernel(_of_i(0, False), "even")
+    numpy = _kernel(_of_i(0, False), "even", _of_i(0, False, _SINGLE))
     mindspore = "ops.BesselI0"
     def vjp(F, grad, input): return grad * F.i1(input)
     samples = domain(-2, 2)
@@ -226,7 +265,7 @@ class i1:
 
     lacks = {"float8": "i1_cpu"}
     scipy = "i1"
-    numpy = _kernel(_of_i(1, False), "odd")
+    numpy = _kernel(_of_i(1, False), "odd", _of_i(1, False, _SINGLE))
     mindspore = "ops.BesselI1"
     def vjp(F, grad, input, result):  # which is finite at 0, and so are its derivatives
         no_half("i1_backward", input)
@@ -245,7 +284,7 @@ class i0e:
 
     lacks = {"float8": "i0e_cpu"}
     scipy = "i0e"
-    numpy = _kernel(_of_i(0, True), "even")
+    numpy = _kernel(_of_i(0, True), "even", _of_i(0, True, _SINGLE))
     mindspore = "ops.BesselI0e"
     def vjp(F, grad, input, result): return grad * (F.i1e(input) - F.sgn(input) * result)
     samples = domain(-2, 2, kinks=(0,))
@@ -262,7 +301,7 @@ class i1e:
 
     lacks = {"float8": "i1e_cpu"}
     scipy = "i1e"
-    numpy = _kernel(_of_i(1, True), "odd")
+    numpy = _kernel(_of_i(1, True), "odd", _of_i(1, True, _SINGLE))
     mindspore = "ops.BesselI1e"
     def vjp(F, grad, input, result):
         no_half("i1e_backward", input)
@@ -281,7 +320,7 @@ class bessel_j0:
 
     lacks = {"half float8": "bessel_j0_cpu"}
     scipy = "j0"
-    numpy = _kernel(_of_first_kind(0), "even")
+    numpy = _waves(_of_first_kind, 0, symmetry="even")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -297,7 +336,7 @@ class bessel_j1:
 
     lacks = {"half float8": "bessel_j1_cpu"}
     scipy = "j1"
-    numpy = _kernel(_of_first_kind(1), "odd")
+    numpy = _waves(_of_first_kind, 1, symmetry="odd")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -313,7 +352,7 @@ class bessel_y0:
 
     lacks = {"half float8": "bessel_y0_cpu"}
     scipy = "y0"
-    numpy = _kernel(_of_second_kind(0))
+    numpy = _waves(_of_second_kind, 0)
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -329,7 +368,7 @@ class bessel_y1:
 
     lacks = {"half float8": "bessel_y1_cpu"}
     scipy = "y1"
-    numpy = _kernel(_of_second_kind(1))
+    numpy = _waves(_of_second_kind, 1)
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -344,7 +383,7 @@ class modified_bessel_i0:
     """
 
     lacks = {"half float8": "modified_bessel_i0_cpu"}
-    numpy = _kernel(_of_i(0, False), "even")
+    numpy = _kernel(_of_i(0, False), "even", _of_i(0, False, _SINGLE))
     compose = on_host(numpy)
     samples = _domain(-10, 10)
 
@@ -359,7 +398,7 @@ class modified_bessel_i1:
     """
 
     lacks = {"half float8": "modified_bessel_i1_cpu"}
-    numpy = _kernel(_of_i(1, False), "odd")
+    numpy = _kernel(_of_i(1, False), "odd", _of_i(1, False, _SINGLE))
     compose = on_host(numpy)
     samples = _domain(-10, 10)
 
@@ -438,7 +477,7 @@ class spherical_bessel_j0:
     """
 
     lacks = {"half float8": "spherical_bessel_j0_cpu"}
-    numpy = _kernel(_sinc)
+    numpy = _waves(_sinc)
     compose = on_host(numpy)
     samples = _domain(-6, 6)
 

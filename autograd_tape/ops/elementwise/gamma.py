@@ -19,6 +19,7 @@ from ...record import RECORDS, op
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain
+from . import _single as single
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 from ...warned import ignoring
@@ -98,7 +99,7 @@ def _digamma_of(x: float) -> float:
     return _digamma_from_half(1.0 - x) - math.pi / tan(math.pi * (x - rint(x)))
 
 
-_lgamma, _digamma = unary(_lgamma_of), unary(_digamma_of)
+_lgamma, _digamma = unary(_lgamma_of, single=single.lgamma), unary(_digamma_of, single=single.digamma)
 
 
 def _hurwitz(s: float, q: float) -> float:
@@ -170,7 +171,7 @@ def _polygamma_of(x: float, n: float) -> float:
     return factorial * _hurwitz(n + 1.0, x)
 
 
-_trigamma, _polygamma_right = unary(_trigamma_of), binary(_polygamma_of, 8)
+_trigamma, _polygamma_right = unary(_trigamma_of, single=single.trigamma), binary(_polygamma_of, 8)
 
 
 def _cotangent_derivative(n: int, x: np.ndarray) -> np.ndarray:

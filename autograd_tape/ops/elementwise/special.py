@@ -23,6 +23,7 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
+from . import _single as single
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
@@ -53,7 +54,7 @@ class erf:
     samples = domain(-2, 2)
 
 
-_erfc = unary(erfc_)
+_erfc = unary(erfc_, single=single.erfc)
 
 
 @op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
@@ -102,7 +103,7 @@ def _erfinv_of(x: float) -> float:
     return copysign_(_polished(y, (1.0 - a) - erfc_(y)) if a > 0.9999999 else y, x)
 
 
-_erfinv = unary(_erfinv_of, 2)
+_erfinv = unary(_erfinv_of, 2, single=single.erfinv)
 
 
 @op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
@@ -136,7 +137,7 @@ class ndtr:
 
     lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
-    def numpy(input): return _erfc(input * input.dtype.type(-_SQRT1_2)) * input.dtype.type(0.5)
+    numpy = unary(lambda x: 0.5 * erfc_(x * -_SQRT1_2), single=single.ndtr)
     def half(input):  # rounded where torch, whose operations these are, rounds it
         scaled = (input.astype(np.float32) * _SQRT1_2).astype(input.dtype)
         return (fused.erf(scaled.astype(np.float32)).astype(input.dtype) + input.dtype.type(1)) * input.dtype.type(0.5)
@@ -228,7 +229,7 @@ def _ndtri_of(p: float) -> float:
     return -x if p >= 0.5 else x
 
 
-_ndtri = unary(_ndtri_of, 2)
+_ndtri = unary(_ndtri_of, 2, single=single.ndtri)
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",

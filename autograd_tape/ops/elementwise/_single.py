@@ -1,0 +1,191 @@
+"""Formulas of one number for results in single precision: in double precision, to nine places or more.
+
+Of branches LLVM makes selections, since all that is called is written here, and so vectors of these; nothing is fused or reordered, so that
+Python's results have the same bits. Polynomials interpolate at Chebyshev's points over the range that is given, brought to [-1, 1], and
+ratios of polynomials (of the tails of erf's inverse) as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...executors.kernels.formulas import copysign, exponent, polynomial, sqrt, two_to
+
+_INTEGERS = 6755399441055744.0
+"""1.5 * 2**52: what is added to it is rounded to an integer."""
+_LOG2E, _LN2_HIGH, _LN2_LOW, _LN2 = 1 / math.log(2), 6.93145751953125e-1, 1.42860682030941723212e-6, math.log(2)
+_EXP = tuple([1 / math.factorial(k) for k in range(10, -1, -1)])
+_LOG = tuple([2 / (2 * k + 1) for k in range(8, -1, -1)])
+_SIN = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(9, -1, -1)])
+_COS = tuple([(-1) ** k / math.factorial(2 * k) for k in range(10, -1, -1)])
+_PI = (3.141592651605606, 1.9841871548575973e-09, 4.503483548312435e-18)
+"""In parts of 29 bits, so that multiples up to 2**24 are exact."""
+#: Numbers up to which sines and cosines are found so.
+LARGEST = 5e7
+
+
+def _nearest(x: float) -> float:
+    return (x + _INTEGERS) - _INTEGERS
+
+
+def exp(x: float) -> float:
+    """No less than that of -700, which is none in single precision."""
+    y = -700.0 if x < -700.0 else 700.0 if x > 700.0 else x
+    n = _nearest(y * _LOG2E)
+    value = polynomial(_EXP, y - n * _LN2_HIGH - n * _LN2_LOW) * two_to(n)
+    return math.inf if x > 700.0 else value
+
+
+def log(x: float) -> float:
+    """Of numbers within 1e-300 and 1e300."""
+    e = exponent(x * 1.3333333333333333)
+    m = x * two_to(-e)
+    s = (m - 1.0) / (m + 1.0)
+    return e * _LN2 + s * polynomial(_LOG, s * s)
+
+
+def sin(x: float) -> float:
+    n = _nearest(x / math.pi)
+    r = x - n * _PI[0] - n * _PI[1] - n * _PI[2]
+    s = r * polynomial(_SIN, r * r)
+    return s if n == 2.0 * _nearest(n * 0.5) else -s
+
+
+def cos(x: float) -> float:
+    n = _nearest(x / math.pi)
+    r = x - n * _PI[0] - n * _PI[1] - n * _PI[2]
+    c = polynomial(_COS, r * r)
+    return c if n == 2.0 * _nearest(n * 0.5) else -c
+
+
+# -- error functions ----------------------------------------------------------------------------------------------------
+
+#: exp(a**2) erfc(a) in t = 4 / (4 + a), up to 10.3.
+_ERFC = (
+    -2.735246845945553e-06, -1.2787299165968584e-05, 1.5581657003152957e-05, 0.0004088942524547377, 0.0024077794427855045,
+    0.009315960867416392, 0.02758839845804956, 0.06613304968161622, 0.13169549069032585, 0.2204489961837263, 0.3110349360287596,
+    0.23096643514078544,
+)
+_LEAST = 4.0 / 14.3
+
+
+def erfc(x: float) -> float:
+    a = abs(x)
+    a = 10.3 if a > 10.3 else a
+    tail = polynomial(_ERFC, (8.0 / (4.0 + a) - _LEAST - 1.0) / (1.0 - _LEAST)) * exp(-a * a)
+    return 2.0 - tail if x < 0.0 else tail
+
+
+#: erf's inverse at a over a, in a**2, up to 0.85; that of erfc at c in sqrt(-log(c)), from there down to 1e-45.
+_NEAR_P = (-0.004100268987368638, 0.14074721294641648, -0.9217843980082723, 2.26573739469521, -2.365043783192, 0.8862269254528082)
+_NEAR_Q = (-0.019504578279259832, 0.31942533387907607, -1.548487799610719, 3.179873222075873, -2.930465522002991, 1.0)
+_FAR_P = (0.03412828135918071, 1.9136333221103226, 25.005077201595267, 91.72468444019287, 74.82040327253141, 2.5411695412622466,
+          19.226636477715864, -6.515970327724835, 1.0139349019363035)
+_FAR_Q = (0.034127873028743136, 1.9137718636659118, 25.09986555040544, 95.36234504530415, 106.52053673149643, 65.78201266119946,
+          33.73320487972629, 1.0)
+
+
+def _inverse(a: float, c: float) -> float:
+    """y with erf(y) = a and erfc(y) = c."""
+    if a <= 0.85:
+        return a * (polynomial(_NEAR_P, a * a) / polynomial(_NEAR_Q, a * a))
+    r = sqrt(-log(c if c > 1e-50 else 1e-50))
+    return polynomial(_FAR_P, r) / polynomial(_FAR_Q, r)
+
+
+def erfinv(x: float) -> float:
+    a = abs(x)
+    y = _inverse(a, 1.0 - a)
+    return copysign(y if a < 1.0 else math.inf if a == 1.0 else math.nan, x)
+
+
+def ndtr(x: float) -> float:
+    return 0.5 * erfc(x * -math.sqrt(0.5))
+
+
+def ndtri(p: float) -> float:
+    c = 2.0 * (p if p < 0.5 else 1.0 - p)
+    x = math.sqrt(2.0) * _inverse(1.0 - c, c)
+    x = x if p > 0.0 and p < 1.0 else math.inf if p == 0.0 or p == 1.0 else math.nan
+    return x if p >= 0.5 else -x
+
+
+# -- the gamma family ---------------------------------------------------------------------------------------------------
+
+#: lgamma(v) / (v - 2) in v from 1.5 to 3, and y (lgamma(y) - (y - 1/2) log(y) + y - log(2 pi) / 2) in 1 / y**2 from 3 on.
+_LGAMMA = (
+    -1.01812804606495e-08, 3.265431724750264e-08, -6.71096454917615e-08, 2.1920011048628694e-07, -7.796731441647557e-07,
+    2.5912786802708865e-06, -8.688659071527243e-06, 2.9830840137598675e-05, -0.00010503717739582296, 0.0003832210463593029,
+    -0.0014752841860107672, 0.006196636459542377, -0.030541164667752276, 0.21917882116536405, 0.4994868595695864,
+)
+_STIRLING = (5.263343170896631e-11, -4.374469171618377e-10, 4.740462728157211e-09, -7.748236554549668e-08, 2.183424492779692e-06,
+             -0.00014970021922706958, 0.08318136697655062)
+#: sin(pi f) / f and cos(pi f) in f**2 up to 1/4.
+_SINE = (1.7070468326858595e-09, -2.1448933131205813e-07, 1.895682915233493e-05, -0.0010924319966714592, 0.03645310559709542,
+         -0.5697036803087105, 2.5343242626615754)
+_COSINE = (-4.788230143572755e-11, 7.019064508457801e-09, -7.444329403295998e-07, 5.3624630362572037e-05, -0.002385850182174453,
+           0.05593052802435969, -0.49761340533700293, 0.4440158403262113)
+#: (digamma(y) - log(y) + 1 / 2y) y**2, and (trigamma(y) - 1 / y - 1 / 2y**2) y**3, in 1 / y**2 from 6 on.
+_PSI = (-2.3553715395898114e-10, 1.0144151309088592e-08, -7.335817137433761e-07, 0.00011424218942728241, -0.0832183471819735)
+_TRIGAMMA = (2.276338553633539e-09, -7.93075101292387e-08, 4.340685095020438e-06, -0.00045403441154585986, 0.16620820998002514)
+#: y (y + 1) ... (y + 5), with its derivatives.
+_RISING = (1.0, 15.0, 85.0, 225.0, 274.0, 120.0, 0.0)
+_RISING1 = (6.0, 75.0, 340.0, 675.0, 548.0, 120.0)
+_RISING2 = (30.0, 300.0, 1020.0, 1350.0, 548.0)
+_LOG_PI, _HALF_LOG_2PI = math.log(math.pi), 0.5 * math.log(2 * math.pi)
+_MOST = 1e45  # beyond what single precision has
+
+
+def _mirrored(x: float) -> float:
+    """`x`, or 1 - `x` below a half; without infinities."""
+    y = 1.0 - x if x < 0.5 else x
+    return _MOST if y > _MOST else y
+
+
+def lgamma(x: float) -> float:
+    y = _mirrored(x)
+    logarithm = log(y)
+    if y < 3.0:
+        v = y + 1.0 if y < 1.5 else y
+        value = polynomial(_LGAMMA, (v - 2.25) / 0.75) * (v - 2.0)
+        value = value - logarithm if y < 1.5 else value
+    else:
+        value = (y - 0.5) * logarithm - y + _HALF_LOG_2PI + polynomial(_STIRLING, 18.0 / (y * y) - 1.0) / y
+    if x < 0.5:
+        f = x - _nearest(x)
+        sine = abs(f * polynomial(_SINE, 8.0 * f * f - 1.0))
+        return _LOG_PI - log(sine) - value if sine > 0.0 else math.inf
+    return math.inf if x == math.inf else value
+
+
+def digamma(x: float) -> float:
+    y = _mirrored(x)
+    v = 6.0 if y > 6.0 else y
+    z = y + 6.0 if y < 6.0 else y
+    square = 1.0 / (z * z)
+    value = log(z) - 0.5 / z + square * polynomial(_PSI, 72.0 * square - 1.0)
+    value = value - polynomial(_RISING1, v) / polynomial(_RISING, v) if y < 6.0 else value
+    if x < 0.5:
+        f = x - _nearest(x)
+        w = 8.0 * f * f - 1.0
+        sine = f * polynomial(_SINE, w)
+        if abs(sine) > 0.0:
+            return value - math.pi * polynomial(_COSINE, w) / sine
+        return copysign(math.inf, -x) if x == 0.0 else math.nan
+    return math.inf if x == math.inf else value
+
+
+def trigamma(x: float) -> float:
+    """Infinite at the poles."""
+    y = _mirrored(x)
+    v = 6.0 if y > 6.0 else y
+    z = y + 6.0 if y < 6.0 else y
+    square = 1.0 / (z * z)
+    value = (1.0 + 0.5 / z + square * polynomial(_TRIGAMMA, 72.0 * square - 1.0)) / z
+    p, q = polynomial(_RISING, v), polynomial(_RISING1, v)
+    value = value + (q * q - p * polynomial(_RISING2, v)) / (p * p) if y < 6.0 else value
+    if x < 0.5:
+        f = x - _nearest(x)
+        sine = f * polynomial(_SINE, 8.0 * f * f - 1.0)
+        return math.pi * math.pi / (sine * sine) - value if abs(sine) > 0.0 else math.inf if x == x and x > -math.inf else math.nan
+    return 0.0 if x == math.inf else value
