@@ -261,9 +261,9 @@ def _alone() -> bool:
 class _Ways(dict[Any, "Way | None"]):
     """How the stream makes not many numbers, by what `way` needs to know; None where that is for the general way."""
 
-    def __init__(self, way: Callable[..., Way | None]) -> None:
+    def __init__(self, way: Callable[..., Way | None], many: Callable[..., np.ndarray] | None = None) -> None:
         super().__init__()
-        self._way = way
+        self._way, self.many = way, many
 
     def __missing__(self, key: Any) -> Way | None:
         if len(self) >= _MOST_WAYS:
@@ -276,16 +276,18 @@ _MOST_WAYS = 64
 _SINGLE = kind(float32)
 _FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
 _OF_FLOATS = frozenset(_FLOATS.values())
-_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np))
-_uniforms = _Ways(lambda k, few: way_of("uniform", k.np))
+_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np), _default_stream.normal)
+_uniforms = _Ways(lambda k, few: way_of("uniform", k.np), _default_stream.uniform)
 _integers = _Ways(lambda low, high: way_of("random", int64.np, (low, high)))
 
 
 def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
-    """Not many floating-point numbers of the default stream; None where that is for the general way."""
+    """Floating-point numbers of the default stream; None where that is for the general way."""
     try:
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
+        if count > 256 and ways.many is not None and {int}.issuperset(map(type, shape)) and min(shape) > 0:
+            return _tensor(ways.many(shape, k.np), k)
         if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16]))) is None:
             return None
     except (KeyError, TypeError, ValueError):  # sizes, or a dtype, that are no such
@@ -777,6 +779,17 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
                     else:
                         version.number += 1
                     return self
+            elif rows and self._node is None and self._base is None and CPU_KINDS.get(k.np) is k and (
+                    not args or {int, float}.issuperset(map(type, args))):
+                try:
+                    data[...] = draw(_default_stream, _Target(data.shape, k.np, True), *args)
+                except (RuntimeError, TypeError, ValueError, OverflowError):  # which is told on the general way
+                    return general(self, *args)
+                if (version := self._v) is None:
+                    frontend.bump(self)
+                else:
+                    version.number += 1
+                return self
         return general(self, *args, **named)
 
     def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:

@@ -120,6 +120,8 @@ def check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
 
 def is_plain(low: int, high: int, dtype: np.dtype) -> bool:
     """Whether there is nothing to say of the range of integers from `low` to below `high`: `dtype` has them all."""
+    if dtype.itemsize == 2 and (digits := digits_of(dtype)):
+        return -(1 << digits) < low < high < 1 << digits
     return dtype.itemsize >= 4 and -_ALL_HOLD <= low < high <= _ALL_HOLD and dtype.kind in "if"
 
 

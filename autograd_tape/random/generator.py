@@ -58,7 +58,7 @@ STATE_BYTES = 5056
 _AHEAD = 1 << 13  # most uniforms that are drawn before it is known how many are wanted
 SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
 
-_SINGLE = np.dtype(F32)
+_SINGLE, _DOUBLE = np.dtype(F32), np.dtype(F64)
 # As 0-dim arrays, which NumPy takes faster than its scalars.
 _HIGH_BITS, _UNIT_HIGH, _UNIT_LOW = np.array(0x1FFFFF, np.uint32), np.array(2.0**-21), np.array(2.0**-53)
 _LOW_BITS, _UNIT = np.array(0xFFFFFF, np.uint32), np.array(2.0**-24, F32)
@@ -150,7 +150,7 @@ class Generator:
     def _uniform64(self, count: int) -> npt.NDArray[np.float64]:
         if fast := kernels.load(count):
             words = self._engine.take(2 * count)
-            out = words.view(F64)
+            out = words.view(_DOUBLE)
             fast.uniform_f64(words, out)
             return out
         words = self._engine.words(2 * count)
@@ -161,7 +161,7 @@ class Generator:
     def _uniform32(self, count: int) -> npt.NDArray[np.float32]:
         if fast := kernels.load(count):
             words = self._engine.take(count)
-            out = words.view(F32)
+            out = words.view(_SINGLE)
             fast.uniform_f32(words, out)
             return out
         out = np.bitwise_and(self._engine.words(count), _LOW_BITS).view(np.int32).astype(F32)
@@ -263,7 +263,7 @@ class Generator:
             return out
         if dtype == F32:
             words = self._engine.take(count)
-            out = words.view(F32)
+            out = words.view(_SINGLE)
             out[:whole] = _box_muller32(words[:whole], mean, std)
         else:  # the narrow types draw no words for the part that is drawn anew
             out = np.empty(count, dtype)
@@ -560,7 +560,7 @@ class Generator:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
         check_floating(rate.dtype, "poisson", "poisson_cpu")
         rates = rate.astype(F64).ravel()
-        if not (rates >= 0).all():
+        if rates.size and not np.minimum.reduce(rates) >= 0:
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         return _narrow(self._rejected("poisson", (), (rates,)), rate.dtype).reshape(rate.shape)
 
@@ -610,6 +610,14 @@ class Generator:
         place: Any = np.zeros(2, np.int64) if fast else [0, 0]
         parameters = *typed, *[p if fast else p.tolist() for p in plain]
         with self._lock:
+            if fast and not pairs and 0 < count <= _FEW and (few := self._engine.ahead_of(6 * count + 16)) is not None:
+                drawn = np.empty(len(few) // 2)
+                fast.uniform_f64(few, drawn)
+                loop(*parameters, drawn, out, place)
+                if place[0] == count:
+                    self._engine.next += 2 * int(place[1])
+                    return out
+                place[:] = 0
             waiting = np.array([math.nan if self._cached is None else self._cached])
             size, drawn, left = 8, out[:0], 0
             mark = self._engine.mark()
@@ -688,7 +696,7 @@ def _default_generator() -> Generator:
 def _box_muller32(words: npt.NDArray[np.uint32], mean: np.float32, std: np.float32) -> Array:
     """Normals from blocks of 16 words, which are overwritten."""
     if fast := kernels.load(words.size):
-        out = words.view(F32)
+        out = words.view(_SINGLE)
         fast.normal_f32(words.reshape(-1, 2, 8), out.reshape(-1, 2, 8), mean, std)
         return out
     words &= np.uint32(0xFFFFFF)

@@ -95,6 +95,11 @@ class MT19937:
             return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]  # filled where words are left
         return self.take(count)
 
+    def ahead_of(self, count: int) -> Words | None:
+        """The next `count` words, to be looked at, if the block has them; who uses some adds their number to `next`."""
+        end = self.next + count
+        return self._block[self.next : end] if end <= N and self._block is not None else None
+
     def take(self, count: int) -> Words:
         """The next `count` words in memory of their own."""
         out = np.empty(count, np.uint32)
