@@ -26,6 +26,7 @@ from .sharing import share_elements
 from ...warned import ignoring
 
 __all__ = [
+    "difference_vjp",
     "erf",
     "erf_backward",
     "exp",
@@ -195,6 +196,58 @@ def one_pass_vjp(
         return vjp if formula.__code__.co_varnames[0] == "F" else takes_half(kernel)
 
     return decorate
+
+
+#: Gradients of losses of differences x - t, by what `difference_backward` calls them.
+HUBER, SMOOTH, SQUARE, ENTROPY = range(4)
+_difference = Handy("elementwise", "difference_backward")
+
+
+def difference_vjp(kind: int, number: Callable[..., float] = lambda *options: 1.0) -> Callable[[Fn], Fn]:
+    """Decorator of a record's ``vjp(F, grad, x, t, ...)`` in one pass over arrays of one shape and dtype, by a kernel with the formula's
+    bits, of which ``grad`` may be one number; `number(...)` makes the kernel's number of the other arguments."""
+
+    def decorate(formula: Fn) -> Fn:
+        @wraps(formula)
+        def vjp(F: Any, grad: Any, x: Any, t: Any, *options: Any) -> Any:
+            if isinstance(x, np.ndarray) and isinstance(grad, np.ndarray) and isinstance(t, np.ndarray):
+                found = slopes(kind, grad, x, t, float(number(*options)))
+                if found is not None:
+                    return found
+            return formula(F, grad, x, t, *options)
+
+        return vjp
+
+    return decorate
+
+
+def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: float) -> np.ndarray | None:
+    """The gradient for ``x`` of such a loss; None where it is NumPy's."""
+    grad, x, t = grad.view(np.ndarray), x.view(np.ndarray), t.view(np.ndarray)
+    char, n = x.dtype.char, x.size
+    if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
+            grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
+        return None
+    if n < _enough(x) and (run := _difference.of(char, n)) is None:
+        return None
+    if t.strides != x.strides or not t.flags.aligned:
+        t = _like(t, x)
+    one = n > 1 and not any([step for size, step in zip(grad.shape, grad.strides) if size > 1])
+    g = grad[(slice(0, 1),) * grad.ndim] if one else grad if grad.strides == x.strides and grad.flags.aligned else _like(grad, x)
+    dx = np.empty_like(x)
+    arrays = bits(g.copy() if one else g), bits(x), bits(t), bits(dx), kind, number
+    if n < _ALONE:
+        (run if n < _enough(x) else _difference.surely(char))(n, 1, *arrays)
+    else:
+        share_elements(_compiled.difference_backward, char, n, *arrays)
+    return dx
+
+
+def _like(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A copy of ``a`` that lies in memory as ``x`` does."""
+    out = np.empty_like(x)
+    out[...] = a
+    return out
 
 
 def _dense(c: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from ...dims import within
 from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
+from ...executors.kernels.elementwise import ENTROPY, difference_vjp
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
@@ -613,6 +614,7 @@ class bce:
     def compose(F, input, target):
         _check_probabilities(input)
         return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
+    @difference_vjp(ENTROPY)
     @in_single
     def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
     @in_single

@@ -10,7 +10,8 @@ import numpy as np
 from ...dims import broadcast_shape
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import reduce as fused
+from ...executors.kernels import elementwise as fused, reduce
+from ...executors.kernels.halves import narrow, widened
 from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
 from .. import _batch as batches
@@ -39,8 +40,8 @@ def _check_floating(kernel: str, *tensors: TensorRef, meta: MetaRefusal = subtra
 
 
 def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
-    if input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
-        large = fused.square_distance(input, target)
+    if input.size >= LARGE and reduction != "none" and reduce.fits_distance(input, target):
+        large = reduce.square_distance(input, target)
         return large if reduction == "sum" else large / input.dtype.type(input.size)
     d = input - target
     if reduction == "none":
@@ -50,10 +51,19 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
     return total if reduction == "sum" else total / flat.dtype.type(flat.size)
 
 
-@in_single
 def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
-    if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
-        return fused.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
+    if isinstance(input, np.ndarray) and input.itemsize == 2 and needs == (True, False) and isinstance(grad, np.ndarray):
+        factor = 2.0 / max(input.size, 1) if reduction == "mean" else 2.0
+        found = fused.slopes(fused.SQUARE, np.broadcast_to(grad, input.shape), input, target, factor)
+        if found is not None:
+            return [found, None]
+    return _mse_slopes(F, grad, input, target, reduction, needs)
+
+
+@in_single
+def _mse_slopes(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
+    if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and reduce.fits_distance(input, target):
+        return reduce.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
     d = input - target
     d = d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
     return [d if needs[0] else None, -d if needs[1] else None]
@@ -154,6 +164,7 @@ def _apart(input: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.abs(d, d)
 
 
+@fused.one_pass_vjp("huber", exact=True)
 def _bent(input: np.ndarray, target: np.ndarray, delta: float) -> np.ndarray:
     """d^2 / 2 up to `delta`, then delta * (d - delta / 2), without a choice: m * (d - m / 2) for m, the lesser of d and delta."""
     d = _apart(input, target)
@@ -167,9 +178,12 @@ def _bent(input: np.ndarray, target: np.ndarray, delta: float) -> np.ndarray:
 class smooth_l1:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target."""
 
+    @fused.takes_half
     def numpy(input, target, beta):
         if beta == 1:
             return _bent(input, target, 1.0)
+        if input.itemsize == 2:
+            return narrow(smooth_l1.field("numpy")(widened(input), widened(target), beta), input.dtype)
         d = _apart(input, target)
         half, beta = d.dtype.type(0.5), d.dtype.type(beta)
         return np.where(d < beta, half * d * d / beta, d - half * beta)
@@ -177,6 +191,7 @@ class smooth_l1:
     def compose(F, input, target, beta):
         d = F.abs(input - target)
         return F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    @fused.difference_vjp(fused.SMOOTH, lambda beta: beta)
     @in_single
     def vjp_input(F, grad, input, target, beta): return grad * F.clamp((input - target) / beta, -1.0, 1.0)
     @in_single
@@ -208,6 +223,11 @@ class smooth_l1_loss:
     samples = _pair
 
 
+@fused.difference_vjp(fused.HUBER, lambda delta: delta)
+def _bent_slope(F: Functions, grad: Any, input: Any, target: Any, delta: float) -> Any:
+    return grad * F.clamp(input - target, -delta, delta)
+
+
 def _refuse_unlike(expected: str, found: str) -> None:
     raise AutogradError(f"Found dtype {found} but expected {expected}", remedy="convert one of them with .to(dtype)")
 
@@ -218,6 +238,7 @@ class huber:
     """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target. `unlike` names two dtypes, for which there is no
     gradient, as in torch."""
 
+    @fused.takes_half
     def numpy(input, target, delta, unlike=""): return _bent(input, target, delta)
     shape = shapes.reduced_pair
     def compose(F, input, target, delta, unlike=""):
@@ -226,7 +247,7 @@ class huber:
     def vjp_input(F, grad, input, target, delta, unlike):
         if unlike:
             _refuse_unlike(*unlike.split())
-        return grad * F.clamp(input - target, -delta, delta)
+        return _bent_slope(F, grad, input, target, delta)
     def vjp_target(F, grad, input, target, delta, unlike):
         if unlike:
             _refuse_unlike(*reversed(unlike.split()))

@@ -210,6 +210,57 @@ def angle(v, a, b):
 
 
 @vjp
+def huber(x, t, a, b):
+    """d * m - m**2 / 2 for the difference's size d and m, the lesser of it and ``a``."""
+    d = abs(x - t)
+    m = like(x, a) if d > like(x, a) else d
+    return (d - m * like(x, 0.5)) * m
+
+
+# Gradients of losses of differences, where ``g`` is one number or as many as ``x``: kinds 0 to 3, as `kernels/elementwise.py` has them.
+
+
+@register_jitable(**_INLINE)
+def _slope(kind, g, x, t, a, dx):
+    d = x - t
+    if kind == 0:
+        d = wide(rounded(dx, d))  # which torch rounds
+        return g * (-a if d < -a else a if d > a else d)
+    if kind == 1:
+        d /= a
+        return g * (like(x, -1) if d < like(x, -1) else like(x, 1) if d > like(x, 1) else d)
+    if kind == 2:
+        return d * (g * a)
+    low = (like(x, 1) - x) * x
+    return g * d / (like(x, 1e-12) if low < like(x, 1e-12) else low)
+
+
+@kernel("r1[m] r1[n] r1[n] w1[n] i s ((m==1)|(m==n)) :n")
+def difference_backward(grad, x, t, dx, kind, a, start, stop):
+    xs, ts, ds = x[start:stop], t[start:stop], dx[start:stop]
+    if grad.size == 1 and ds.size > 0:
+        g = wide(grad[0])
+        c = like(g, a)
+        if kind == 0:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(0, g, wide(xs[i]), wide(ts[i]), c, ds))
+        elif kind == 1:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(1, g, wide(xs[i]), wide(ts[i]), c, ds))
+        elif kind == 2:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(2, g, wide(xs[i]), wide(ts[i]), c, ds))
+        else:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, ds))
+        return
+    gs = grad[start:stop]
+    for i in range(ds.size):
+        g = wide(gs[i])
+        ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), ds))
+
+
+@vjp
 def threshold_backward(g, v, a, b):
     return like(g, 0) if v <= like(v, a) else g
 
