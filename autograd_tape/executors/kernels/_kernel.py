@@ -284,9 +284,8 @@ def compile_all(dtypes: str = "fdEe") -> int:
             importlib.import_module(f"{__package__}.compiled.{path.stem}")
     formulas = importlib.import_module(f"{__package__}.formulas").Formula.made
     count = 0
-    written = {formula.kernel(): formula.chars for formula in formulas}
-    for kernel in [*Kernel.registry.values(), *written]:
-        for char in dtypes if "wide" in kernel.function.__code__.co_names else [c for c in dtypes if c in written.get(kernel, "fd")]:
+    for kernel, chars in [*[(kernel, "fd") for kernel in Kernel.registry.values()], *[(f.kernel(), f.chars) for f in formulas]]:
+        for char in dtypes if "wide" in kernel.function.__code__.co_names else [c for c in dtypes if c in chars]:
             if kernel.spec.generic or char == dtypes[0]:
                 (kernel.shared if kernel.spec.is_shared else kernel)[char]
                 count += 1

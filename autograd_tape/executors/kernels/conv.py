@@ -10,6 +10,7 @@ Source: Chellapilla, Puri and Simard, "High performance convolutional neural net
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from threading import local
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from ...strided import strided
 from . import blas, halves, sharing
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
+from .handy import Handy
 from .sharing import parallel_for, share_rows
 
 __all__ = [
@@ -31,7 +33,7 @@ __all__ = [
     "convnd_backward",
 ]
 
-_compiled = LazyModule("conv")
+_compiled, _added = LazyModule("conv"), Handy("conv", "add_columns")
 _scratch = local()
 #: Elements of columns that are made and multiplied at a time.
 _CACHED = 1 << 17
@@ -59,22 +61,23 @@ def conv_output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dila
     ])
 
 
-def _check(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Ints:
-    """The spatial output shape, after the checks that torch makes."""
-    if x.shape[1] != w.shape[1] * groups:
+@lru_cache(512)
+def _check(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Ints:
+    """The spatial output shape of an input and a weight of these shapes, after the checks that torch makes."""
+    if x[1] != w[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
-            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {list(w)}, expected input{list(x)} to have "
+            f"{w[1] * groups} channels, but got {x[1]} channels instead"
         )
-    if w.shape[0] % groups:
+    if w[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size {list(w.shape)} instead"
+            f"size {list(w)} instead"
         )
-    size = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    size = conv_output_size(x[2:], w[2:], stride, padding, dilation)
     if min(size, default=1) < 1:
-        padded = " x ".join(str(n + 2 * p) for n, p in zip(x.shape[2:], padding, strict=True))
-        reach = " x ".join(str(d * (k - 1) + 1) for k, d in zip(w.shape[2:], dilation, strict=True))
+        padded = " x ".join(str(n + 2 * p) for n, p in zip(x[2:], padding, strict=True))
+        reach = " x ".join(str(d * (k - 1) + 1) for k, d in zip(w[2:], dilation, strict=True))
         raise RuntimeError(
             f"Calculated padded input size per channel: ({padded}). Kernel size: ({reach}). "
             "Kernel size can't be greater than actual input size"
@@ -84,22 +87,31 @@ def _check(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: 
 
 def _single(x: np.ndarray) -> np.ndarray:
     """``compute_array``, compiled for half precision."""
+    if x.dtype.char in "fd" and x.dtype.isnative:
+        return x
     return halves.widened(x) if is_half(x.dtype) else compute_array(x)
 
 
 def _as(y: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``y`` in the dtype of what it was computed from."""
-    return y if y.dtype == dtype else halves.recast(y, dtype)
+    return y if y.dtype is dtype or y.dtype == dtype else halves.recast(y, dtype)
 
 
 def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
     """``x`` with zeros around its spatial axes."""
     if not any(padding):
         return x
-    padded = np.zeros(x.shape[:2] + tuple([n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]), x.dtype)
-    inner = tuple([slice(p, p + n) for n, p in zip(x.shape[2:], padding, strict=True)])
-    padded[(slice(None), slice(None), *inner)] = x
+    shape, inner = _inner(x.shape, padding)
+    padded = np.zeros(shape, x.dtype)
+    padded[inner] = x
     return padded
+
+
+@lru_cache(512)
+def _inner(shape: Ints, padding: Ints) -> tuple[Ints, tuple[slice, ...]]:
+    """The padded shape, and where in it an array of ``shape`` lies."""
+    sizes = [*zip(shape[2:], padding, strict=True)]
+    return shape[:2] + tuple([n + 2 * p for n, p in sizes]), (slice(None), slice(None), *[slice(p, p + n) for n, p in sizes])
 
 
 def _columns(
@@ -124,6 +136,13 @@ def _add_columns(
 ) -> np.ndarray:
     """The transpose of ``_columns``: an array of ``shape`` with every window entry added where it came from."""
     n, c = shape[:2]
+    char = cols.dtype.char
+    if len(shape) < 6 and char in "fd" and (cols.size >= state.fused or _added.of(char, cols.size) is not None):
+        dx = np.empty(shape, cols.dtype)
+        given = [_three(v, fill) for v, fill in ((shape[2:], 1), (kernel, 1), (size, 1), (stride, 1), (padding, 0), (dilation, 1))]
+        work = max(1, cols.size // max(1, n * c))
+        _added.share(char, n * c, work, 1, contiguous(cols), dx, n * c, *given[0], *given[1], *given[2], *given[3], *given[4], *given[5])
+        return dx
     padded = np.zeros((n, c, *(m + 2 * p for m, p in zip(shape[2:], padding, strict=True))), cols.dtype)
     parts = cols.reshape(n, c, *kernel, *size)
     every: Any = slice(None)
@@ -144,7 +163,7 @@ def convnd(
     >>> convnd(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), None, (1,), (0,), (1,))
     array([[[1., 3., 5.]]])
     """
-    size = _check(x, w, stride, padding, dilation, groups)
+    size = _check(x.shape, w.shape, stride, padding, dilation, groups)
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
         return conv2d(_flat(x), _flat(w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
     if _is_flat(x.shape, w.shape, stride, padding):
@@ -465,7 +484,7 @@ def conv2d(
     >>> conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2)), None, (1, 1), (0, 0), (1, 1))
     array([[[[4.]]]])
     """
-    size = _check(x, w, stride, padding, dilation, groups)
+    size = _check(x.shape, w.shape, stride, padding, dilation, groups)
     n, channels, height, width = x.shape
     out, per_group, kh, kw = w.shape
     length, taps = size[0] * size[1], kh * kw

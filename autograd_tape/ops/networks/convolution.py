@@ -24,6 +24,7 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
 from ..matrices.products import same_scalar_type
+from ._convolved import Ints, quick_conv, quick_fold, quick_transposed, quick_unfold
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -252,6 +253,19 @@ class convolution_nd_weight:
 # -- windows ----------------------------------------------------------------------------------------------------------
 
 
+def _im2col(input: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints, blocks: Ints | None = None) -> np.ndarray:
+    size = blocks or fused.conv_output_size(input.shape[2:], kernel_size, stride, padding, dilation)
+    columns = fused._columns(input, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation), 1)
+    return np.ascontiguousarray(columns.reshape(columns.shape[0], *columns.shape[2:]))
+
+
+def _col2im(input: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints,
+            blocks: Ints | None = None) -> np.ndarray:
+    size = blocks or fused.conv_output_size(tuple(output_size), kernel_size, stride, padding, dilation)
+    shape = (input.shape[0], input.shape[1] // prod(kernel_size), *output_size)
+    return fused._add_columns(input, shape, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation))
+
+
 @op("im2col(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride, Any blocks=None) -> Tensor",
     namespace="_internal",
     method=False, out=False, node="Im2ColBackward0")
@@ -264,11 +278,8 @@ class im2col:
     saved_also = {"self_sym_argsize_minus_1": "input_shape[-1]", "self_sym_argsize_minus_2": "input_shape[-2]"}
     saved_as = {"input_shape": None, "blocks": None}
 
-    def numpy(input, kernel_size, dilation, padding, stride, blocks=None):
-        size = blocks or fused.conv_output_size(input.shape[2:], kernel_size, stride, padding, dilation)
-        columns = fused._columns(input, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation), 1)
-        return np.ascontiguousarray(columns.reshape(columns.shape[0], *columns.shape[2:]))
-    compose = on_host(numpy)
+    numpy = _im2col
+    compose = on_host(_im2col)
     def vjp_input(F, grad, input_shape, kernel_size, dilation, padding, stride, blocks):
         blocks = blocks or fused.conv_output_size(tuple(input_shape)[2:], kernel_size, stride, padding, dilation)
         return F.col2im(grad, tuple(input_shape)[2:], kernel_size, dilation, padding, stride, blocks)
@@ -286,11 +297,8 @@ class col2im:
     def sharding(call):
         channels = call.even("c", ("input", 1), of=call.shape("input")[1] // prod(call["kernel_size"]))
         return call.letters(f"n {channels} L -> n {channels} " + "S " * len(call["output_size"]))
-    def numpy(input, output_size, kernel_size, dilation, padding, stride, blocks=None):
-        size = blocks or fused.conv_output_size(tuple(output_size), kernel_size, stride, padding, dilation)
-        shape = (input.shape[0], input.shape[1] // prod(kernel_size), *output_size)
-        return fused._add_columns(input, shape, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation))
-    compose = on_host(numpy)
+    numpy = _col2im
+    compose = on_host(_col2im)
     def vjp_input(F, grad, kernel_size, dilation, padding, stride, blocks):
         return F.im2col(grad, kernel_size, dilation, padding, stride, blocks)
     jvp = "linear"
@@ -343,6 +351,7 @@ class nn_functional_unfold:
     """
 
     lacks = {"int rare": "im2col_out_cpu"}
+    quick = quick_unfold(_im2col)
     def function(F, input, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -377,6 +386,7 @@ class fold:
     """
 
     lacks = {"int rare": "col2im_out_cpu"}
+    quick = quick_fold(_col2im)
     def function(F, input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -637,6 +647,7 @@ class conv1d:
     composite = _composite(1)
     lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
     amp = "lower"
+    quick = quick_conv(1, _forward)
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -656,6 +667,7 @@ class conv2d:
     composite = _composite(2)
     lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
     amp = "lower"
+    quick = quick_conv(2, _forward)
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -684,6 +696,7 @@ class conv3d:
     composite = _composite(3)
     lacks = {"bool uint float8": _lacking("compute_columns3d")}
     amp = "lower"
+    quick = quick_conv(3, _forward)
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -701,6 +714,7 @@ class conv_transpose1d:
     composite = _composite(1, True)
     lacks = {"short bool uint float8": _lacking("slow_conv_transpose2d_out_cpu")}
     amp = "lower"
+    quick = quick_transposed(1, _input_grad)
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -718,6 +732,7 @@ class conv_transpose2d:
     composite = _composite(2, True)
     lacks = {"short bool uint float8": _lacking("slow_conv_transpose2d_out_cpu")}
     amp = "lower"
+    quick = quick_transposed(2, _input_grad)
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -741,10 +756,14 @@ class conv_transpose3d:
     composite = _composite(3, True)
     lacks = {"short bool uint float8": _lacking("slow_conv_transpose3d_out_cpu")}
     amp = "lower"
+    quick = quick_transposed(3, _input_grad)
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
     def samples(rng): yield rng.standard_normal((1, 2, 2, 3, 2)), rng.standard_normal((2, 2, 2, 2, 2)), rng.standard_normal(2), 2
+
+
+_any_conv, _any_transposed = quick_conv(0, _forward), quick_transposed(0, _input_grad)
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
@@ -757,6 +776,11 @@ class convolution:
     """
 
     lacks = {"bool uint float8": _lacking("slow_conv2d_cpu")}
+    def quick(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+        if transposed is False:
+            return _any_conv(input, weight, bias, stride, padding, dilation, groups)
+        return _any_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation) if transposed is True else None
+
     def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
         n = weight.ndim - 2
         if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here
