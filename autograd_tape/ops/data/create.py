@@ -494,7 +494,10 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
                  requires_grad: bool = False, **named: object) -> TensorRef:
         k = self._k
         if k in F.namespace["Q_ANY"] and dtype is None and device is None and layout is None and not requires_grad and not named and size:
-            return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
+            try:
+                return F.wrap(make_array(size[0] if len(size) == 1 and size[0].__class__ is tuple else size, k.np), k)
+            except (TypeError, ValueError, MemoryError):  # what torch says of it stands below
+                return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
         size = named_size(name, size, named)
         if not size:
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
@@ -623,6 +626,11 @@ class arange:
                     t = new(Tensor)
                     t._data, t._k = _apart(float(first), float(step), math.ceil(n), k.np), k
                     t._node = t._v = t._base = None
+                    return t
+                if whole and k is INT64_KIND and k in ns["Q_ALL"] and step and (last - first) * step >= 0 and (
+                        -_WIDE < first < _WIDE and -_WIDE < last < _WIDE and -_WIDE < step < _WIDE):
+                    t = new(Tensor)
+                    t._data, t._k, t._node, t._v, t._base = np.arange(first, last, step), k, None, None, None
                     return t
             return general((start, end, step, dtype, device, requires_grad, layout, pin_memory), out)
 
@@ -760,6 +768,7 @@ def emptied(out: TensorRef, n: int) -> None:
 
 
 _DOUBLE, _SHORT = np.dtype(np.float64), 4096
+_WIDE = 2 ** 61  # up to which nothing overflows
 
 
 @lru_cache(64)
@@ -768,9 +777,10 @@ def _kept_ramp(steps: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _ramp(steps: int, dtype: np.dtype) -> np.ndarray:
-    """How many steps each of so many numbers is away from the first, or in the second half from the last; to be read, not written."""
+    """How many steps each of so many numbers is away from the first, or in the second half, below zero, from the last; to be read, not
+    written."""
     half = steps // 2
-    return np.concatenate((np.arange(half, dtype=dtype), np.arange(steps - half, dtype=dtype)[::-1]))
+    return np.concatenate((np.arange(half, dtype=dtype), -np.arange(steps - half, dtype=dtype)[::-1]))
 
 
 def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
@@ -788,9 +798,8 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     first, last, half = cast(start), cast(end), steps // 2
     step = (last - first) / cast(steps - 1)
     line = (_kept_ramp if steps < _SHORT else _ramp)(steps, real) * step
-    part, rest = line[:half], line[half:]
-    np.add(part, first, part)
-    np.subtract(last, rest, rest)
+    line[:half] += first
+    line[half:] += last
     return line if real is dtype else line.astype(dtype, copy=False)
 
 

@@ -203,11 +203,13 @@ class fill_diagonal_:
         if n > 2 and len({*shape}) > 1:
             raise AutogradError("all dimensions of input must be of equal length")
         k = input._k
-        if fill_value.__class__ in REALS and not wrap and input._node is None and (input._base is None or input._base._node is None) and (
+        if fill_value.__class__ in REALS and (not wrap or n == 2 and data.flags.c_contiguous) and input._node is None and (input._base is None or input._base._node is None) and (
                 k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
             F.check_inplace(input, [])
             check_number(fill_value, k.dtype)
-            if data.size:
+            if wrap and data.size:
+                fill_with(data.reshape(-1)[::shape[1] + 1], number_array(fill_value, k.dtype))
+            elif data.size:
                 diagonal = np.ndarray(min(shape[:2]), data.dtype, data, 0, (sum(data.strides),)) if data.flags.c_contiguous else (
                     strided(data, (min(shape[:2]),), (sum(data.strides),)))
                 fill_with(diagonal, number_array(fill_value, k.dtype))

@@ -292,15 +292,18 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
     owner = input if input.base is None else owner_of(input)
     if sum(stride).__class__ is not int:  # what is kept does not tell numbers from integers
         raise TypeError("strides are integers")
-    if here is None:
+    known = owner.__class__ is np.ndarray and owner.flags.c_contiguous
+    if here is None and not (known and storage_offset is not None):
         here = start_of(input) if input.size and owner is not input else 0
     at = here if storage_offset is None else storage_offset
     need, steps = _as_laid(tuple(size), tuple(stride), at, item)
     if need > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
                             f"requiring a storage size of {need} are out of bounds for storage of size {owner.nbytes}")
-    if need and owner.__class__ is np.ndarray and owner.flags.c_contiguous:
+    if need and known:
         return np.ndarray(size, input.dtype, owner, at * item, steps)
+    if here is None:
+        here = start_of(input) if input.size and owner is not input else 0
     return strided(input, size, steps, (at - here) * item)
 
 
@@ -407,17 +410,30 @@ class as_strided:
 
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
-    if min((*source[1], *target[1]), default=0) < 0:  # memory that runs backwards
+    backwards, size, adds = _restriding(source, target)
+    if backwards:
         at, to = positions(*source), positions(*target)
         storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
         add_at(storage, at.reshape(-1), input.reshape(-1))
         return storage[to]
-    storage = np.zeros(max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), input.dtype)
-    if may_overlap(*source[:2]):
+    storage = np.zeros(size, input.dtype)
+    if adds:
         add_at(storage, positions(*source).reshape(-1), input.reshape(-1))
     elif input.size:
         _seen(storage, *source)[...] = input
-    return np.array(_seen(storage, *target), order="C") if 0 not in target[0] else np.empty(target[0], input.dtype)
+    if 0 in target[0]:
+        return np.empty(target[0], input.dtype)
+    found = _seen(storage, *target)
+    return found if found.size == size and found.flags.c_contiguous else np.array(found, order="C")
+
+
+@lru_cache(_MOST)
+def _restriding(source: Any, target: Any) -> tuple[bool, int, bool]:
+    """Whether memory runs backwards in one of the geometries, how many elements of it both reach, and whether those of the source may share
+    theirs."""
+    if min((*source[1], *target[1]), default=0) < 0:
+        return True, 0, True
+    return False, max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), may_overlap(*source[:2])
 
 
 def _seen(storage: np.ndarray, shape: Sequence[int], steps: Sequence[int], at: int) -> np.ndarray:
@@ -688,11 +704,13 @@ def _section_bounds(sections: int | Sequence[int], n: int) -> list[tuple[int, in
     return [(a, b) for a, b in zip(ends, [*ends[1:], n])]
 
 
+_kept_bounds = lru_cache(_MOST)(_section_bounds)
+
+
 def _cut(F: Functions, input: TensorRef, sections: int | Sequence[int], dim: int) -> Any:
     """The parts of a dimension."""
-    slice_ = F.slice
-    return F.list_type(RECORDS["tensor_split"])([
-        slice_(input, dim, a, b) for a, b in _section_bounds(sections, input._data.shape[dim])])
+    slice_, bounds = F.slice, _kept_bounds if sections.__class__ is int else _section_bounds
+    return F.list_type(RECORDS["tensor_split"])([slice_(input, dim, a, b) for a, b in bounds(sections, input._data.shape[dim])])
 
 
 @op("tensor_split(Tensor input, Any indices_or_sections, int dim=0) -> Tensor[]", out=False)
@@ -837,6 +855,8 @@ def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
     it is a special one, as on a mesh."""
     for piece in pieces:
         piece._base = piece._v = None
+    if pieces and pieces[0]._node is None:
+        return pieces
     entry = pieces[0].creator if pieces else None
     op = None if entry is None else entry.op
     if op is not None and entry.__class__ is node_class(op) and entry.__class__.__name__.startswith("Split"):

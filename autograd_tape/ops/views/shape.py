@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
@@ -569,6 +570,27 @@ class permute:
         yield (np.ones((2, 3)), (0, 0)), RuntimeError, "permute(): duplicate dims are not allowed."
 
 
+_INTS = {int}
+
+
+@lru_cache(1024)
+def _moved(given_s: tuple[int, ...], given_d: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """The order of `n` dimensions of which some were moved to other places."""
+    if len(given_s) != len(given_d):
+        raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same "
+                            f"number "
+                            f"of dims as destination ({list(given_d)} dims)")
+    sources, targets = [wrap_dim(d, n) for d in given_s], [wrap_dim(d, n) for d in given_d]
+    for name, dims, given in (("source", sources, given_s), ("destination", targets, given_d)):
+        if len(set(dims)) < len(dims):
+            raise AutogradError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    order: list[int] = [-1] * n
+    for s, d in zip(sources, targets):
+        order[d] = s
+    rest = iter([d for d in range(n) if d not in sources])
+    return tuple([next(rest) if d < 0 else d for d in order])
+
+
 @op("movedim(Tensor input, Any source, Any destination) -> Tensor", alias="moveaxis", out=False)
 class movedim:
     """Dimensions moved to other places, the rest kept in order.
@@ -581,25 +603,13 @@ class movedim:
     def function(F, input, source, destination):
         n = len(input._data.shape)
         if source.__class__ is int and destination.__class__ is int and -n <= source < n and -n <= destination < n:
-            rest = [d for d in range(n) if d != source % n]
-            rest.insert(destination % n, source % n)
-            return F.permute(input, tuple(rest))
+            return F.permute(input, _moved((source,), (destination,), n))
         given_s, given_d = [tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (source, destination)]
-        if len(given_s) != len(given_d):
-            raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same "
-                                f"number "
-                                f"of dims as destination ({list(given_d)} dims)")
-        sources, targets = [wrap_dim(d, n) for d in given_s], [wrap_dim(d, n) for d in given_d]
-        for name, dims, given in (("source", sources, given_s), ("destination", targets, given_d)):
-            if len(set(dims)) < len(dims):
-                raise AutogradError(f"movedim: repeated dim in `{name}` ({list(given)})")
-        if n == 0:
-            return F.view(input, ())
-        order: list[int] = [-1] * n
-        for s, d in zip(sources, targets):
-            order[d] = s
-        rest = iter([d for d in range(n) if d not in sources])
-        return F.permute(input, tuple([next(rest) if d < 0 else d for d in order]))
+        if {*map(type, given_s), *map(type, given_d)} == _INTS:
+            order = _moved(given_s, given_d, n)
+        else:
+            order = _moved.__wrapped__(given_s, given_d, n)  # what is no integer may not be told from one
+        return F.permute(input, order) if n else F.view(input, ())
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), 0, -1
