@@ -7,6 +7,7 @@ buffer costs a fraction of that, keeps `.base` an array, and is checked against 
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import lru_cache
 from math import prod
 from typing import Any
 from collections.abc import Sequence
@@ -177,22 +178,33 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     >>> laid_out(x + np.ones((2, 3)), x, np.ones((2, 3))).strides
     (8, 16)
     """
-    ndim, step, shape = result.ndim, result.itemsize, result.shape
-    if ndim < 2:
+    shape, flags, first = result.shape, result.flags, operands[0]
+    if len(shape) < 2:
         return result
-    if result.flags.c_contiguous and all([a.flags.c_contiguous or _descends(a.strides) for a in operands]):
+    if flags.f_contiguous and first.shape == shape and first.flags.f_contiguous and 1 not in shape and 0 not in shape:
+        return result  # columns
+    if flags.c_contiguous and all([a.flags.c_contiguous or _descends(a.strides) for a in operands]):
         return result  # the common case: slices, and expanded tensors
-    steps = []
-    for a in operands:
-        if a.ndim:
-            lead = ndim - a.ndim
-            steps.append([0] * lead + [0 if n == 1 != m else s // a.itemsize for n, m, s in zip(a.shape, shape[lead:], a.strides)])
-    strides = dense_strides(shape, *steps)
-    if all([s * step == have for s, have in zip(strides, result.strides)]):
+    strides, steps = _steps_of_first(shape, result.itemsize, tuple([(a.shape, a.strides, a.itemsize) for a in operands]))
+    if result.strides == steps:
         return result
     copy = empty_strided(shape, strides, result.dtype)
     np.copyto(copy, result)
     return copy
+
+
+@lru_cache(1024)
+def _steps_of_first(shape: tuple[int, ...], item: int, operands: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...]
+                    ) -> tuple[Sequence[int], tuple[int, ...]]:
+    """Dense strides in the order of the first operand that has one, in elements and in bytes. Operands are (shape, strides in bytes, bytes
+    of an element)."""
+    steps = []
+    for own, strides, size in operands:
+        if own:
+            lead = len(shape) - len(own)
+            steps.append([0] * lead + [0 if n == 1 != m else s // size for n, m, s in zip(own, shape[lead:], strides)])
+    found = dense_strides(shape, *steps)
+    return found, tuple([s * item for s in found])
 
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:

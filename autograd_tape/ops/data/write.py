@@ -203,8 +203,8 @@ class fill_diagonal_:
         if n > 2 and len({*shape}) > 1:
             raise AutogradError("all dimensions of input must be of equal length")
         k = input._k
-        if fill_value.__class__ in REALS and (not wrap or n == 2 and data.flags.c_contiguous) and input._node is None and (input._base is None or input._base._node is None) and (
-                k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
+        if fill_value.__class__ in REALS and (not wrap or n == 2 and data.flags.c_contiguous) and input._node is None and (
+                input._base is None or input._base._node is None) and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
             F.check_inplace(input, [])
             check_number(fill_value, k.dtype)
             if wrap and data.size:
