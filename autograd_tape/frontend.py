@@ -21,6 +21,7 @@ from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .executors.kernels import halves
+from .executors.kernels.pairs import halved
 from .held import note_other_memory
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
@@ -85,7 +86,7 @@ class Frontend:
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
-        self.half_namespace = {**self.namespace, "halved": halves.ufunc, "SINGLE": CPU_KINDS[halves.SINGLE]}
+        self.half_namespace = {**self.namespace, "halved": halved, "SINGLE": CPU_KINDS[halves.SINGLE]}
         self.integer_namespace = dict(self.namespace)
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)

@@ -196,7 +196,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     arguments = ["_o" if p.name == scalar else f"converted({_raw(p)}, _k.np)" if integers and rec.promotion == "float" and p.is_tensor else
                  _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
-    if not ufunc or half and rec.field("numpy") in halves.OF_SIGNS:
+    compares = half and rec.family == "compare" and isinstance(rec.field("numpy"), np.ufunc)
+    if not (ufunc or compares) or half and rec.field("numpy") in halves.OF_SIGNS:
         return call
     # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
     at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)

@@ -176,6 +176,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.stream": {"n": (0, 1900), "left": (0, 624)},
     "random.box_muller_f64": {"n": (0, 64)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
+    "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip
 
 
@@ -185,7 +186,7 @@ class Caller:
     def __init__(self, kernel: Any) -> None:
         self.kernel, self.spec = kernel, kernel.spec
         self.rng = np.random.default_rng(zlib.crc32(kernel.name.encode()))
-        self.ranges = RANGES.get(kernel.name, {})
+        self.ranges = RANGES.get(kernel.name) or RANGES.get(kernel.name.partition(".")[0], {})
         self.given = {name for name, _, _ in self.spec.arrays}
 
     def number(self, name: str, low: int = 0, high: int = 6) -> int:

@@ -12,8 +12,9 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
+from ...executors.kernels.pairs import Pairs, pairwise
 from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, triple
-from ...executors.numpy import widened
+from ...executors.numpy import narrow, widened
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
@@ -553,6 +554,7 @@ class div:
         yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, _SIZES
 
 
+@pairwise("floor_divide", "fd")
 def _floor_divide(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     with ignoring():
         return np.floor_divide(input, other)
@@ -566,14 +568,20 @@ def _divide_trunc(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         return quotient + ((quotient < 0) & (quotient * other != input))
 
 
-def _half_quotient(whole: Fn, steps: Fn) -> Fn:
-    """The kernel of a rounded quotient of half precision: in float32 by one number, in steps that are rounded by several, as in torch."""
+def _half_quotient(whole: Fn, steps: Fn, name: str) -> Fn:
+    """The kernel of a rounded quotient of half precision: in float32 by one number, in steps that are rounded by several, as in torch.
+    `name`: that of the compiled functions."""
+    by_one, by_several = Pairs(f"{name}_divide", "eE"), Pairs(f"{name}_steps", "eE")
+
     def kernel(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         x, y = np.asarray(input), np.asarray(other)
+        found = (by_one if y.size == 1 else by_several)(x, y)
+        if found is not None:
+            return found
         dtype = x.dtype if is_half(x.dtype) else y.dtype
         with ignoring():
             if y.size == 1:
-                return np.asarray(whole(x.astype(np.float32), y.astype(np.float32))).astype(dtype)
+                return narrow(whole(widened(x), np.asarray(y, np.float32)), dtype)
             return np.asarray(steps(x.astype(dtype), y.astype(dtype)))
 
     return kernel
@@ -589,7 +597,8 @@ def _floor_steps(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(y == 0, exact, np.where(quotient == 0, np.copysign(x.dtype.type(0), exact), down))
 
 
-_half_floor, _half_trunc = _half_quotient(_floor_divide, _floor_steps), _half_quotient(_divide_trunc, lambda x, y: np.trunc(x / y))
+_half_floor = _half_quotient(_floor_divide, _floor_steps, "floor")
+_half_trunc = _half_quotient(_divide_trunc, lambda x, y: np.trunc(x / y), "trunc")
 
 
 def _quotient_samples(rng: object) -> Any:
@@ -658,12 +667,14 @@ class floor_divide:
     samples = _quotient_samples
 
 
+@pairwise("remainder")
 def _remainder(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     rest = np.fmod(input, other)
     # Unlike np.remainder, an exact division keeps the dividend's sign on its zero.
     return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
 
 
+@pairwise("fmod")
 def _fmod(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.fmod(input, other)
 

@@ -15,6 +15,7 @@ from ...functions.out import FOUND, ONLY_BOOL
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
+from ...strided import empty_in_order
 from .._host import NO_ITEM, data_dependent, values_of
 from .._samples import category, integer_pairs, pairs, takes
 from .arithmetic import broadcast_shapes
@@ -271,7 +272,18 @@ def _never(input: np.ndarray, kind: str) -> np.ndarray:
     """False for each number of a kind that has no infinities; complex ones are for `check`."""
     if kind == "c":
         raise TypeError("complex numbers have no sign")
-    return np.not_equal(input, input)  # rather than zeros, so that what is expanded comes out by rows
+    return _all(input, False)
+
+
+def _all(input: np.ndarray, value: bool) -> np.ndarray:
+    """The same for each element, laid out as what is found out element by element."""
+    found = np.empty(input.shape, bool) if input.flags.c_contiguous else empty_in_order(input, np.dtype(bool))
+    found.fill(value)
+    return found
+
+
+def _isreal(input: np.ndarray) -> np.ndarray:
+    return _all(input, True) if input.dtype.kind != "c" else np.equal(input.imag, 0)
 
 
 def _signbit(input: np.ndarray) -> np.ndarray:
@@ -398,7 +410,8 @@ class isreal:
     tensor([False,  True])
     """
 
-    numpy = np.isreal
+    ufunc = np.isreal
+    numpy = _isreal
     def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | F.eq(input, input)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import state
+from ...executors.kernels.pairs import pairwise
 from ...functions.constants import BLOCKS, ONE, block
 from ...functions.out import castable, OutRule
 from ...dtypes import BOOL
@@ -221,7 +222,8 @@ class logaddexp:
     """
 
     lacks = {"float8": "logaddexp_cpu"}
-    numpy = np.logaddexp
+    ufunc = np.logaddexp
+    numpy = pairwise("logaddexp", exact=False)(ufunc)
     def compose(F, input, other):
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))  # infinities of one sign are no distance apart
         return F.maximum(input, other) + F.log1p(F.exp(-gap))
@@ -262,7 +264,8 @@ class logaddexp2:
 
     lacks = {"float8": "logaddexp2_cpu"}
     complex_on_meta = "RuntimeError: logaddexp2 doesn't support complex dtypes"
-    numpy = np.logaddexp2
+    ufunc = np.logaddexp2
+    numpy = pairwise("logaddexp2", exact=False)(ufunc)
     def compose(F, input, other):
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))
         return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
@@ -436,7 +439,8 @@ class hypot:
     """
 
     lacks = {"float8": "hypot_cpu"}
-    numpy = np.hypot
+    ufunc = np.hypot
+    numpy = pairwise("hypot", "feE")(ufunc)
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")

@@ -1,0 +1,66 @@
+"""Functions of two numbers over arrays that are broadcast: machine code and NumPy agree, in all shapes and dtypes."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _on_demand
+from autograd_tape.executors.kernels.pairs import Pairs, geometry
+from autograd_tape.ops.elementwise import arithmetic
+
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e-45, -1e-45, 3, -3, 0.5, -0.5, 6, 1, -1, 1e300, 3e38, -3e38, 7, 1e-3, 16777217]
+BF16 = ml_dtypes.bfloat16
+#: What each gives in NumPy, and for which dtypes.
+EXPECTED = {
+    "fmod": (np.fmod, "fdeE"), "remainder": (arithmetic._remainder.__wrapped__, "fdeE"), "floor_divide": (np.floor_divide, "fdeE"),  # type: ignore[attr-defined]
+    "trunc_divide": (lambda x, y: np.trunc(x / y), "eE"), "floor_steps": (arithmetic._floor_steps, "eE"),
+    "trunc_steps": (lambda x, y: np.trunc(x / y), "eE"), "hypot": (np.hypot, "feE"), "add": (np.add, "eE"), "divide": (np.divide, "eE"),
+    "less": (np.less, "eE"), "not_equal": (np.not_equal, "eE"), "maximum": (np.maximum, "eE"), "fmin": (np.fmin, "eE")}
+DTYPES = {"f": np.float32, "d": np.float64, "e": np.float16, "E": BF16}
+SHAPES = [((2, 1, 3), (4, 1)), ((5,), (7, 1)), ((3, 4), (3, 4)), ((), (3,)), ((3,), ()), ((2, 3, 1, 4), (1, 5, 1)), ((40, 1), (1, 75)),
+          ((), ()), ((1, 1), (1,)), ((3, 5000), (3, 1)), ((1, 7), (6, 1)), ((2, 3, 4), (3, 1))]
+
+
+@pytest.mark.parametrize(("name", "char"), [(name, char) for name, (_, chars) in EXPECTED.items() for char in chars])
+def test_gives_numpys_numbers(name: str, char: str) -> None:
+    function, dtype = EXPECTED[name][0], DTYPES[char]
+    rng = np.random.default_rng(0)
+    previous = _on_demand.use_numba("numba")
+    try:
+        with np.errstate(all="ignore"):
+            x = np.concatenate([np.repeat(SPECIAL, len(SPECIAL)), rng.standard_normal(900) * 10 ** rng.uniform(-3, 9, 900)]).astype(dtype)
+            y = np.concatenate([np.tile(SPECIAL, len(SPECIAL)), rng.standard_normal(900) * 10 ** rng.uniform(-3, 3, 900)]).astype(dtype)
+            found = Pairs(name, test=name in ("less", "not_equal"))(x, y)
+            single = char in "eE" and not name.endswith("_steps")
+            expected = function(x.astype(np.float32), y.astype(np.float32)).astype(dtype) if single else function(x, y)
+            assert found is not None
+            if found.dtype == bool:
+                expected = expected.astype(bool)
+            a, b = found.astype(np.float64), expected.astype(np.float64)
+            signs = (np.signbit(a) == np.signbit(b)) | (name in ("maximum", "fmin"))  # of equal zeros NumPy takes either
+            same = (a == b) & signs | np.isnan(a) & np.isnan(b)
+            assert same.all(), (x[~same], y[~same], found[~same], expected[~same])
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_broadcasts(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    x, y = [np.random.default_rng(0).standard_normal(s).astype(np.float32) for s in shapes]
+    previous = _on_demand.use_numba("numba")
+    try:
+        found = Pairs("fmod")(x, y)
+        assert found is not None
+        np.testing.assert_array_equal(found, np.fmod(x, y))
+        turned = np.asfortranarray(x)[::-1] if x.ndim else x
+        np.testing.assert_array_equal(Pairs("fmod")(turned, y), np.fmod(turned, y))  # type: ignore[arg-type]  # not None
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("shapes", [((0, 3), (3,)), ((2,), (3,)), ((4, 1, 5, 1), (1, 6, 1, 7))])
+def test_leaves_to_numpy(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    assert geometry(*shapes) is None
