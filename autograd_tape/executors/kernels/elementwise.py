@@ -199,7 +199,7 @@ def one_pass_vjp(
 
 
 #: Gradients of losses of differences x - t, by what `difference_backward` calls them.
-HUBER, SMOOTH, SQUARE, ENTROPY = range(4)
+HUBER, SMOOTH, SQUARE, ENTROPY, LOGITS = range(5)  # of many numbers alone, the last
 _difference = Handy("elementwise", "difference_backward")
 
 
@@ -228,7 +228,7 @@ def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: fl
     if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
             grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
         return None
-    if n < _enough(x) and (run := _difference.of(char, n)) is None:
+    if n < _enough(x) and (kind == LOGITS or (run := _difference.of(char, n)) is None):
         return None
     if t.strides != x.strides or not t.flags.aligned:
         t = _like(t, x)

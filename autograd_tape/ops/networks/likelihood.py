@@ -13,7 +13,7 @@ from ...dims import within
 from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
-from ...executors.kernels.elementwise import ENTROPY, difference_vjp
+from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
@@ -660,12 +660,14 @@ class binary_cross_entropy:
 class bce_with_logits:
     """log(1 + exp(input)) - target * input, computed without overflow."""
 
+    @one_pass_vjp("logits_loss")
     def numpy(input, target):
         loss = np.maximum(input, 0) - input * target
         loss += np.log1p(np.exp(-np.abs(input)))
         return loss
     shape = shapes.reduced_pair
     def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
+    @difference_vjp(LOGITS)
     @in_single
     def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
     def vjp_target(F, grad, input): return -(grad * input)

@@ -217,7 +217,12 @@ def huber(x, t, a, b):
     return (d - m * like(x, 0.5)) * m
 
 
-# Gradients of losses of differences, where ``g`` is one number or as many as ``x``: kinds 0 to 3, as `kernels/elementwise.py` has them.
+@vjp
+def logits_loss(x, t, a, b):
+    return (x if x > like(x, 0) else like(x, 0)) - x * t + log1p_unit(exp_(-abs(x))) if x == x else x
+
+
+# Gradients of losses of differences, where ``g`` is one number or as many as ``x``: kinds 0 to 4, as `kernels/elementwise.py` has them.
 
 
 @register_jitable(**_INLINE)
@@ -231,6 +236,8 @@ def _slope(kind, g, x, t, a, dx):
         return g * (like(x, -1) if d < like(x, -1) else like(x, 1) if d > like(x, 1) else d)
     if kind == 2:
         return d * (g * a)
+    if kind == 4:
+        return g * (sigmoid_(x) - t)
     low = (like(x, 1) - x) * x
     return g * d / (like(x, 1e-12) if low < like(x, 1e-12) else low)
 
@@ -250,6 +257,9 @@ def difference_backward(grad, x, t, dx, kind, a, start, stop):
         elif kind == 2:
             for i in range(ds.size):
                 ds[i] = rounded(ds, _slope(2, g, wide(xs[i]), wide(ts[i]), c, ds))
+        elif kind == 4:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(4, g, wide(xs[i]), wide(ts[i]), c, ds))
         else:
             for i in range(ds.size):
                 ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, ds))
