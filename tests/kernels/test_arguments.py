@@ -22,7 +22,7 @@ from autograd_tape.executors.kernels import _entry, _on_demand, _kernel
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
 CALLS = 30
-FEWER = {"random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
+FEWER = {"folds.fold": 10, "random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
 
 
 class Outside(Exception):
@@ -95,6 +95,13 @@ class _Math:
         return function if callable(found) and name != "copysign" else found
 
 
+def _term(numbers: Any, term: int) -> Any:
+    """What is added up of numbers (see ``folds.eight``)."""
+    if term == 3:
+        return np.where(numbers == numbers, numbers, 0)
+    return np.abs(numbers) if term == 1 else numbers * numbers if term == 2 else numbers
+
+
 #: What compiled code does with vectors and atoms, in Python.
 INTRINSICS = {
     "load": lambda array, at: np.array(array[_lanes(array, at)]),
@@ -106,6 +113,12 @@ INTRINSICS = {
     "every_other": lambda a, b, first: np.concatenate([a, b])[first::2],
     "sum_of": np.sum,
     "fma": lambda a, b, c: a * b + c,
+    "eight": lambda array, at, term: _term(np.array(array[_lanes(array, at)]), term),
+    "one": lambda array, at, term: np.float32(_term(array[at], term)),
+    "plus": lambda a, b: a + b,
+    "times": lambda array, a, b: a * b,
+    "halved": np.sum,
+    "put": _store,
     "_load": lambda cells, at: cells[at],
     "_store": lambda cells, at, value: cells.__setitem__(at, value),
     "_add": lambda cells, at, value: cells[at],
@@ -175,6 +188,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "conv.col2im_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
     "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.stream": {"n": (0, 1900), "left": (0, 624)},
     "random.box_muller_f64": {"n": (0, 64)},
+    "folds.fold": {"outer": (0, 2), "n": (0, 300), "inner": (0, 40), "per_block": (1, 300), "term": (0, 4), "last": (-1, 3)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip

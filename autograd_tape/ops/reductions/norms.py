@@ -11,8 +11,10 @@ import numpy as np
 from ...dims import broadcast_shape, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, float32, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import loops
+from ...executors.kernels import folds, loops
 from ...executors.kernels._on_demand import LazyModule, state
+from ...executors.kernels.elementwise import takes_half
+from ...executors.kernels.halves import recast, widened
 from ...executors.kernels.reduce import add
 from ...executors.kernels.sharing import share_rows
 from ...functions.out import EXPECTED, OutRule
@@ -31,6 +33,12 @@ from ...annotations import Dims, Functions, Values
 
 
 def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
+    if ord == 2 or ord == 1:
+        found = folds.fold(x, dim, keepdim, folds.SQUARES, folds.ROOT) if ord == 2 else folds.fold(x, dim, keepdim, folds.MAGNITUDES)
+        if found is not None:
+            return found
+    if is_half(x):
+        return recast(np.asarray(_vector_norm(widened(x), ord, dim, keepdim)), x.dtype)
     axes = normalize_dims(dim, x.ndim)
     if ord and _alone(x.shape, axes):  # nothing is added up, nor does a power overflow
         return np.maximum.reduce(np.abs(x), axes, None, None, keepdim)
@@ -150,7 +158,7 @@ class linalg_vector_norm:
     layout = "rows"
     sharding = "along dim or composed"
     out_dtype = EXPECTED
-    numpy = _vector_norm
+    numpy = takes_half(_vector_norm)
     def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
     def compose(F, x, ord, dim, keepdim):
         size = F.abs(x)

@@ -11,7 +11,8 @@ import numpy as np
 from ...dims import expand_reduced, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_
 from ...errors import ArgumentError, AutogradError
-from ...executors.kernels import reduce as shared
+from ...executors.kernels import folds, reduce as shared
+from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.moments import moments
 from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
@@ -42,6 +43,11 @@ def finish(result: np.ndarray, input: np.ndarray) -> Any:
     return result if result.__class__ is not _ndarray or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
+def _is_long(input: np.ndarray, dim: Dims) -> bool:
+    """Whether sums are shared among threads in blocks."""
+    return input.size >= LARGE and (dim is None or dim.__class__ is int) and input.dtype.char in "fd" and input.flags.c_contiguous
+
+
 def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if input.size <= SMALL and input.dtype.char in "fd" and input.flags.c_contiguous and (not keepdim or dim is not None):
         if dim is None:
@@ -51,13 +57,16 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
             return input.dot((COLUMNS if keepdim else ONES)[input.dtype.char, input.shape[-1]])
         if dim == 0 and input.ndim == 2 and not keepdim:
             return ONES[input.dtype.char, input.shape[0]].dot(input)
+    found = None if _is_long(input, dim) else folds.fold(input, dim, keepdim)
+    if found is not None:
+        return found
     if dim is not None:
         dim = normalize_dims(dim, input.ndim)
     wide = _WIDE.get(input.dtype.char)
     if wide is not None:
         if wide.kind == "i":
             return finish(_add(input, dim, wide, None, keepdim), input)
-        return finish(shared.add(input, dim, wide, keepdim).astype(input.dtype), input)
+        return finish(np.asarray(shared.add(widened(input), dim, None, keepdim)).astype(input.dtype), input)
     if input.size >= LARGE and input.dtype.kind == "f":
         return finish(shared.sum(input, dim, keepdim), input)
     result = shared.add(input, dim, None, keepdim)
@@ -113,19 +122,24 @@ def _refuse_integers(dtype: DType, name: str, what: str) -> None:
 
 
 def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
-    if dim.__class__ is int and input.size <= SMALL and -input.ndim <= dim < input.ndim:
+    if dim.__class__ is int and input.size <= SMALL and -input.ndim <= dim < input.ndim and input.itemsize > 2:
         return _sum(input, dim, keepdim) / NUMBERS[input.dtype.char, input.shape[dim]]
     if dim is None:
         n = input.size
-        if n < LARGE:
-            return (_sum(input, None, keepdim) if n <= SMALL else shared.add(input, None, None, keepdim)) / input.dtype.type(n)
+        if n <= SMALL and input.dtype.char in "fd":
+            return _sum(input, None, keepdim) / input.dtype.type(n)
     else:
         dim = normalize_dims(dim, input.ndim)
         n = input.size if dim is None else count(input.shape, dim)
-        if input.size <= SMALL and dim is not None and len(dim) == 1:
+        if input.size <= SMALL and dim is not None and len(dim) == 1 and input.itemsize > 2:
             return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
-    if input.size >= LARGE and input.dtype.kind == "f":
+    if _is_long(input, dim if dim is None or len(dim) > 1 else dim[0]):
         return finish(shared.mean(input, dim, keepdim), input)
+    found = folds.fold(input, dim, keepdim, folds.SUM, n) if n else None
+    if found is not None:
+        return found
+    if input.dtype.char in "eE":
+        return finish(np.asarray(shared.add(widened(input), dim, None, keepdim) / np.float32(n)).astype(input.dtype), input)
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
@@ -156,7 +170,7 @@ class mean:
     saved_also = {"self_sym_numel": "prod(input_shape)"}
     saved_as = {"MeanBackward0.dim": None, "MeanBackward0.keepdim": None}
     nodes = {"dim is not None": "MeanBackward1"}
-    numpy = _mean
+    numpy = takes_half(_mean)
     mindspore = kernels.total("ReduceMean")
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
     shape = shapes.reduced
@@ -178,13 +192,16 @@ class mean:
 
 
 def _nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+    found = folds.fold(input, dim, keepdim, folds.HELD)
+    if found is not None:
+        return found
     total = _sum(input, dim, keepdim)
     if not (total != total).any():  # there was none
         return total
     return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
 
 
-@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float",
+@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all",
     complex="RuntimeError: nansum on CPU does not support complex inputs")
 class nansum:
     """The sum with NaN counted as zero.
@@ -249,7 +266,12 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
         axis = wrap_dim(dim, input.ndim)
         dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
     wide = _WIDE.get(input.dtype.char)
+    found = folds.fold(input, dim, keepdim, folds.PRODUCT)
+    if found is not None:
+        return found
     # torch rounds products of half precision after each factor. NumPy does so with bfloat16, with float16 only where it keeps them all.
+    if input.dtype.char == "e" and dim is None and input.size:
+        return np.multiply.accumulate(input.ravel())[-1:].reshape((1,) * input.ndim if keepdim else ())
     if input.dtype.char == "e" and dim is not None and input.shape[dim]:
         products = np.multiply.accumulate(input, dim)
         last = products[(slice(None),) * dim + (slice(-1, None) if keepdim else -1,)]

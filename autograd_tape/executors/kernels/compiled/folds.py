@@ -1,0 +1,339 @@
+"""Folds along the middle of an array (outer, n, inner): sums and products of what numbers become, and extremes with their places.
+
+Sums are added in NumPy's order, so that few numbers have its bits: along rows by halves, the last of which are eight running sums of at
+most 128 numbers (``pairwise``; Higham, "The accuracy of floating point summation", 1993), along columns row after row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload, register_jitable
+
+from .base import EXACT, kernel, rounded, wide
+from .simd import LANES, Vector
+
+#: Columns that go along together, and the numbers that are added without halving.
+TILE, RUN = 128, 128
+_CALLED: Any = {"nogil": True, "error_model": "numpy"}
+_OTHERS = {types.uint16: types.float32, types.int16: types.float32, types.int64: types.int64, types.float32: types.float32}
+
+
+def _wide_type(array: Any) -> Any:
+    """What an array is added up in: its own dtype, float32 for half precision."""
+    return _OTHERS.get(array.dtype, types.float64)
+
+
+def total(x: Any, v: Any) -> Any:
+    """A number in what an array is added up in."""
+    return x.dtype.type(v)
+
+
+def totals(x: Any, n: int) -> Any:
+    """Room for so many of them."""
+    return np.empty(n, x.dtype)
+
+
+@overload(total, strict=False)
+def _total(x, v):
+    kind = _wide_type(x)
+    return lambda x, v: kind(v)
+
+
+@overload(totals, strict=False)
+def _totals(x, n):
+    kind = _wide_type(x)
+    return lambda x, n: np.empty(n, kind)
+
+
+# Eight numbers from a place on, and one, as what is added up: themselves (term 0), magnitudes (1), squares (2), 0 for NaN (3). What a term
+# costs is a mask and a factor, so that there is one loop for all. Callers see to it that the places are there.
+
+
+def _term(builder: Any, array: Any, loaded: Any, term: Any, lanes: int) -> Any:
+    """What becomes of numbers as they lie in memory; vectors of ``lanes``, or one number for 0."""
+
+    def kind(scalar: Any) -> Any:
+        return ir.VectorType(scalar, lanes) if lanes else scalar
+
+    def constant(scalar: Any, value: float) -> Any:
+        return ir.Constant(kind(scalar), [value] * lanes if lanes else value)
+
+    def flag(value: int) -> Any:
+        found = builder.icmp_signed("==", term, ir.Constant(term.type, value))
+        if not lanes:
+            return found
+        start = builder.insert_element(ir.Constant(kind(found.type), ir.Undefined), found, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+        return builder.shuffle_vector(start, ir.Constant(kind(found.type), ir.Undefined), zeros)
+
+    word, number = ir.IntType(32), ir.FloatType()
+    if array.dtype == types.int64:
+        long = ir.IntType(64)
+        negative = builder.and_(builder.icmp_signed("<", loaded, constant(long, 0)), flag(1))
+        size = builder.select(negative, builder.sub(constant(long, 0), loaded), loaded)
+        return builder.mul(size, builder.select(flag(2), size, constant(long, 1)))
+    if array.dtype == types.uint16:
+        v = builder.bitcast(builder.shl(builder.zext(loaded, kind(word)), constant(word, 16)), kind(number))
+    elif array.dtype == types.int16:
+        v = builder.fpext(builder.bitcast(loaded, kind(ir.HalfType())), kind(number))
+    else:
+        v = loaded
+        if array.dtype == types.float64:
+            word, number = ir.IntType(64), ir.DoubleType()
+    bits = 63 if word.width == 64 else 31
+    mask = builder.select(flag(1), constant(word, (1 << bits) - 1), constant(word, -1))
+    size = builder.bitcast(builder.and_(builder.bitcast(v, kind(word)), mask), kind(number))
+    found = builder.fmul(size, builder.select(flag(2), size, constant(number, 1.0)))
+    missing = builder.and_(builder.fcmp_unordered("uno", v, v), flag(3))
+    return builder.select(missing, constant(number, 0.0), found)
+
+
+def _loaded(context: Any, builder: Any, array: Any, args: Any, lanes: int) -> Any:
+    data = builder.gep(context.make_array(array)(context, builder, args[0]).data, [args[1]])
+    if lanes:
+        data = builder.bitcast(data, ir.VectorType(data.type.pointee, lanes).as_pointer())
+    return builder.load(data, align=array.dtype.bitwidth // 8)
+
+
+@intrinsic
+def eight(typingctx, array, place, term):
+    """``terms`` of eight numbers."""
+
+    def codegen(context, builder, signature, args):
+        return _term(builder, array, _loaded(context, builder, array, args, LANES), args[2], LANES)
+
+    return Vector(_wide_type(array))(array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def one(typingctx, array, place, term):
+    """The same of one."""
+
+    def codegen(context, builder, signature, args):
+        return _term(builder, array, _loaded(context, builder, array, args, 0), args[2], 0)
+
+    return _wide_type(array)(array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def plus(typingctx, a, b):
+    def codegen(context, builder, signature, args):
+        return (builder.add if a.dtype == types.int64 else builder.fadd)(*args)
+
+    return a(a, b), codegen
+
+
+@intrinsic
+def times(typingctx, array, a, b):
+    """A product, of half precision rounded."""
+
+    def codegen(context, builder, signature, args):
+        _, x, y = args
+        if a.dtype == types.int64:
+            return builder.mul(x, y)
+        v = builder.fmul(x, y)
+        kind = v.type
+        if array.dtype == types.int16:
+            return builder.fpext(builder.fptrunc(v, ir.VectorType(ir.HalfType(), LANES)), kind)
+        if array.dtype != types.uint16:
+            return v
+        words = ir.VectorType(ir.IntType(32), LANES)
+
+        def all_of(value: int) -> Any:
+            return ir.Constant(words, [value] * LANES)
+
+        u = builder.bitcast(v, words)
+        odd = builder.and_(builder.lshr(u, all_of(16)), all_of(1))
+        up = builder.and_(builder.add(builder.add(u, all_of(0x7FFF)), odd), all_of(0xFFFF0000))
+        return builder.select(builder.fcmp_unordered("uno", v, v), v, builder.bitcast(up, kind))
+
+    return a(array, a, b), codegen
+
+
+@intrinsic
+def halved(typingctx, vector):
+    """The sum of eight numbers: of pairs, of those, and of those."""
+
+    def codegen(context, builder, signature, args):
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), i)) for i in range(LANES)]
+        while len(parts) > 1:
+            add = builder.add if vector.dtype == types.int64 else builder.fadd
+            parts = [add(parts[i], parts[i + 1]) for i in range(0, len(parts), 2)]
+        return parts[0]
+
+    return vector.dtype(vector), codegen
+
+
+@intrinsic
+def put(typingctx, array, place, vector):
+    """Eight numbers into what ``totals`` made."""
+
+    def codegen(context, builder, signature, args):
+        data = builder.gep(context.make_array(array)(context, builder, args[0]).data, [args[1]])
+        builder.store(args[2], builder.bitcast(data, args[2].type.as_pointer()), align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), codegen
+
+
+@register_jitable(**_CALLED, forceinline=True)
+def _run(x, a, m, term, lanes):
+    """Few numbers; with ``lanes`` in 32 sums instead of eight."""
+    if m < 8:
+        v = total(x, 0)
+        for i in range(a, a + m):
+            v += one(x, i, term)
+        return v
+    part, i = eight(x, a, term), a + 8
+    if lanes and m >= 32:
+        p, q, r = eight(x, i, term), eight(x, i + 8, term), eight(x, i + 16, term)
+        i += 24
+        while i + 32 <= a + m:
+            part, p = plus(part, eight(x, i, term)), plus(p, eight(x, i + 8, term))
+            q, r = plus(q, eight(x, i + 16, term)), plus(r, eight(x, i + 24, term))
+            i += 32
+        part = plus(plus(part, p), plus(q, r))
+    while i + 8 <= a + m:
+        part = plus(part, eight(x, i, term))
+        i += 8
+    v = halved(part)
+    for i in range(a + m - m % 8, a + m):
+        v += one(x, i, term)
+    return v
+
+
+@register_jitable(**_CALLED)
+def _row(x, a, n, term, lanes, left, sizes):
+    """Any length; ``left`` and ``sizes`` hold 64 parts that are not done."""
+    few = 4096 if lanes else RUN
+    if n <= few:
+        return _run(x, a, n, term, lanes)
+    depth, at = 0, a
+    sizes[0] = n
+    while True:
+        m = sizes[depth]
+        if m > few:  # the first half next
+            half = m // 2
+            depth += 1
+            sizes[depth] = half - half % 8
+            continue
+        v = _run(x, at, m, term, lanes)
+        at += m
+        while depth and sizes[depth - 1] < 0:  # a second half is done
+            depth -= 1
+            v = left[depth] + v
+        if not depth:
+            return v
+        left[depth - 1] = v
+        m = sizes[depth - 1]
+        sizes[depth - 1] = -m  # which tells that the first half is done
+        half = m // 2
+        sizes[depth] = m - (half - half % 8)
+
+
+@register_jitable(**_CALLED)
+def _columns(x, first, n, step, width, term, s):
+    """Sums of columns, ``step`` numbers from row to row, into ``s``: one row after another."""
+    i = 0
+    while i + 32 <= width:
+        at = first + i
+        a, b, c, d = eight(x, at, term), eight(x, at + 8, term), eight(x, at + 16, term), eight(x, at + 24, term)
+        for _ in range(1, n):
+            at += step
+            a, b = plus(a, eight(x, at, term)), plus(b, eight(x, at + 8, term))
+            c, d = plus(c, eight(x, at + 16, term)), plus(d, eight(x, at + 24, term))
+        put(s, i, a)
+        put(s, i + 8, b)
+        put(s, i + 16, c)
+        put(s, i + 24, d)
+        i += 32
+    while i + 8 <= width:
+        at = first + i
+        a = eight(x, at, term)
+        for _ in range(1, n):
+            at += step
+            a = plus(a, eight(x, at, term))
+        put(s, i, a)
+        i += 8
+    while i < width:
+        at = first + i
+        v = one(x, at, term)
+        for _ in range(1, n):
+            at += step
+            v += one(x, at, term)
+        s[i] = v
+        i += 1
+
+
+@register_jitable(**_CALLED)
+def _product(x, y, a, n, step, lanes, s):
+    """Of half precision rounded after each factor; with ``lanes`` in eight parts, or, of a row, in 32."""
+    v, k = total(x, 1), 0
+    if lanes and step == 1 and n >= 64:
+        p, q, r, t = eight(x, a, 0), eight(x, a + 8, 0), eight(x, a + 16, 0), eight(x, a + 24, 0)
+        for i in range(a + 32, a + n - n % 32, 32):
+            p, q = times(x, p, eight(x, i, 0)), times(x, q, eight(x, i + 8, 0))
+            r, t = times(x, r, eight(x, i + 16, 0)), times(x, t, eight(x, i + 24, 0))
+        put(s, 0, times(x, times(x, p, q), times(x, r, t)))
+        v, k = s[0], n - n % 32
+        for i in range(1, 8):
+            v = wide(rounded(y, v * s[i]))
+    while k < n:
+        v = wide(rounded(y, v * one(x, a + k * step, 0)))
+        k += 1
+    return v
+
+
+@register_jitable(**_CALLED)
+def _products(x, first, n, step, width, s):
+    """Products of columns, as `_columns`."""
+    i = 0
+    while i + 8 <= width:
+        at = first + i
+        a = eight(x, at, 0)
+        for _ in range(1, n):
+            at += step
+            a = times(x, a, eight(x, at, 0))
+        put(s, i, a)
+        i += 8
+    return i
+
+
+@kernel("r0[outer*n*inner] w0[outer*((n+per_block-1)//per_block)*inner] i i i i i i i (outer>=0) (n>=0) (inner>=0) (per_block>0) "
+        "(float(outer)*n*inner<9e18) :outer*((n+per_block-1)//per_block)*((inner+127)//128)", EXACT)
+def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
+    """Sums (``term`` 0; 1 of magnitudes, 2 of squares, 3 of what is not NaN) or products (4), one for ``per_block`` numbers; divided by
+    ``last``, or their root where that is -1, or as they are for 0. With ``lanes`` in another order than NumPy's, which is quicker."""
+    blocks, tiles = (n + per_block - 1) // per_block, (inner + TILE - 1) // TILE
+    s, left, sizes = totals(x, TILE), totals(x, 64), np.empty(64, np.int64)
+    for item in range(start, stop):
+        part, column, place, block = item, 0, item, 0
+        if tiles > 1:  # divisions take as long as short rows
+            part = place = item // tiles
+            column = (item - part * tiles) * TILE
+        if blocks > 1:
+            place = part // blocks
+            block = (part - place * blocks) * per_block
+        m, width, at = min(per_block, n - block), min(TILE, inner - column), (place * n + block) * inner + column
+        if term == 4:
+            for i in range(_products(x, at, m, inner, width, s), width):
+                s[i] = _product(x, y, at + i, m, inner, lanes, left)
+        elif inner == 1 and m <= RUN:
+            s[0] = _run(x, at, m, term, lanes)
+        elif inner == 1:
+            s[0] = _row(x, at, m, term, lanes, left, sizes)
+        else:
+            _columns(x, at, m, inner, width, term, s)
+        to = part * inner + column
+        for i in range(width):
+            v = s[i]
+            if last > 0:
+                v = total(x, v / total(x, last))
+            elif last:
+                v = total(x, math.sqrt(v))
+            y[to + i] = rounded(y, v)

@@ -1,0 +1,153 @@
+"""Reductions by one loop: over any dimensions of what lies closely in memory, in any order, of float32, float64, half precision and int64.
+
+Few numbers are added in NumPy's order (see ``compiled/folds.py``), so machine code that is at hand serves them (``handy.py``). From
+``state.cheap`` elements on, or where NumPy does badly, the loop always runs, and long sums are taken in parts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dims import normalize_dims
+from ._on_demand import state
+from .halves import recast, widened
+from .handy import Handy
+from ...annotations import Dims
+
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "fold"]
+
+#: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
+SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
+ROOT = -1
+#: Most rows of columns that are added one after another, numbers of a row after which NumPy begins anew, and columns that go together.
+_RUN, _BLOCK, _TILE = 256, 8192, 128
+_BITS = {"E": np.uint16, "e": np.int16}
+
+
+class _Plan(NamedTuple):
+    """How the elements of a layout are reduced."""
+
+    char: str
+    #: The dimensions as they lie in memory, where that is not as they are counted.
+    order: tuple[int, ...] | None
+    #: (items, numbers in each, outer, n, inner, per_block) of each call.
+    steps: tuple[tuple[int, int, int, int, int, int], ...]
+    shape: tuple[int, ...]
+    #: The shape in which results lie, and how they are turned, where that is not the shape.
+    lying: tuple[tuple[int, ...], tuple[int, ...]] | None
+    #: Whether NumPy adds in this order.
+    exact: bool
+    #: Where one call on few numbers is all: its items, outer, n, inner, per_block; and how bits are seen.
+    few: tuple[int, int, int, int, int] | None
+    bits: type | None
+
+
+def _in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> list[int] | None:
+    """The dimensions from the outermost in memory on; None where elements do not lie closely."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] > 1 else 0, d))
+    order = [d for d in order if shape[d] > 1]
+    for d in reversed(order):
+        if strides[d] != itemsize:
+            return None
+        itemsize *= shape[d]
+    return order
+
+
+def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim: Dims, keepdim: bool) -> _Plan | None:
+    axes = normalize_dims(dim, len(shape))
+    reduced = frozenset(range(len(shape)) if axes is None else axes)
+    order = _in_memory(shape, strides, dtype.itemsize) if dtype.isnative and 0 not in shape else None
+    if order is None or dtype.char not in "fdlEe":
+        return None
+    sizes: list[tuple[bool, int]] = []
+    for d in order:
+        if sizes and sizes[-1][0] == (d in reduced):
+            sizes[-1] = d in reduced, sizes[-1][1] * shape[d]
+        else:
+            sizes.append((d in reduced, shape[d]))
+    parts = [n for yes, n in sizes if yes]
+    if not parts:
+        return None
+    innermost = sizes[-1][0]
+    exact = prod(parts[:-1] if innermost else parts) <= _RUN and (innermost or len(parts) == 1)
+    steps, many = [], prod(shape) >= state.cheap
+    while (at := max([i for i, (yes, _) in enumerate(sizes) if yes], default=-1)) >= 0:
+        outer, n, inner = prod([m for _, m in sizes[:at]]), sizes[at][1], prod([m for _, m in sizes[at + 1:]])
+        per_block = n
+        if inner > 1 and n > _RUN:
+            per_block = _RUN
+        elif inner == 1 and n > _BLOCK and (dtype.itemsize > 2 or not many):
+            per_block = _BLOCK
+        blocks = -(-n // per_block)
+        steps.append((outer * blocks * -(-inner // _TILE), per_block * min(_TILE, inner), outer, n, inner, per_block))
+        sizes[at:at + 1] = [(True, blocks)] if blocks > 1 else []
+        exact = exact and (blocks == 1 or inner == 1 and blocks < 8)
+    kept = [d for d in range(len(shape)) if d not in reduced]
+    found = tuple([1 if d in reduced else m for d, m in enumerate(shape)]) if keepdim else tuple([shape[d] for d in kept])
+    lie = [d for d in order if d not in reduced]
+    lying = None
+    if lie != sorted(lie):
+        by_size = lie + [d for d in kept if shape[d] == 1]
+        lying = tuple([shape[d] for d in by_size]), tuple([by_size.index(d) for d in kept])
+    ways = None if order == sorted(order) else tuple(order + [d for d in range(len(shape)) if shape[d] == 1])
+    plain = exact and not many and len(steps) == 1 and ways is None and lying is None
+    few = (steps[0][0], *steps[0][2:]) if plain else None
+    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, _BITS.get(dtype.char))
+
+
+_plans: dict[tuple[object, ...], _Plan | None] = {}
+
+
+def _planned(key: tuple[object, ...], x: np.ndarray, dim: Dims, keepdim: bool) -> _Plan | None:
+    if len(_plans) > 1000:
+        _plans.clear()
+    _plans[key] = plan = _plan(x.shape, x.strides, x.dtype, dim, keepdim)
+    return plan
+
+
+def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0) -> np.ndarray | None:
+    """Sums, or products, over `dim` (None, or nothing, for all), in the dtype of `x`, divided by `last`, or their root; None where NumPy
+    is to serve."""
+    if dim.__class__ is list:
+        dim = tuple(dim)  # type: ignore[arg-type]  # a list
+    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
+    plan = _plans.get(key, ...)
+    if plan is ...:
+        plan = _planned(key, x, dim, keepdim)
+    if plan is None or not x.flags.aligned:
+        return None
+    char, order, steps, shape, lying, exact, few, bits = plan
+    if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or bits is None):
+        y = np.empty(shape, x.dtype)
+        if bits is None:
+            run(few[0], 1, x, y, *few[1:], term, last, False)
+        else:
+            run(few[0], 1, x.view(bits), y.view(bits), *few[1:], term, last, False)
+        return y
+    size, half = x.size, char in "eE"
+    many = size >= (state.cheap if term != PRODUCT else state.fused >> 4 if half else state.fused)
+    if term == PRODUCT:  # of one dimension, or all: one factor after another
+        _, _, outer, n, inner, _ = steps[0]
+        steps, exact = ((outer * -(-inner // _TILE), n * min(_TILE, inner), outer, n, inner, n),), True
+    if not many and (not exact or _fold.of(char, size) is None):
+        return None
+    a = x if order is None else x.transpose(order)
+    if half and len(steps) > 1:
+        given, a, char, half = x.dtype, widened(a), "f", False
+    else:
+        given = None
+    for i, (items, numbers, outer, n, inner, per_block) in enumerate(steps):
+        is_last = i + 1 == len(steps)
+        y = np.empty((shape if lying is None else lying[0]) if is_last else outer * -(-n // per_block) * inner, a.dtype)
+        _fold.share(char, items, numbers, 1, a.view(_BITS[char]) if half else a, y.view(_BITS[char]) if half else y, outer, n, inner,
+                    per_block, term if i == 0 or term == PRODUCT else SUM, last if is_last else 0, many)
+        a = y
+    if given is not None:
+        a = recast(a, given)
+    return a if lying is None else np.ascontiguousarray(a.transpose(lying[1])).reshape(shape)
+
+
+_fold = Handy("folds", "fold")

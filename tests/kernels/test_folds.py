@@ -1,0 +1,99 @@
+"""The loop of reductions gives NumPy's bits of few numbers, in every dtype and layout, and close numbers of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _on_demand, folds
+from autograd_tape.executors.kernels.reduce import add
+
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
+DTYPES = [np.float32, np.float64, np.int64, ml_dtypes.bfloat16, np.float16]
+SIZES = [1, 2, 3, 7, 8, 9, 33, 130, 260]
+TERMS = [lambda x: x, np.abs, lambda x: x * x, lambda x: np.where(x != x, x.dtype.type(0), x)]
+
+
+@pytest.fixture
+def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    previous = _on_demand.use_numba("auto")
+    monkeypatch.setattr(_on_demand.state, "mode", "numba")  # machine code is made at once
+    yield
+    _on_demand.use_numba(previous)
+
+
+def _arrays(rng: np.random.Generator, dtype: Any, calls: int, most: int) -> Iterator[tuple[np.ndarray, Any, bool]]:
+    while calls:
+        shape = tuple(int(n) for n in rng.choice(SIZES, rng.integers(0, 5)))
+        if np.prod(shape) > most:
+            continue
+        x = (rng.standard_normal(shape) * 5).astype(dtype)
+        if rng.random() < 0.4:
+            x = x.transpose(rng.permutation(x.ndim))
+        if rng.random() < 0.1 and x.ndim:
+            x = x[::-1]
+        dims = tuple(int(d) for d in rng.permutation(x.ndim)[: rng.integers(0, x.ndim + 1)])
+        calls -= 1
+        yield x, (None if not dims else dims[0] if len(dims) == 1 else dims), bool(rng.random() < 0.5)
+
+
+def _expected(x: np.ndarray, dim: Any, keepdim: bool, term: int, last: int) -> np.ndarray:
+    axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(sorted(dim))
+    wide = x.astype(np.float32) if x.itemsize == 2 else x
+    found = add(TERMS[term](wide), axes, None, keepdim)
+    found = found / wide.dtype.type(last) if last > 0 else np.sqrt(found) if last else found
+    return np.asarray(found).astype(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_few_numbers_have_numpys_bits(at_hand: None, dtype: Any) -> None:
+    rng, taken = np.random.default_rng(0), 0
+    for x, dim, keepdim in _arrays(rng, dtype, 400, 30000):
+        if x.size and rng.random() < 0.2:
+            x.flat[rng.integers(0, x.size)] = 0 if dtype is np.int64 else rng.choice([np.nan, np.inf, -0.0])
+        term, last = int(rng.integers(0, 4)), 0 if dtype is np.int64 else int(rng.choice([0, 0, -1, 7]))
+        found = folds.fold(x, dim, keepdim, term, last)
+        with np.errstate(all="ignore"):
+            expected = _expected(x, dim, keepdim, term, last)
+        if found is not None:
+            taken += 1
+            assert found.dtype == dtype and found.shape == expected.shape and found.flags.c_contiguous
+            assert ((found == expected) | (found != found) & (expected != expected)).all(), (x.shape, x.strides, dim, term, last)
+    assert taken > 150
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_are_rounded_as_they_grow(at_hand: None, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    for shape, dim in [((6,), None), ((20,), None), ((5, 20), 1), ((300, 9), 0), ((3, 40, 5), 1)]:
+        x = (rng.uniform(0.8, 1.2, shape) if dtype is not np.int64 else rng.integers(-3, 4, shape)).astype(dtype)
+        found = folds.fold(x, dim, False, folds.PRODUCT)
+        factors = np.moveaxis(x.reshape(-1) if dim is None else x, dim or 0, 0)
+        expected = factors[0].copy()
+        for factor in factors[1:]:
+            expected = (expected * factor).astype(dtype)
+        assert found is not None and (found == expected).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(40000,), (2000, 21), (3, 5000, 4), (50, 30, 40)])
+def test_many_numbers_are_close(at_hand: None, dtype: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(2)
+    x = (rng.standard_normal(shape) * (0.1 if dtype is np.float16 else 5)).astype(dtype)
+    for dim in [None, 0, -1, (0, -1) if len(shape) > 1 else 0]:
+        for term in range(4):
+            found = folds.fold(x, dim, False, term)
+            expected = np.asarray(np.add.reduce(TERMS[term](x.astype(np.float64)), dim))
+            sizes = np.add.reduce(np.abs(TERMS[term](x.astype(np.float64))), dim)
+            assert found is not None and found.shape == expected.shape
+            off = {2: 2e-2 if dtype is ml_dtypes.bfloat16 else 2e-3, 4: 1e-6, 8: 1e-14}[x.itemsize]
+            assert (np.abs(found.astype(np.float64) - expected) <= off * sizes + 1e-30).all()
+    ones = rng.uniform(0.999, 1.001, shape).astype(dtype)
+    if x.itemsize > 2 and dtype is not np.int64:
+        found = folds.fold(ones, None, False, folds.PRODUCT)
+        expected = np.multiply.reduce(ones.astype(np.float64), None)
+        assert found is not None and abs(float(found) / float(expected) - 1) < (1e-9 if x.itemsize > 4 else 1e-3)
