@@ -640,20 +640,42 @@ def _pivoted(a: np.ndarray, b: np.ndarray, rcond: float) -> tuple[np.ndarray, in
     return linalg.pinv(q.conj().T @ a) @ (q.conj().T @ b), q.shape[1]
 
 
+def _by_reflections(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | None:
+    """The solution of [Q R | Q^H B] = [A | B], in double precision, where R is far from singular: a bound of its condition, by norms of it
+    and of its inverse, is half of what `rcond` leaves out, or less; else None."""
+    n = A.shape[-1]
+    whole, _ = lapack.qr_factors(np.concatenate([A, B], -1))
+    r = np.triu(whole[..., :n, :n])
+    if not np.diagonal(r, 0, -2, -1).all():
+        return None
+    sides = np.empty((*r.shape[:-1], whole.shape[-1]), r.dtype)
+    sides[..., :n], sides[..., n:] = np.eye(n), whole[..., :n, n:]
+    flat = kernels.solve_triangles(r.reshape(-1, n, n), sides.reshape(-1, n, whole.shape[-1]), True, False)
+    found = flat.reshape(sides.shape)
+    sizes = [np.add.reduce(np.square(np.abs(x)), (-2, -1)) for x in (r, found[..., :n])]
+    return found[..., n:] if (sizes[0] * sizes[1] * (2 * rcond) ** 2 <= 1).all() else None
+
+
 def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The solution of least norm by singular values, of which those up to `rcond` times the largest count as zero; and the ranks. Where
     some do, `pivoted` leaves out columns instead."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
-    u, s, vh = singular(A, False)
-    kept = s > rcond * s.max(-1, keepdims=True, initial=0)
-    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
+    found = _by_reflections(A, B, rcond) if m >= n and A.size and B.size and A.shape[:-2] == B.shape[:-2] else None
+    if found is None:
+        u, s, vh = singular(A, False)
+        kept = s > rcond * s.max(-1, keepdims=True, initial=0)
+        inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
+        found, ranks = mH(vh) @ (inverse[..., None] * (mH(u) @ B)), np.add.reduce(kept, -1, np.int64)
+        pivoted = pivoted and A.size > 0 and rcond > 0 and not kept.all()
+    else:
+        pivoted, ranks = False, np.full(A.shape[:-2], n, np.int64)
     # LAPACK leaves the solution in the memory of B, whose rows are those of the larger side.
     batch, rows = broadcast_shape(A.shape[:-2], B.shape[:-2]), max(m, n)
     *lead, step, column = contiguous_strides((*batch, columns, rows))
     solution = empty_strided((*batch, rows, columns), (*lead, column, step), A.dtype)[..., :n, :]
-    solution[...] = mH(vh) @ (inverse[..., None] * (mH(u) @ B))
-    ranks = np.ascontiguousarray(np.add.reduce(kept, -1, np.int64)).reshape(A.shape[:-2])
-    if pivoted and A.size and rcond > 0 and not kept.all():
+    solution[...] = found
+    ranks = np.ascontiguousarray(ranks).reshape(A.shape[:-2])
+    if pivoted:
         every = np.broadcast_to(A, (*batch, m, n)), np.broadcast_to(B, (*batch, m, columns)), np.broadcast_to(ranks, batch)
         for i in zip(*(every[2] < min(m, n)).nonzero()) if batch else [()]:
             solution[i], rank = _pivoted(every[0][i], every[1][i], rcond)
