@@ -97,3 +97,21 @@ def test_many_numbers_are_close(at_hand: None, dtype: Any, shape: tuple[int, ...
         found = folds.fold(ones, None, False, folds.PRODUCT)
         expected = np.multiply.reduce(ones.astype(np.float64), None)
         assert found is not None and abs(float(found) / float(expected) - 1) < (1e-9 if x.itemsize > 4 else 1e-3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_extremes_are_the_first_of_equal_ones(at_hand: None, dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    for shape, dim in [((6,), None), ((2, 9), 1), ((9, 2), 0), ((3, 7, 130), 1), ((2, 3, 5), None), ((50, 33), 0)]:
+        x = rng.integers(-3, 4, shape).astype(dtype)
+        if dtype is not np.int64:
+            x = np.where(rng.random(shape) < 0.3, -x, x).astype(dtype)  # zeros of both signs
+            x.flat[rng.integers(0, x.size)] = np.nan
+        wide = x.astype(np.float64)
+        for smallest in (False, True):
+            found = folds.extremes(x, dim, False, smallest)
+            index = np.asarray((np.argmin if smallest else np.argmax)(wide, dim))
+            expected = wide.flat[index] if dim is None else np.take_along_axis(wide, np.expand_dims(index, dim), dim).reshape(index.shape)
+            assert found is not None and found[0].dtype == dtype and (found[1] == index).all()
+            values = found[0].astype(np.float64)
+            assert ((values == expected) & (np.signbit(values) == np.signbit(expected)) | (values != values) & (expected != expected)).all()

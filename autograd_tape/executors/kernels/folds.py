@@ -17,7 +17,7 @@ from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "fold"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -150,4 +150,23 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     return a if lying is None else np.ascontiguousarray(a.transpose(lying[1])).reshape(shape)
 
 
-_fold = Handy("folds", "fold")
+def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
+    where NumPy is to serve."""
+    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
+    plan = _plans.get(key, ...)
+    if plan is ...:
+        plan = _planned(key, x, dim, keepdim)
+    if plan is None or plan.order is not None or plan.lying is not None or not x.flags.aligned:
+        return None
+    if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
+        return None
+    _, _, outer, n, inner, _ = plan.steps[0]
+    y, index = np.empty(plan.shape, x.dtype), np.empty(plan.shape, np.int64)
+    bits = plan.bits
+    _extremes.share(plan.char, outer * -(-inner // _TILE), n * min(_TILE, inner), 2, x if bits is None else x.view(bits),
+                    y if bits is None else y.view(bits), index, outer, n, inner, smallest)
+    return y, index
+
+
+_fold, _extremes = Handy("folds", "fold"), Handy("folds", "extremes")

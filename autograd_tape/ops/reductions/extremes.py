@@ -9,7 +9,8 @@ import numpy as np
 
 from ...dims import expand_reduced, normalize_dims, within, wrap_dim
 from ...errors import AutogradError, IndexRangeError
-from ...executors.kernels import reduce as shared
+from ...executors.kernels import folds, reduce as shared
+from ...executors.kernels.halves import widened
 from ...functions.out import CAN_CAST, EXPECTED, INPUT_AND_OUT
 from ...functions.overloads import EXTREME, no_match
 from ...functions.refusals import no_kernel, on_meta
@@ -200,6 +201,21 @@ def _half_extreme(largest: bool, input: np.ndarray, dim: Dims, keepdim: bool) ->
 
 def _extreme(ufunc: np.ufunc, name: str) -> Fn:
     reduce = ufunc.reduce
+    smallest = ufunc is np.minimum
+
+    def _along(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Few numbers of half precision."""
+        found = folds.extremes(input, dim, keepdim, smallest)
+        if found is not None:
+            return found
+        wide = widened(input)
+        if dim is None:
+            at = wide.argmin() if smallest else wide.argmax()
+            return np.array(input.flat[at]).reshape((1,) * input.ndim if keepdim else ()), np.asarray(at)
+        index = position(wide, dim, None, keepdims=True)
+        values = np.take_along_axis(input, index, dim)
+        return (values if keepdim else values.reshape(shapes.reduced(input.shape, dim, False))), index
+
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
     def kernel(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> np.ndarray:
@@ -212,6 +228,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             dim = normalize_dims(dim, input.ndim)
         if not input.size:
             need_elements(name, input.shape, dim)
+        if input.dtype.char in "eE" and 0 < input.size < _MANY_HALVES and (dim is None or len(dim) == 1):
+            return _along(input, None if dim is None else dim[0], keepdim)[0]
         if input.dtype.char == "E" and input.size < _MANY_HALVES:  # of which float32 makes the fewest calls
             wide = (input.view(np.uint16).astype(np.uint32) << _HALF).view(np.float32)
             return finish(np.asarray(reduce(wide, dim, None, None, keepdim)).astype(input.dtype), input)
@@ -319,8 +337,8 @@ class min_all:
 
 
 def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
-    reduce = ufunc.reduce
-    position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
+    smallest = ufunc is np.minimum
+    position = np.ndarray.argmin if smallest else np.ndarray.argmax
 
     def kernel(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
         if not input.ndim:
@@ -331,10 +349,15 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
             need_elements(name, input.shape, dim)
             shape = shapes.reduced(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
-        if input.dtype.char == "E":  # ml_dtypes' comparison does not order NaN, that of float32 does
-            values, indices = kernel(input.astype(np.float32), dim, keepdim)
-            return values.astype(input.dtype), indices
-        values, indices = reduce(input, dim, None, None, keepdim), position(input, dim, None, keepdims=keepdim)
+        if input.size < LARGE or input.dtype.char in "eE":
+            found = folds.extremes(input, dim, keepdim, smallest)
+            if found is not None:
+                return found
+        # NumPy compares float16 slowly, and ml_dtypes' comparison does not order NaN; that of float32 does both.
+        indices = position(widened(input) if input.dtype.char in "eE" else input, dim, None, keepdims=True)
+        values = np.take_along_axis(input, indices, dim)
+        if not keepdim:
+            values, indices = values.reshape(kept := shapes.reduced(input.shape, dim, False)), indices.reshape(kept)
         return (values, indices) if input.ndim == 1 else (finish(values, input), finish(indices, input))
 
     return kernel
@@ -492,7 +515,11 @@ class aminmax:
 # -- positions --------------------------------------------------------------------------------------------------------------------
 
 
+_SHORTER = 256  # elements up to which NumPy's search takes longer to begin
+
+
 def _position(name: str) -> Fn:
+    smallest = name == "argmin"
     method = getattr(np.ndarray, name)
 
     def kernel(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
@@ -500,7 +527,9 @@ def _position(name: str) -> Fn:
             dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
         if not input.size:
             need_elements(name, input.shape, dim)
-        wide = input if input.dtype.char != "E" else input.astype(np.float32)
+        if input.size < _SHORTER and input.dtype.char in "eE" and (found := folds.extremes(input, dim, keepdim, smallest)) is not None:
+            return found[1]
+        wide = input if input.dtype.char not in "eE" else widened(input)
         return finish(method(wide, dim, None, keepdims=keepdim), input)
 
     return kernel
@@ -520,7 +549,7 @@ def _check_position(name: str) -> Fn:
     return check
 
 
-@op("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+@op("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="all", result="int64", dtypes="float int",
     complex="RuntimeError: argmax(): does not support complex input")
 class argmax:
     """The position of the largest element, in the flattened tensor or along a dimension.
@@ -536,7 +565,7 @@ class argmax:
     mindspore = kernels.position("ArgMaxWithValue")
     compose = on_host(_argmax)
     shape = shapes.reduced
-    check = _check_position("argmax")
+    check, refuses_bool = _check_position("argmax"), True
     def samples(rng): yield rng.standard_normal((2, 3)), 1
 
     def errors(rng):
@@ -544,7 +573,7 @@ class argmax:
         yield (np.ones((0, 3)), 0), IndexError, "argmax(): Expected reduction dim 0 to have non-zero size."
 
 
-@op("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+@op("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="all", result="int64", dtypes="float int",
     complex="RuntimeError: argmin(): does not support complex input")
 class argmin:
     """The position of the smallest element, in the flattened tensor or along a dimension.
@@ -560,5 +589,5 @@ class argmin:
     mindspore = kernels.position("ArgMinWithValue")
     compose = on_host(_argmin)
     shape = shapes.reduced
-    check = _check_position("argmin")
+    check, refuses_bool = _check_position("argmin"), True
     def samples(rng): yield rng.standard_normal((2, 3)), 1

@@ -14,7 +14,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import folds, loops
 from ...executors.kernels._on_demand import LazyModule, state
 from ...executors.kernels.elementwise import takes_half
-from ...executors.kernels.halves import recast, widened
+from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.reduce import add
 from ...executors.kernels.sharing import share_rows
 from ...functions.out import EXPECTED, OutRule
@@ -26,6 +26,7 @@ from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once, ignoring
 from ..networks._losses import buffer, constant, plain
+from .sums import finish
 from ...annotations import Dims, Functions, Values
 
 
@@ -59,6 +60,13 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
         _check_identity(x.shape, ord, dim)
     with ignoring():
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
+
+
+def _quickly(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray | None:
+    """The norm of plain numbers, as a quick way gives it; None of other arguments."""
+    if x.size and x.dtype.char in "fdEe" and keepdim.__class__ is bool and (ord.__class__ is float or ord.__class__ is int):
+        return np.asarray(finish(_vector_norm(x, ord, dim, keepdim), x))
+    return None
 
 
 def _alone(shape: Sequence[int], axes: tuple[int, ...] | None) -> bool:
@@ -357,6 +365,10 @@ class linalg_norm:
     words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
+    def quick(A, ord, dim, keepdim, dtype):
+        if dtype is None and (dim is None and (ord is None or A.ndim == 1) or dim.__class__ is int):
+            return _quickly(A, 2 if ord is None else ord, dim, keepdim)
+
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.vector_norm", A, dtype)
@@ -395,6 +407,10 @@ class norm:
     home = "functional"
     lacks = {"float8": "norm_cpu"}
     out_dtype = EXPECTED
+    def quick(input, p, dim, keepdim, dtype):
+        if dtype is None:
+            return _quickly(input, 2 if p.__class__ is str and p == "fro" else p, dim, keepdim)
+
     def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if p == "nuc":
             result = F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
@@ -418,6 +434,10 @@ class dist:
     """
 
     lacks = {"uint float8": "add_stub"}
+    def quick(input, other, p):
+        if input.dtype is other.dtype and input.dtype.char in "fdEe":
+            return _quickly(np.asarray(ufunc(np.subtract, input, other)), p, None, False)
+
     def function(F, input, other, p=2):
         difference = input - other
         if difference.dtype.category < FLOATING:

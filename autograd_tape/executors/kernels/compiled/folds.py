@@ -337,3 +337,38 @@ def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
             elif last:
                 v = total(x, math.sqrt(v))
             y[to + i] = rounded(y, v)
+
+
+@kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) "
+        ":outer*((inner+127)//128)", EXACT)
+def extremes(x, y, index, outer, n, inner, smallest, start, stop):
+    """The largest numbers, or the smallest, and where they are: the first of equal ones, or the first NaN."""
+    tiles = (inner + TILE - 1) // TILE
+    for item in range(start, stop):
+        a, part = 0, item
+        if tiles > 1:
+            part = item // tiles
+            a = (item - part * tiles) * TILE
+        width, first, to = min(TILE, inner - a), part * n * inner + a, part * inner + a
+        for i in range(width if width < 8 else 0):
+            at = first + i
+            best, place = wide(x[at]), 0
+            if best == best:
+                for r in range(1, n):
+                    v = wide(x[at + r * inner])
+                    if not (v >= best if smallest else v <= best):
+                        best, place = v, r
+                        if v != v:
+                            break
+            y[to + i], index[to + i] = x[at + place * inner], place
+        if width < 8:
+            continue
+        for i in range(width):
+            y[to + i], index[to + i] = x[first + i], 0
+        for r in range(1, n):
+            at = first + r * inner
+            for i in range(width):
+                v, w = wide(x[at + i]), wide(y[to + i])
+                better = (v < w if smallest else v > w) or (v != v and w == w)
+                y[to + i] = x[at + i] if better else y[to + i]
+                index[to + i] = r if better else index[to + i]
