@@ -376,7 +376,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     kind_of_number = "_k"
     if half:
         if rec.field("opmath") == "number":  # numbers are not rounded before
-            operand, guard = operand if _in_single(rec) else None, [f"{rec.tensor_params[-1].name}._data.ndim"]
+            operand, guard = operand if _in_single(rec) else None, []
             kind_of_number = "SINGLE"
         if rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
             # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
@@ -672,6 +672,8 @@ def source(name: str) -> str:
 def _half_kernel(rec: Record, kernel: Fn) -> Fn:
     """The kernel as it takes half precision."""
     of_one = _of_one(rec)
+    if _is_ufunc(rec) and rec.field("half") is None:  # which gets tensors alone
+        return kernel
     if not widens(rec) or _rounds(rec) and not of_one:
         return halves.tabled(kernel) if of_one else kernel
     own = rec.field("half")

@@ -246,8 +246,8 @@ def takes_integers(rec: Record) -> bool:
     numbers, and of those of one tensor that compute in such."""
     return (rec.quiet in ("float", "numbers") and rec.elementwise and rec.field("numpy") is not None and half_operand(rec) is not None
             and rec.params[0].type in ("Tensor", "Operand") and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list
-            and rec.result in ("same", "numpy") and rec.field("itself") is None
-            and (rec.promotion == "promote" or len(rec.tensor_params) == 1))
+            and rec.result in ("same", "numpy", "bool") and rec.field("itself") is None
+            and (rec.promotion == "promote" or len(rec.tensor_params) == 1 or rec.result == "bool"))
 
 
 class General(Door):

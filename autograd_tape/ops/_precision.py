@@ -11,7 +11,7 @@ import numpy as np
 from ..annotations import Fn, Functions
 from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
 from ..errors import UnsupportedDTypeError
-from ..executors.kernels.halves import narrow, widened
+from ..executors.kernels.halves import narrow, tabled, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
 
@@ -53,9 +53,30 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
     return wide
 
 
+def _root_rounded_once(input: np.ndarray) -> np.ndarray:
+    with ignoring():
+        return narrow(np.reciprocal(np.sqrt(widened(input))), input.dtype)
+
+
+def _root_rounded_twice(input: np.ndarray) -> np.ndarray:
+    with ignoring():
+        return narrow(np.reciprocal(widened(narrow(np.sqrt(widened(input)), input.dtype))), input.dtype)
+
+
+_once, _twice = tabled(_root_rounded_once), tabled(_root_rounded_twice)
+
+
 def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
+    if input.flags.c_contiguous and input.ndim and input.size < 256:
+        left = input.size % block
+        if left == input.size:
+            return _twice(input)
+        once: np.ndarray = _once(input)
+        if left:
+            once.reshape(-1)[-left:] = _twice(input.reshape(-1)[-left:])
+        return once
     with ignoring():
         root = np.asarray(np.sqrt(widened(input)))
         if input.flags.c_contiguous:

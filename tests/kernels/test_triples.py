@@ -38,9 +38,9 @@ def test_the_same_bits(name: str, rng: np.random.Generator) -> None:
 
 
 def test_what_is_left_to_numpy() -> None:
-    """Other shapes, dtypes, an order of columns, complex numbers; operands in columns are copied."""
+    """Shapes that are not the first operand's, dtypes, an order of columns, complex numbers; operands in columns are copied."""
     x, y = np.ones((2, 3), np.float32), np.ones(3, np.float32)
-    for operands in ((x, y, y), (x, x, x.astype(np.float64)), (x.T, x.T, x.T), (x.astype(np.int64),) * 3):
+    for operands in ((y, x, x), (x, x, x.astype(np.float64)), (x.T, x.T, x.T), (x.astype(np.int64),) * 3):
         assert triple(PRODUCT, 1, *operands) is None
     assert triple(PRODUCT, 1j, x, x, x) is None
     if available():
@@ -51,3 +51,24 @@ def test_what_is_left_to_numpy() -> None:
             assert triple(PRODUCT, 1j, x, x, x) is None
         finally:
             use_numba(before)
+
+
+@pytest.mark.skipif(not available(), reason="Numba is not installed: there is one way")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shapes", [((36,), (36,), (36,)), ((6, 6), (6,), (6, 1)), ((6, 6), (), (6, 6)), ((6, 1), (6,), (6,))])
+def test_half_precision_and_operands_that_are_broadcast(
+    dtype: torch.dtype, shapes: tuple[tuple[int, ...], ...], rng: np.random.Generator
+) -> None:
+    x, a, b = [torch.tensor(rng.permutation(np.concatenate([ODD, rng.standard_normal(30)]))[: int(np.prod(s))].reshape(s)).to(dtype)
+               for s in shapes]
+    before, found = use_numba("numpy"), []
+    try:
+        for mode in ("numpy", "numba"):
+            use_numba(mode)
+            found.append([f.double().numpy() for f in (
+                torch.lerp(x, a, b), torch.lerp(x, a, 0.3), torch.addcmul(x, a, b), torch.addcmul(x, a, b, value=0.7),
+                torch.addcdiv(x, a, b, value=-3), torch.lerp(x.expand(6, *shapes[0]), a, b))])
+    finally:
+        use_numba(before)
+    for one, other in zip(*found):
+        np.testing.assert_array_equal(one, other)

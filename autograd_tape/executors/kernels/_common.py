@@ -8,7 +8,7 @@ __all__ = ["BINARY", "TILE", "UNARY", "YIELD"]
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, SUBTRACT_FROM, DIVIDE_INTO = range(6)
 NEGATE, ABSOLUTE, SQUARE, ROOT = range(4)
-PRODUCT, QUOTIENT, BETWEEN = range(3)
+PRODUCT, QUOTIENT, BETWEEN, SCALED, WEIGHED = range(5)
 
 #: The binary operations by NumPy's function: as they are, and with their operands exchanged.
 BINARY = {

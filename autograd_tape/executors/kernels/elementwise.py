@@ -141,7 +141,7 @@ def one_pass(
             if char not in "fdeE":
                 return formula(x, *options)
             few = x.size < _enough(x)
-            if not few or exact and char in "fd":
+            if not few or exact:
                 given = options if numbers is None else numbers(*options)
                 if given is not None:
                     result = _at_once(at_hand, given, x)

@@ -1,33 +1,62 @@
-"""Element-wise operations of three arrays in one pass, which NumPy does in three: addcmul, addcdiv and lerp, with the same bits."""
+"""Element-wise operations of three arrays in one pass, which NumPy does in three or more: addcmul, addcdiv and lerp, with the same bits."""
 
 from __future__ import annotations
 
+from functools import wraps
+from typing import Any
+
 import numpy as np
 
-from ._common import BETWEEN, PRODUCT, QUOTIENT
+from ...annotations import Fn
+from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
+from .elementwise import takes_half
+from .halves import bits, narrow, widened
 from .handy import Exact
+from .pairs import geometry
 
-__all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "triple"]
+__all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
 _triples = Exact("arithmetic", "triples")
+#: Elements up to which operands that are broadcast are copied.
+_FEW = 16384
+
+
+def of_halves(formula: Fn) -> Fn:
+    """A record's kernel of three arrays that takes half precision: by `triple`, where the formula asks that first, else in single."""
+    @wraps(formula)
+    def kernel(x: np.ndarray, a: np.ndarray, b: np.ndarray, *how: Any) -> Any:
+        found = formula(x, a, b, *how)
+        if found is not None:
+            return found
+        half = x.dtype if x.itemsize == 2 else a.dtype
+        return narrow(formula(*[widened(y) if y.itemsize == 2 else y for y in (x, a, b)], *how), half)
+
+    return takes_half(kernel)
 
 
 def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """``x + a * value * b`` (PRODUCT), ``x + a * value / b`` (QUOTIENT), or ``x`` moved by ``value`` of the way to ``a`` (BETWEEN); None
-    where NumPy is to compute it: for arrays that are not of one shape and of float32 or float64 in rows, and for few numbers."""
-    dtype, shape = x.dtype, x.shape
-    if a.shape != shape or b.shape != shape or a.dtype is not dtype or b.dtype is not dtype or dtype not in _DTYPES:
+    """``x + a * value * b`` (PRODUCT), ``x + a * value / b`` (QUOTIENT), ``x + value * (a * b)`` (SCALED), or ``x`` moved by ``value``
+    (BETWEEN) or by ``b`` (WEIGHED) of the way to ``a``; half precision is rounded once. None where NumPy is to compute it: for arrays that
+    are not of one dtype, float32, float64 or half precision, for results that have not the shape of ``x`` or do not lie in rows, and for
+    few numbers."""
+    dtype, shape, char = x.dtype, x.shape, x.dtype.char
+    if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE":
         return None
     n = x.size
-    run = _triples.over(dtype.char, n)
+    if a.shape != shape or b.shape != shape:
+        if n > _FEW or any([(found := geometry(shape, y.shape)) is None or found[0] != shape for y in (a, b)]):
+            return None
+    run = _triples.over(char, n)
     if run is None or not x.flags.c_contiguous:
         return None
-    y = np.empty(shape, dtype)
+    out, whole = np.empty(shape, dtype), [x]
+    for y in (a, b):
+        if y.shape != shape:
+            y, part = np.empty(shape, dtype), y
+            y[...] = part
+        whole.append(y if y.flags.c_contiguous else y.copy(order="C"))
     try:
-        run(n, 1, op, value, x.reshape(-1), a.reshape(-1), b.reshape(-1), y.reshape(-1))
+        run(n, 1, op, value, *[bits(y) for y in whole], bits(out))
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
-    return y
-
-
-_DTYPES = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+    return out

@@ -13,7 +13,7 @@ from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.pairs import Pairs, pairwise
-from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, triple
+from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED, of_halves, triple
 from ...executors.numpy import narrow, widened
 from ...functions.constants import typed
 from ...functions.out import FOUND, OutRule
@@ -388,6 +388,9 @@ class addcmul:
         return found
 
     def half(input, tensor1, tensor2, value):
+        found = triple(SCALED, value, input, tensor1, tensor2)
+        if found is not None:
+            return found
         a, b, c = (x.astype(np.float32) for x in (input, tensor1, tensor2))
         return (a + np.float32(value) * (b * c)).astype(input.dtype)
 
@@ -415,9 +418,10 @@ class addcdiv:
     lacks = {"float8 chalf": "addcdiv_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
+    @of_halves
     def numpy(input, tensor1, tensor2, value):
         found = triple(QUOTIENT, value, input, tensor1, tensor2)
-        if found is None:
+        if found is None and 2 not in (input.itemsize, tensor1.itemsize, tensor2.itemsize):
             found = input + (tensor1 / tensor2 if value == 1 else tensor1 * input.dtype.type(value) / tensor2)
         return found
 
@@ -454,13 +458,19 @@ class lerp:
     lacks = {"float8 chalf": "lerp_kernel_scalar"}
     numbers = {"weight": "LerpBackward0"}
 
+    @of_halves
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
+        if 2 in (input.itemsize, end.itemsize, weight.itemsize):
+            return triple(WEIGHED, 1, input, end, weight)
         if not weight.ndim and weight.dtype.kind == "f":
             found = triple(BETWEEN, weight.item(), input, end, end)
             if found is not None:
                 return found
             return input + weight * (end - input) if -0.5 < float(weight) < 0.5 else end - (end - input) * (1 - weight)
+        found = triple(WEIGHED, 1, input, end, weight)
+        if found is not None:
+            return found
         change = end - input
         return np.where(np.abs(weight) < 0.5, input + weight * change, end - change * (1 - weight))
 
@@ -749,7 +759,7 @@ class reciprocal:
 # -- powers ---------------------------------------------------------------------------------------------------------
 
 _POWERS: dict[object, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
-           -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
+           0: np.ones_like, -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
 def _pow(input: np.ndarray, exponent: np.ndarray | float) -> np.ndarray:
@@ -798,11 +808,15 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """In float32, but for powers that torch's kernel of bfloat16 multiplies out, rounding after each step."""
     base, power = np.asarray(input), np.asarray(exponent)
-    if not power.ndim and power in (3, -2, -0.5) and base.dtype.name == "bfloat16":
-        if power == -0.5:
-            return reciprocal_root(base, 64)
-        square = base * base
-        return square * base if power == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
+    if not power.ndim:
+        number = float(power)
+        if number in (3, -2, -0.5) and base.dtype.char == "E":
+            if number == -0.5:
+                return reciprocal_root(base, 64)
+            square = base * base
+            return square * base if number == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
+        if number in _POWERS and base.itemsize == 2:
+            return narrow(_POWERS[number](widened(base)), base.dtype)
     dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype
     return np.asarray(_pow(widened(base), widened(power))).astype(dtype)
 

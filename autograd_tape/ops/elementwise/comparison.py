@@ -162,10 +162,11 @@ def _isclose(input: np.ndarray, other: np.ndarray, rtol: float, atol: float, equ
     if rtol or atol:  # without tolerances the numbers themselves are compared, integers beyond 2**53 among them
         if input.dtype.kind in "biu":
             input, other = input.astype(np.float64), other.astype(np.float64)
+            return close | (np.abs(input - other) <= np.abs(other * rtol) + atol)
         with ignoring():
             allowed = _size(np.multiply(other, other.dtype.type(rtol)))
             close = close | np.isfinite(input) & np.isfinite(other) & (_size(input - other) <= allowed + allowed.dtype.type(atol))
-    return close | np.isnan(input) & np.isnan(other) if equal_nan else close
+    return close | np.isnan(input) & np.isnan(other) if equal_nan and input.dtype.kind not in "biu" else close
 
 
 def _size(x: np.ndarray) -> np.ndarray:

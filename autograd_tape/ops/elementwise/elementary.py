@@ -19,6 +19,7 @@ from .._precision import in_single, reciprocal_root
 from .._samples import domain, pairs, takes
 from .arithmetic import is_complex
 from ...annotations import Functions, Values
+from ...warned import ignoring
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -454,6 +455,11 @@ class hypot:
 
 def _sinc(input: np.ndarray) -> np.ndarray:
     x = input * np.pi
+    if x.__class__ is np.ndarray and x.dtype.kind == "f":
+        with ignoring():
+            found = np.divide(np.sin(x), x)
+        np.copyto(found, 1, where=np.equal(x, 0))
+        return found
     return np.where(x == 0, 1, np.sin(x) / np.where(x == 0, 1, x))
 
 

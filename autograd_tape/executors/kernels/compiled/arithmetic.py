@@ -9,8 +9,8 @@ import math
 
 from numba.extending import register_jitable
 
-from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE
-from .base import kernel
+from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SCALED, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE, WEIGHED
+from .base import kernel, like, rounded, wide
 
 @register_jitable
 def _line(op, xs, zs, ys):
@@ -166,20 +166,36 @@ def fill_where(mask, x, number, y, start, stop):
 
 @kernel("i s r1[n] r1[n] r1[n] w1[n] :n", frozenset())
 def triples(op, value, x, a, b, y, start, stop):
-    """``x + a * value * b``, ``x + a * value / b``, or what is between ``x`` and ``a``, from the nearer end."""
-    T = y.dtype.type
-    v, rest, one = T(value), T(1) - T(value), T(value) == T(1)
+    """``x + a * value * b``, ``x + a * value / b``, ``x + value * (a * b)``, or what is between ``x`` and ``a``, from the nearer end, at
+    ``value`` or at ``b``. Half precision computes in single."""
     xs, fs, gs, ys = x[start:stop], a[start:stop], b[start:stop], y[start:stop]
+    if ys.size == 0:
+        return
+    first = wide(xs[0])
+    v, one = like(first, value), like(first, 1)
+    rest, whole = one - v, v == one
     if op == BETWEEN:
-        if T(-0.5) < v < T(0.5):
+        if like(first, -0.5) < v < like(first, 0.5):
             for i in range(ys.size):
-                ys[i] = xs[i] + v * (fs[i] - xs[i])
+                c = wide(xs[i])
+                ys[i] = rounded(ys, c + v * (wide(fs[i]) - c))
         else:
             for i in range(ys.size):
-                ys[i] = fs[i] - (fs[i] - xs[i]) * rest
+                c = wide(fs[i])
+                ys[i] = rounded(ys, c - (c - wide(xs[i])) * rest)
+    elif op == WEIGHED:
+        for i in range(ys.size):
+            c, d, w = wide(xs[i]), wide(fs[i]), wide(gs[i])
+            change = d - c
+            ys[i] = rounded(ys, c + w * change if abs(w) < like(first, 0.5) else d - change * (one - w))
+    elif op == SCALED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(xs[i]) + v * (wide(fs[i]) * wide(gs[i])))
     elif op == PRODUCT:
         for i in range(ys.size):
-            ys[i] = xs[i] + (fs[i] if one else fs[i] * v) * gs[i]
+            c = wide(fs[i])
+            ys[i] = rounded(ys, wide(xs[i]) + (c if whole else c * v) * wide(gs[i]))
     else:
         for i in range(ys.size):
-            ys[i] = xs[i] + (fs[i] if one else fs[i] * v) / gs[i]
+            c = wide(fs[i])
+            ys[i] = rounded(ys, wide(xs[i]) + (c if whole else c * v) / wide(gs[i]))
