@@ -177,7 +177,8 @@ _NUMBERS = frozenset(["Scalar", "float", "int", "bool"])  # which kernels take a
 def _of_one(rec: Record) -> bool:
     """Whether each element of the result is a function of the same element of the one tensor, by more than one of NumPy's functions."""
     return (rec.family == "unary" and len(rec.tensor_params) == 1 == len(rec.returns) and rec.params[0].type == "Tensor"
-            and rec.field("half") is None and not rec.returns_list and not rec.saved_returns and not _is_ufunc(rec))
+            and ((half := rec.field("half")) is None or getattr(half, "by_element", False)) and not rec.returns_list
+            and not rec.saved_returns and not _is_ufunc(rec))
 
 
 def _in_single(rec: Record) -> bool:
@@ -678,7 +679,7 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
         return halves.tabled(kernel) if of_one else kernel
     own = rec.field("half")
     if own is not None and not isinstance(kernel, np.ufunc) and not any([p.type.endswith("[]") and p.is_tensor for p in rec.params]):
-        return own  # type: ignore[no-any-return]  # all tensors are of one half precision here
+        return halves.tabled(own) if of_one else own  # type: ignore[no-any-return]  # all tensors are of one half precision here
 
     rounds = _rounds(rec)
 

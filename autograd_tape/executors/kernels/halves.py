@@ -13,7 +13,7 @@ from ._on_demand import LazyModule, state
 from .handy import Handy
 from .sharing import share_elements
 
-__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -95,6 +95,12 @@ class _Tabled:
 
 
 tabled = _Tabled
+
+
+def by_element(half: Fn) -> Fn:
+    """Marks a record's function of half precision, of one tensor, of which each element becomes what it becomes anywhere: by a table."""
+    half.by_element = True  # type: ignore[attr-defined]
+    return half
 
 
 def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:

@@ -13,6 +13,7 @@ from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.formulas import (
     copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
+from ...executors.kernels.halves import by_element
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -138,6 +139,7 @@ class ndtr:
     lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
     numpy = unary(lambda x: 0.5 * erfc_(x * -_SQRT1_2), single=single.ndtr)
+    @by_element
     def half(input):  # rounded where torch, whose operations these are, rounds it
         scaled = (input.astype(np.float32) * _SQRT1_2).astype(input.dtype)
         return (fused.erf(scaled.astype(np.float32)).astype(input.dtype) + input.dtype.type(1)) * input.dtype.type(0.5)
@@ -281,6 +283,7 @@ class logit:
 
     lacks = {"float8": "logit_cpu"}
     scipy = "logit"
+    @by_element
     def numpy(input, eps):  # of half precision each step rounds, as torch's do
         if eps is None:
             return _logit(input, -math.inf, math.inf)
@@ -398,6 +401,7 @@ class entr:
 
     lacks = {"float8": "entr_cpu"}
     scipy = "entr"
+    @by_element
     def half(input):
         with ignoring():
             rest = np.where(input == 0, input.dtype.type(0), input.dtype.type(-np.inf))

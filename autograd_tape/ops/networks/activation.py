@@ -13,7 +13,7 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import exp, expm1, few, log1p
-from ...executors.kernels.halves import narrow, ufunc, widened
+from ...executors.kernels.halves import by_element, narrow, ufunc, widened
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
 from ...functions.refusals import cast_unsafely, negated, never, on_meta
@@ -165,6 +165,13 @@ class BoundsError(AutogradError, ValueError):
     builtin = ValueError
 
 
+@one_pass("leaky_relu", exact=True)
+def _leaky(input: np.ndarray, negative_slope: float) -> np.ndarray:
+    if 0 < negative_slope <= 1:
+        return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
+    return np.where(input > 0, input, input * negative_slope)
+
+
 @op("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
     method=False, out=False, namespace="nn.functional", dtypes="float half")
 class leaky_relu:
@@ -175,12 +182,7 @@ class leaky_relu:
     """
 
     lacks = {"float8": "leaky_relu_cpu"}
-    @one_pass("leaky_relu", exact=True)
-    def numpy(input, negative_slope):
-        if 0 < negative_slope <= 1:
-            return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
-        return np.where(input > 0, input, input * negative_slope)
-
+    numpy = _leaky
     def compose(F, input, negative_slope): return F.where(input > 0, input, input * negative_slope)
     check = takes("float", "leaky_relu_cpu", cast_unsafely("negative_slope", ValueError))
     def vjp(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
@@ -214,8 +216,7 @@ class rrelu_with_noise:
     layout = "input"
     lacks = {"float16": lambda training, **_: "rrelu_with_noise_out_cpu" if training else None,
              "float8": lambda training, **_: "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"}
-    def numpy(input, noise, lower, upper, training):
-        return input * noise if training else np.where(input > 0, input, input * input.dtype.type((lower + upper) / 2))
+    def numpy(input, noise, lower, upper, training): return input * noise if training else _leaky(input, (lower + upper) / 2)
 
     def compose(F, input, noise, lower, upper, training):
         return input * noise if training else F.where(input > 0, input, input * ((lower + upper) / 2))
@@ -746,6 +747,7 @@ class softsign:
              "bool uint float8_e8m0fnu bool uint": "abs_cpu"}
     def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
     def numpy(input): return input / (1 + np.abs(input))
+    @by_element
     def half(input): return ufunc(np.divide, input, ufunc(np.add, ufunc(np.abs, input), np.asarray(1, input.dtype)))
     def compose(F, input): return input / (F.abs(input) + 1)
     def vjp(F, grad, input):
@@ -774,6 +776,7 @@ class tanhshrink:
     saved_as = {"input": None}
 
     def numpy(input): return input - np.tanh(input)
+    @by_element
     def half(input): return ufunc(np.subtract, input, ufunc(np.tanh, input))
     def compose(F, input): return input - F.tanh(input)
     def vjp(F, grad, input):
@@ -939,18 +942,20 @@ def _gated_of(x: float, gate: float) -> float:
     return x * (1.0 / (1.0 + exp(-gate)))
 
 
-@few(_gated_of, 2)
 def _gated(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
     if x.size >= state.fused:  # which is softplus's gradient, without a threshold
         return fused.softplus_backward(x, gate, 1.0, math.inf)
     y = _sigmoid(gate)
-    return np.multiply(x, y, y) if y.dtype == x.dtype and y.ndim else x * y
+    return np.multiply(x, y, y) if y.dtype == x.dtype and y.strides == x.strides else x * y
+
+
+_few_gated = few(_gated_of, 2)(_gated)
 
 
 def _glu(input: np.ndarray, dim: int) -> np.ndarray:
     axis, half = _halves(input, dim)
     before = (slice(None),) * axis
-    return _gated(input[*before, :half], input[*before, half:])
+    return (_gated if not input.flags.c_contiguous else _few_gated)(input[*before, :half], input[*before, half:])
 
 
 @op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",
