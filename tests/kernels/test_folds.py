@@ -115,3 +115,26 @@ def test_extremes_are_the_first_of_equal_ones(at_hand: None, dtype: Any) -> None
             assert found is not None and found[0].dtype == dtype and (found[1] == index).all()
             values = found[0].astype(np.float64)
             assert ((values == expected) & (np.signbit(values) == np.signbit(expected)) | (values != values) & (expected != expected)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_variances_of_few_numbers_have_numpys_bits(at_hand: None, dtype: Any) -> None:
+    rng, taken = np.random.default_rng(4), 0
+    for x, dim, keepdim in _arrays(rng, dtype, 150, 3000):
+        if not x.size:
+            continue
+        x = x * 1000 + dtype(rng.choice([0, 1e7]))
+        axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(sorted(dim))
+        first = x[tuple([slice(1) if axes is None or d in axes else slice(None) for d in range(x.ndim)])].astype(np.float64)
+        apart = x - first
+        n = x.size // max(1, np.add.reduce(x, axes, keepdims=True).size)
+        found = folds.spread(x, dim, keepdim, float(n), False)
+        if found is None:
+            continue
+        taken += 1
+        mean = np.add.reduce(apart, axes, keepdims=True) / n
+        variance = np.add.reduce((apart - mean) ** 2, axes, keepdims=keepdim) / n
+        mean = (mean + first).reshape(np.shape(variance))
+        for got, expected in zip(found, (variance, mean), strict=True):
+            assert got.dtype == dtype and got.shape == np.shape(expected) and (got == np.asarray(expected, dtype)).all()
+    assert taken > 30

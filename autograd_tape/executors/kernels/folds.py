@@ -17,7 +17,7 @@ from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold", "spread"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -169,4 +169,22 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     return y, index
 
 
-_fold, _extremes = Handy("folds", "fold"), Handy("folds", "extremes")
+def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """Variances of few numbers of float32 or float64, or their roots, and means; None where NumPy is to serve."""
+    if dim.__class__ is list:
+        dim = tuple(dim)  # type: ignore[arg-type]  # a list
+    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
+    plan = _plans.get(key, ...)
+    if plan is ...:
+        plan = _planned(key, x, dim, keepdim)
+    if plan is None or plan.few is None or plan.few[2] > _APART or not x.flags.aligned or (run := _spread.of(plan.char, x.size)) is None:
+        return None
+    _, outer, n, inner, _ = plan.few
+    y, mean = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype)
+    run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
+    return y, mean
+
+
+#: Most numbers of a row whose sum is not halved.
+_APART = 128
+_fold, _extremes, _spread = Handy("folds", "fold"), Handy("folds", "extremes"), Handy("folds", "spread")

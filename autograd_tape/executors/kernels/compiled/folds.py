@@ -372,3 +372,38 @@ def extremes(x, y, index, outer, n, inner, smallest, start, stop):
                 better = (v < w if smallest else v > w) or (v != v and w == w)
                 y[to + i] = x[at + i] if better else y[to + i]
                 index[to + i] = r if better else index[to + i]
+
+
+@register_jitable(**_CALLED)
+def _apart(x, a, n, step, c, m, squares):
+    """The sum of numbers less ``c`` and less ``m``, or of their squares, in double precision and NumPy's order of up to 128 in a row."""
+    s0, i = 0.0, 0
+    if step == 1 and n >= 8:
+        s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        while i + 8 <= n:
+            at = a + i
+            d0, d1, d2, d3 = (x[at] - c) - m, (x[at + 1] - c) - m, (x[at + 2] - c) - m, (x[at + 3] - c) - m
+            d4, d5, d6, d7 = (x[at + 4] - c) - m, (x[at + 5] - c) - m, (x[at + 6] - c) - m, (x[at + 7] - c) - m
+            if squares:
+                d0, d1, d2, d3, d4, d5, d6, d7 = d0 * d0, d1 * d1, d2 * d2, d3 * d3, d4 * d4, d5 * d5, d6 * d6, d7 * d7
+            s0, s1, s2, s3, s4, s5, s6, s7 = s0 + d0, s1 + d1, s2 + d2, s3 + d3, s4 + d4, s5 + d5, s6 + d6, s7 + d7
+            i += 8
+        s0 = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    while i < n:
+        d = (x[a + i * step] - c) - m
+        s0 += d * d if squares else d
+        i += 1
+    return s0
+
+
+@kernel("r0[outer*n*inner] w0[outer*inner] w0[outer*inner] i i i s i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) :outer*inner",
+        EXACT)
+def spread(x, y, mean, outer, n, inner, divisor, root, start, stop):
+    """Variances of few numbers, or their roots, and means, around the first of them in double precision."""
+    for item in range(start, stop):
+        part = item // inner
+        a = part * n * inner + (item - part * inner)
+        c = np.float64(x[a])
+        m = _apart(x, a, n, inner, c, 0.0, False) / n
+        v = _apart(x, a, n, inner, c, m, True) / divisor
+        y[item], mean[item] = math.sqrt(v) if root else v, m + c
