@@ -379,6 +379,28 @@ def nll(
     return True
 
 
+def nll_total(
+    x: Numbers, targets: Places, weights: Numbers, loss: Out, count: Out, classes: int, inner: int, ignore: int, mean: int,
+    start: int, stop: int,
+) -> bool:
+    """The sum of all of these, or their weighted `mean`, added up in their order; `count` is the sum of the weights."""
+    for one in range(start, stop):
+        total, weighs = 0.0, 0.0
+        for r in range(len(targets)):
+            target = targets[r]
+            if target != ignore:
+                if not 0 <= target < classes:
+                    return False
+                weight = wide(weights[target]) if len(weights) else 1.0
+                total -= wide(x[r + (r // inner * (classes - 1) + target) * inner]) * weight
+                weighs += weight
+        count[one] = weighs
+        if mean:
+            total = total / weighs if weighs != 0.0 else total * INF
+        loss[one] = rounded(loss, total)
+    return True
+
+
 def nll_backward(
     g: Numbers, targets: Places, weights: Numbers, out: Out, classes: int, inner: int, ignore: int, start: int, stop: int,
 ) -> bool:

@@ -10,10 +10,11 @@ import numpy as np
 
 from ... import warned
 from ...dims import within
-from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, c_name
+from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, bfloat16, c_name, float16, float32, float64
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp
+from ...executors.kernels.halves import narrow, widened
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL
@@ -183,6 +184,7 @@ def _all_count(input: np.ndarray, index: np.ndarray, axis: int, ignore_index: in
     return np.negative(picked, picked)
 
 
+_total = loops.Loop(loops.nll_total, 3, 4, chars="fdeE")
 _pick, _pick_back = loops.Loop(loops.nll, 3, 4), loops.Loop(loops.nll_backward, 3)
 
 
@@ -216,44 +218,72 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
               reduction: str) -> tuple[np.ndarray, np.ndarray]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         raise ValueError(reduction)
-    if (input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and 0 < input.size <= SMALL
-            and target.shape[0] == (n := input.shape[0]) and input.dtype.char in "fd"):
-        classes = target.tolist()
-        if min(classes) >= 0 and max(classes) < input.shape[1] and ignore_index not in classes:
-            count = np.array(n, input.dtype)
-            return input[_arange(n), target].dot(ONES[input.dtype.char, n]) / -input.dtype.type(n), count
     axis = 0 if input.ndim == 1 else 1
     whole = input.shape[:1] + input.shape[2:]
     if weight is not None and weight.shape != input.shape[axis:axis + 1]:
         raise ValueError("a weight for each class")
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
-    index = target.reshape(()) if input.ndim == 1 else target
-    if input.size and input.dtype.char in "fd" and _by_loops(index.size):
+    index, dtype, n = target.reshape(()) if input.ndim == 1 else target, input.dtype, target.size
+    if reduction != "none" and n and input.size and (n <= state.short or _total.is_compiled(dtype.char, n)) and dtype.isnative:
+        return _added(input, index, weight, ignore_index, reduction)
+    half, input = dtype if dtype.itemsize == 2 else None, input if dtype.itemsize != 2 else widened(input)
+    if half is not None:
+        loss, count = _nll_loss(input, target, None if weight is None else widened(weight), None, ignore_index, None, reduction)
+        return narrow(loss, half), count
+    if input.size and reduction == "none" and _by_loops(n):
         return _picked(input, target, weight, ignore_index, reduction)
-    if weight is None and index.size and input.dtype.char in "fd" and (losses := _all_count(input, index, axis, ignore_index)) is not None:
+    losses = _all_count(input, index, axis, ignore_index) if weight is None and n else None
+    if losses is not None:
         if reduction == "none":
-            return losses.reshape(target.shape), np.ones((), input.dtype)
-        total = np.asarray(losses.sum(), input.dtype)
-        if reduction == "sum":
-            return total, np.ones((), input.dtype)
-        count = np.array(losses.size, input.dtype)
-        return np.asarray(total / count, input.dtype), count
+            return losses.reshape(target.shape), np.ones((), dtype)
+        return _reduced(losses.astype(np.float64), np.float64(n), reduction, dtype)
     kept = _checked_target(index, input.shape[axis], ignore_index)
     safe = np.where(kept, index, 0)
     if input.shape[axis]:
-        loss = -np.take_along_axis(input, np.expand_dims(safe, axis), axis).squeeze(axis)
+        loss = -np.take_along_axis(input, np.expand_dims(safe, axis), axis).squeeze(axis).astype(np.float64)
     else:
-        loss = np.zeros(index.shape, input.dtype)
-    counts = kept.astype(input.dtype) if weight is None else np.where(kept, weight[safe], input.dtype.type(0))
-    loss = np.where(kept, loss * counts, input.dtype.type(0))
-    if reduction == "none":
-        return loss.reshape(target.shape), np.ones((), input.dtype)
-    if reduction == "sum":
-        return loss.sum(), np.ones((), input.dtype)
-    total = np.asarray(counts.sum(), input.dtype)
+        loss = np.zeros(index.shape)
+    counts = kept.astype(np.float64) if weight is None else np.where(kept, weight[safe], 0.0)
     with ignoring():
-        return np.asarray(loss.sum() / total, input.dtype), total
+        loss = np.where(kept, loss * counts, 0.0)
+        if reduction == "none":
+            return loss.astype(dtype).reshape(target.shape), np.ones((), dtype)
+        return _reduced(loss, _in_order(counts), reduction, dtype)
+
+
+def _in_order(numbers: np.ndarray) -> np.float64:
+    """The sum, added up from the first number to the last, as loops do."""
+    return np.add.accumulate(numbers.reshape(-1))[-1] + 0.0 if numbers.size else np.float64(0)
+
+
+def _reduced(losses: np.ndarray, count: np.float64, reduction: str, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """(loss, what the sum is divided by) of losses in double precision."""
+    with ignoring():
+        total = _in_order(losses)
+        loss = np.asarray(total if reduction == "sum" else total / count if count else total * np.inf, dtype)
+        return loss, np.ones((), dtype) if reduction == "sum" else np.asarray(count, dtype)
+
+
+def _added(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
+           reduction: str) -> tuple[np.ndarray, np.ndarray]:
+    """The sum or the mean of all losses, by the loop, and what it is divided by."""
+    shape, dtype = input.shape, input.dtype
+    classes, inner = (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
+    index = target if target.dtype.char == "l" and target.flags.carray else np.ascontiguousarray(target, np.int64)
+    x = input if input.flags.carray else input.copy()
+    factors = _NONE[dtype.char] if weight is None else np.ascontiguousarray(weight, dtype)
+    loss, count = np.empty((), dtype), np.empty(())
+    try:
+        _total(dtype.char, 1, index.size, x, index, factors, loss, count, classes, inner, ignore_index, int(reduction == "mean"))
+    except IndexError:
+        _checked_target(index, classes, ignore_index)
+        raise
+    one = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+    return loss, np.ones((), one) if reduction == "sum" else count if one.char == "d" else count.astype(one)
+
+
+_NONE = {k.np.char: np.empty(0, k.np) for k in (float16, bfloat16, float32, float64)}
 
 
 def _spread_over_classes(F: Functions, grad: TensorRef, shape: Sequence[int]) -> TensorRef:
@@ -360,7 +390,7 @@ class nll_loss:
     refuses_grad = {"weight": _nll_step}
     saved_as = {"denominator": "total_weight"}
     nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
-    numpy = _nll_loss
+    numpy = half = _nll_loss
     def shape(input, target, weight, size_average, ignore_index, reduce, reduction): return target if reduction == "none" else (), ()
     def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
         return _chosen_loss(F, input, input, target, weight, ignore_index, reduction, 0.0)

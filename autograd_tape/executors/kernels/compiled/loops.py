@@ -66,6 +66,9 @@ softmax_backward = kernel(f"r0[n] r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(l
 
 _CLASSES = "i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0)"
 nll = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] {_CLASSES} :n", _EXACT)(_here(loops.nll))
+nll_total = kernel(
+    "r0[n*classes] x0[n] r0[classes]? w0[one] D0[one] i i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0) :one", _EXACT,
+)(_here(loops.nll_total))
 nll_backward = kernel(f"r1[m] x1[n] r1[classes]? w1[n*classes] {_CLASSES} ((m==1)|(m==n)) :n", _EXACT)(_here(loops.nll_backward))
 cross_entropy = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] w1[n] w1[n] {_CLASSES} s :n", _EXACT)(_here(loops.cross_entropy))
 cross_entropy_backward = kernel(
