@@ -861,6 +861,8 @@ class addbmm:
 def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> np.ndarray:
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ValueError("vectors expected")
+    if input.ndim == 2 and input.flags.f_contiguous and not input.flags.c_contiguous:
+        return _plus(np.multiply.outer(vec2, vec1), input.T, beta).T
     return _plus(np.multiply.outer(vec1, vec2), input, beta)
 
 

@@ -29,6 +29,8 @@ linalg = np.linalg
 def _geqrf(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not A.size:
         return _columns(A), np.zeros((*A.shape[:-2], min(A.shape[-2:])), A.dtype)
+    if A.shape[-2] == 1 and A.dtype.kind == "f":  # nothing stands below the diagonal
+        return _columns(A), np.zeros(A.shape[:-1], A.dtype)
     h, tau = lapack.qr_factors(A)
     return h.swapaxes(-2, -1).astype(A.dtype, order="C").swapaxes(-2, -1), tau.astype(A.dtype, copy=False)
 
