@@ -30,6 +30,7 @@ class Kernels:
         from ..executors.kernels._on_demand import LazyModule
 
         self._module = LazyModule("random")
+        self._found: dict[tuple[str, str], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         found = self.of(name, "f")
@@ -38,12 +39,15 @@ class Kernels:
 
     def of(self, name: str, char: str) -> Any:
         """The kernel for a dtype's character."""
+        if (found := self._found.get((name, char))) is not None:
+            return found
         from ..executors.kernels._kernel import KeptKernel, Kernel
 
         kernel = getattr(self._module, name, None)
         if not isinstance(kernel, (Kernel, KeptKernel)):
             raise AttributeError(name)
-        return kernel[char]
+        found = self._found[name, char] = kernel[char]
+        return found
 
 
 def _links() -> bool:

@@ -531,7 +531,7 @@ def _check_cross(input: TensorRef, other: TensorRef, dim: int) -> None:
         same_scalar_type(input, other, "cross")
 
 
-_FEW, _SHORT = 32768, 600  # elements in all up to which copies are cheaper than calls of NumPy, and where rows are of three numbers
+_FEW, _SHORT = 32768, 600  # elements up to which copies are cheaper than calls of NumPy, and where rows are of three numbers
 
 
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
@@ -539,7 +539,8 @@ def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
         raise ValueError("vectors of the same rank expected")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ValueError("vectors of length 3 expected")
-    if a.size + b.size < (_SHORT if dim in (-1, a.ndim - 1) else _FEW):  # side by side twice, of which two slices are the other components in their order
+    # Side by side twice, of which two slices are the other components in their order.
+    if a.size + b.size < (_SHORT if dim in (-1, a.ndim - 1) else _FEW):
         before = (slice(None),) * (dim if dim >= 0 else a.ndim + dim)
         second, third = (*before, slice(1, 4)), (*before, slice(2, 5))
         a, b = np.concatenate((a, a), dim), np.concatenate((b, b), dim)

@@ -832,7 +832,8 @@ class linalg_tensorsolve:
 
 def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
     column = F.unsqueeze(x, -1)
-    if n > 16 or prod(tuple(x.shape)) > 32768:  # columns of much are slower put side by side than multiplied in place
+    # Products of floating-point numbers are rounded where torch does it; columns of much are slower put side by side than multiplied.
+    if n > 16 or x._k.dtype.category >= FLOATING or prod(tuple(x.shape)) > 32768:
         return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
     if x._k.dtype.category < FLOATING and x._k.dtype is not int64:
         column = F.cast(column, int64)  # the products' dtype
@@ -840,6 +841,21 @@ def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
     while len(powers) < n:
         powers.append(powers[-1] * column)
     return F.cat(powers, -1)
+
+
+def _few_powers(x: np.ndarray, n: int, turned: bool) -> np.ndarray | None:
+    """The first powers of real numbers, or the same `turned` round, side by side; products are in double precision, and rounded once."""
+    if x.dtype.char not in "fd" or not 1 < n <= 16 or not x.ndim:
+        return None
+    rows = np.empty((n, *x.shape), x.dtype)
+    rows[0], rows[1] = 1, x
+    if n > 2:
+        wide = x.astype(np.float64)
+        product = wide * wide
+        for row in rows[2:]:
+            row[...] = product
+            product *= wide
+    return np.ascontiguousarray(np.moveaxis(rows[::-1] if turned else rows, 0, -1))
 
 
 @op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="_internal", alias="linalg.vander", method=False, out=False)
@@ -852,6 +868,7 @@ class linalg_vander:
             [1, 3, 9]])
     """
 
+    def quick(x, N): return _few_powers(x, x.shape[-1] if N is None else N, False) if x.ndim else None
     lacks = {"half bool float8 chalf": "RuntimeError: linalg.vander supports floating point, complex, and integer tensors, but got {dtype}"}
     def function(F, x, *, N=None):
         x = x if x.ndim else F.reshape(x, (1,))
@@ -872,6 +889,7 @@ class vander:
             [3, 1]])
     """
 
+    def quick(x, N, increasing): return _few_powers(x, x.shape[0] if N is None else N, not increasing) if x.ndim == 1 else None
     lacks = {"chalf": "cumprod_out_cpu", **{
         group: f"RuntimeError: Promotion for {which} is not supported, attempted to promote {{dtype}} and Long"
         for group, which in (("uint", "uint16, uint32, uint64 types"), ("float8", "Float8 Types"))}}
