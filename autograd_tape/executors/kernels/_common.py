@@ -20,6 +20,6 @@ BINARY = {
 UNARY = {np.negative: NEGATE, np.absolute: ABSOLUTE, np.square: SQUARE, np.sqrt: ROOT}
 
 #: Rows and columns of what ``gather`` copies at once.
-TILE = 16
+TILE = 64
 #: The cell with the address of the function by which a thread lets others run.
 YIELD = 68

@@ -180,7 +180,8 @@ class Kernel(_Compiled):
     sharing: ClassVar[tuple[Fn, Fn]]
 
     def __init__(
-        self, function: Fn, spec: str, fastmath: frozenset[str], digest: str = "", complete: Callable[[], object] | None = None
+        self, function: Fn, spec: str, fastmath: frozenset[str], digest: str = "", complete: Callable[[], object] | None = None,
+        dtypes: str = "",
     ) -> None:
         """`digest` stands for what the loop refers to that is in no file of `compiled/`; `complete` puts it there before it is compiled."""
         super().__init__(self, "checked")
@@ -190,6 +191,7 @@ class Kernel(_Compiled):
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
         self.fastmath = fastmath
+        self.dtypes = dtypes or ("fdEe" if "wide" in code.co_names else "fd")
         self._body = _Compiled(self, "body")
         self.shared = _Compiled(self, "shared")
 
@@ -276,7 +278,7 @@ def _kept_kernel(module: str, name: str) -> KeptKernel | None:
 LazyModule.kept = _kept_kernel
 
 
-def compile_all(dtypes: str = "fdEe") -> int:
+def compile_all(dtypes: str = "fdEelHB") -> int:
     """Compiles every kernel, and every formula of the records that are loaded, for those of the dtype characters in `dtypes` that it is
     written for, and keeps the machine code (to fill the cache of an image); returns how many. Five minutes of a core, the first time."""
     for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
@@ -284,8 +286,10 @@ def compile_all(dtypes: str = "fdEe") -> int:
             importlib.import_module(f"{__package__}.compiled.{path.stem}")
     formulas = importlib.import_module(f"{__package__}.formulas").Formula.made
     count = 0
-    for kernel, chars in [*[(kernel, "fd") for kernel in Kernel.registry.values()], *[(f.kernel(), f.chars) for f in formulas]]:
-        for char in dtypes if "wide" in kernel.function.__code__.co_names else [c for c in dtypes if c in chars]:
+    kernels = [(kernel, kernel.dtypes) for kernel in Kernel.registry.values()]
+    kernels += [(kernel, kernel.dtypes if "e" in kernel.dtypes else f.chars) for f in formulas for kernel in [f.kernel()]]
+    for kernel, chars in kernels:
+        for char in [c for c in dtypes if c in chars]:
             if kernel.spec.generic or char == dtypes[0]:
                 (kernel.shared if kernel.spec.is_shared else kernel)[char]
                 count += 1

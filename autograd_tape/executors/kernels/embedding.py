@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ...strided import contiguous_strides
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
 from .handy import Handy
-from .sharing import parallel_for, parallel_rows, share_rows, zeros
+from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = ["embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "reduce_at", "scatter", "scatter_add"]
@@ -128,61 +129,79 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
 # -- element by element -----------------------------------------------------------------------------------------------------
 
 
-def places(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Where the elements lie in a C-contiguous array of ``shape`` whose coordinate along ``axis`` is the index, the others its own.
+def places(index: np.ndarray, axis: int, shape: tuple[int, ...], steps: tuple[int, ...] | None = None) -> np.ndarray:
+    """Where the elements lie in an array of ``shape`` whose coordinate along ``axis`` is the index, the others its own; C-contiguous, or with
+    ``steps`` along its dimensions.
 
     >>> places(np.array([[2, 0]]), 1, (2, 3)), places(np.array([[1, 0]]), 0, (2, 3))
     (array([[2, 0]]), array([[3, 1]]))
     """
-    if len(shape) == 1:
+    if len(shape) == 1 and steps is None:
         return index
-    step, own = (_kept_grid if index.size <= _KEPT else _grid)(index.shape, axis, shape)
+    step, own = (_kept_grid if index.size <= _KEPT else _grid)(index.shape, axis, shape, steps)
     return index + own if step == 1 else index * step + own
 
 
-def _grid(size: tuple[int, ...], axis: int, shape: tuple[int, ...]) -> tuple[int, np.ndarray]:
+def _grid(size: tuple[int, ...], axis: int, shape: tuple[int, ...], steps: tuple[int, ...] | None) -> tuple[int, np.ndarray]:
     """(the step of ``axis``, what the other coordinates add)."""
-    step, own, found = 1, np.zeros((), np.int64), 1
+    own, steps = np.zeros((), np.int64), steps or contiguous_strides(shape)
     for i in range(len(shape) - 1, -1, -1):
-        if i == axis:
-            found = step
-        else:
-            own = own + (np.arange(size[i]) * step).reshape((-1,) + (1,) * (len(shape) - 1 - i))
-        step *= shape[i]
-    return found, own
+        if i != axis:
+            own = own + (np.arange(size[i]) * steps[i]).reshape((-1,) + (1,) * (len(shape) - 1 - i))
+    return steps[axis], own
 
 
 _kept_grid = lru_cache(64)(_grid)
 
 
-def _stacked(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """(outer, along, inner) sizes of an index as the kernels take it; zeros where it leaves out more than ends of memory's order."""
-    size = index.shape
-    if size[1:axis] != shape[1:axis] or size[axis + 2 :] != shape[axis + 2 :]:
-        return 0, 0, 0
-    return prod(size[:axis]), size[axis], prod(size[axis + 1 :])
+@lru_cache(1024)
+def _sizes(have: tuple[int, ...], axis: int, size: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, ...] | None:
+    """(outer, v, tail, along, inner, alone) of an array, others and an index as the kernels take them; None where the others leave out more
+    than ends of memory's order."""
+    if size[1:axis] != have[1:axis] or size[axis + 2 :] != have[axis + 2 :]:
+        return None
+    return prod(size[:axis]), have[axis], prod(have[axis + 1 :]), size[axis], prod(size[axis + 1 :]), int(size != index)
+
+
+@lru_cache(1024)
+def plain_axis(have: tuple[int, ...], dim: int, index: tuple[int, ...]) -> int:
+    """The axis of an array of a shape that an index with as many dimensions is for, which is no larger along the others; -1 where there is
+    none, or either has no elements.
+
+    >>> plain_axis((3, 4), -1, (3, 9)), plain_axis((3, 4), 0, (1, 9)), plain_axis((3, 4), 2, (3, 4))
+    (1, -1, -1)
+    """
+    n = len(have)
+    if not -n <= dim < n or len(index) != n or 0 in have or 0 in index:
+        return -1
+    dim %= n
+    return dim if all([i == dim or a <= b for i, (a, b) in enumerate(zip(index, have))]) else -1
 
 
 def _char(dtype: np.dtype) -> str:
     """The kernel that moves elements of a dtype as they are, or as what is as wide."""
-    return _AS_THEY_ARE.get(dtype.char) or _MOVED.get(dtype.itemsize, "")
+    return _AS_THEY_ARE.get(dtype.char) or MOVED.get(dtype.itemsize, "")
 
 
 def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
     """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` did it; ``IndexError`` where an
     index is out of range."""
-    if not char or hand.of(char, others.size) is None and others.size < state.fused:
+    if not char or (sizes := _sizes(array.shape, axis, others.shape, index.shape)) is None:
         return False
-    if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
+    run, n = hand.of(char, others.size), others.size
+    if run is None and n < state.fused:
         return False
-    have, size = array.shape, others.shape
-    if size[1:axis] != have[1:axis] or size[axis + 2 :] != have[axis + 2 :]:  # it leaves out more than ends of memory's order
-        return False
-    outer, inner, tail = prod(size[:axis]), prod(size[axis + 1 :]), prod(have[axis + 1 :])
     if array.dtype.char not in _AS_THEY_ARE:
         array, others = array.view(char), others.view(char)
-    hand.share(char, outer, size[axis] * inner, 2, array, contiguous(index), others, *how, outer, have[axis], tail, size[axis], inner,
-               size != index.shape)
+    if run is not None and n < _ALONE:
+        try:
+            run(sizes[0], 1, array, index, others, *how, *sizes)
+            return True
+        except TypeError:  # something lies in another order
+            pass
+    if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
+        return False
+    hand.share(char, sizes[0], sizes[3] * sizes[4], 2, array, contiguous(index), others, *how, *sizes)
     return True
 
 
@@ -195,8 +214,16 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
            [3.]])
     """
     y = np.empty(index.shape, source.dtype)
-    rows = source if source.flags.carray or 4 * index.size < source.size else np.array(source, order="C")
-    if _by_kernel(_gathered, _char(source.dtype), rows, axis, index, y):
+    char = _char(source.dtype)
+    if _by_kernel(_gathered, char, source, axis, index, y):
+        return y
+    if not source.flags.c_contiguous and (flat := _in_memory(source)) is not None:  # picked where it lies
+        if not within(index, source.shape[axis]):
+            raise IndexError(f"an index is out of bounds for dimension {axis}")
+        flat = flat.view(char) if source.dtype.isbuiltin == 2 and char else flat
+        return flat.take(places(index, axis, source.shape, tuple([s // source.itemsize for s in source.strides]))).view(source.dtype)
+    rows = source if 4 * index.size < source.size else np.array(source, order="C")
+    if rows is not source and _by_kernel(_gathered, char, rows, axis, index, y):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -205,6 +232,14 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
     grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
     grid[axis] = index
     return rows[tuple(grid)]
+
+
+def _in_memory(x: np.ndarray) -> np.ndarray | None:
+    """The elements in the order in which they lie; None where there are gaps, or some stand for several."""
+    if min(x.strides) <= 0 or sum([(n - 1) * s for n, s in zip(x.shape, x.strides)]) + x.itemsize != x.nbytes:
+        return None
+    flat = x.ravel("K")
+    return flat if flat.ctypes.data == x.ctypes.data else None
 
 
 def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
@@ -222,7 +257,7 @@ def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
         raise IndexError(f"an index is out of bounds for dimension {axis}")
     line = out.reshape(-1)
     if same and out.dtype.isbuiltin == 2:  # not one by one through a function for each
-        char = _MOVED[out.itemsize]
+        char = MOVED[out.itemsize]
         line, source = line.view(char), source.view(char)
     line[places(index, axis, out.shape)] = source
 
@@ -263,13 +298,13 @@ def index_copy(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray
 def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, how: int) -> bool:
     """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis`` of a C-contiguous ``out``,
     rounding at each step: by sum, product, maximum or minimum, from 0 on. False where it did not."""
-    char = out.dtype.char
-    return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlE" else "", out, axis, index, contiguous(source), how)
+    char = out.dtype.char.replace("?", "B")
+    return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlEB" else "", out, axis, index, contiguous(source), how)
 
 
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _ADDED = "fdl"  # the dtypes that kernels add
-_MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}  # as what elements are moved, by their bytes
 _FEW = 512  # elements that are sooner added one by one than put in order
+_ALONE = 16384  # elements that nobody shares
 _KEPT = 2048  # elements up to which what coordinates add is kept

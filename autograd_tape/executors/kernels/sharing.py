@@ -60,6 +60,10 @@ GRAIN = 65536
 BIG = 4 * GRAIN
 #: Fewest elements of cheap work in one chunk of a compiled kernel.
 _SHARED_GRAIN = 32768
+#: Elements of a row from which on NumPy copies it as fast.
+_LONG = 256
+#: As what elements are moved, by their bytes.
+MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
 #: Strides in bytes that ``copy`` does not follow.
 _FAR = 1 << 31
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
@@ -343,18 +347,24 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return out
 
 
-def copy(a: np.ndarray) -> np.ndarray:
-    """A C-contiguous copy of a big array.
+def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """A C-contiguous copy of an array; in ``out``, which is of its shape and dtype, and in order.
 
     >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
     array([1, 3, 2, 4])
     """
-    out = np.empty(a.shape, a.dtype)
-    char = {4: "f", 8: "d"}.get(a.itemsize, "")
+    if a.size < state.cheap:
+        if out is None:
+            return a.copy()
+        np.copyto(out, a)
+        return out
+    out = np.empty(a.shape, a.dtype) if out is None else out
+    char = MOVED.get(a.itemsize, "")
     axes = _merged_axes(a)
     far = min(a.strides) < 0 or max(a.strides) >= _FAR
-    if a.size < max(BIG, state.cheap) or not char or len(axes) > 4 or not a.flags.aligned or far:
-        np.copyto(out, a)
+    # NumPy copies rows as fast.
+    if not char or len(axes) > 4 or len(axes) < 2 or axes[-1][1] == 1 and axes[-1][0] >= _LONG or not a.flags.aligned or far:
+        np.copyto(*[x.view(char) if char and x.dtype.isbuiltin == 2 else x for x in (out, a)])
         return out
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
     span = 1 + sum((n - 1) * s for n, s in axes)

@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_
+from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -74,7 +74,8 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         return input.copy()
     d = wrap_dim(dim, input.ndim)
     try:
-        if index.size and (index.min() < 0 or not input.size and index.max() >= input.shape[d]):  # NumPy looks at none where none is taken
+        flat = index if index.ndim and index.dtype.char == "l" else index.reshape(-1).astype(np.int64)
+        if not within(flat, input.shape[d]):
             raise IndexError
         return np.ascontiguousarray(input.take(index.reshape(-1), d))
     except IndexRangeError:
@@ -175,6 +176,8 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     result, target, d, flat, source = _parts(input, dim, index, source)
     if target.size:
         try:
+            if target.dtype.char == "?" and flat.dtype.char == "l" and reduce_at(target, d, flat, source, 2):
+                return result
             index_add_(target, d, flat, source)
         except IndexError:
             _in_range(flat, target.shape[d], d)
@@ -360,7 +363,7 @@ def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | n
 
 def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
     n = target.shape[d]
-    if target.size and index.size and (index.min() < -n or index.max() >= n):
+    if target.size and not (index.dtype.char == "l" and within(index, n)) and index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
         raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
 
@@ -487,9 +490,10 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
     result, target, d, flat, source = _parts(input, dim, index, source)
     if flat.size and not target.shape[d]:
         raise IndexRangeError(f"select(): index 0 out of range for tensor of size {list(input.shape)} at dimension {d}")
-    if flat.size and (flat.min() < 0 or flat.max() >= target.shape[d]):
+    flat = flat if flat.dtype.char == "l" else flat.astype(np.int64)
+    if not within(flat, target.shape[d]):
         raise IndexRangeError("index out of range in self")
-    _reduce_along(target, d, flat if flat.dtype == np.int64 else flat.astype(np.int64), source, reduce, include_self)
+    _reduce_along(target, d, flat, source, reduce, include_self)
     return result
 
 

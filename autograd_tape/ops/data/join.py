@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dims import wrap_dim
 from ...errors import AutogradError
+from ...executors.kernels.sharing import copy
 from ...functions.out import CASTS, CASTS_INPUTS
 from ...functions.refusals import check_elements, on_meta
 from ...record import RECORDS, Sample, op
@@ -30,6 +31,10 @@ class _EmptyListError(AutogradError, ValueError):
     builtin = ValueError
 
 
+def _in_rows(a: np.ndarray) -> np.ndarray:
+    return a if a.flags.c_contiguous else copy(a)
+
+
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
         result = np.concatenate(tensors, dim)
@@ -38,7 +43,7 @@ def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         # NumPy keeps any common order of the axes, torch only row-major and channels-last.
         if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
             return in_format(result.ndim - 2, result, tensors[0])
-        return np.ascontiguousarray(result)
+        return _in_rows(result)
     except ValueError:
         pass  # which torch may take all the same, or say more of
     # A tensor of shape (0,) may stand anywhere, for historical reasons.
@@ -128,11 +133,11 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
         # NumPy keeps a common order of the axes when it joins, torch does not
-        return np.array(tensors, order="C") if tensors[0].size < SHORT else np.ascontiguousarray(np.concatenate([a[None] for a in tensors]))
+        return np.array(tensors, order="C") if tensors[0].size < SHORT else _in_rows(np.concatenate([a[None] for a in tensors]))
     d = wrap_dim(dim, len(shape) + 1)
     at = (slice(None),) * d + (None,)
     result = np.concatenate([a[at] for a in tensors], d)
-    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    return _in_rows(result)
 
 
 @op("stack(Tensor[] tensors, int dim=0) -> Tensor", promotion="promote", result="same", quiet="all", method=False)

@@ -9,6 +9,7 @@ import numpy as np
 from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, fitting, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
+from ...executors.kernels.moved import places as places_of
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
@@ -317,8 +318,11 @@ def _nonzero(input: np.ndarray) -> np.ndarray:
         for line, places in zip(lines, found):
             line[...] = places
         return lines.T
+    mask = input if input.dtype.char == "?" else input != 0
+    if (lines := places_of(mask)) is not None:
+        return lines.T if lines.size else _without(0, input.ndim)
     # NumPy is quick to find what is true in a vector.
-    left = (input if input.dtype.char == "?" else input != 0).reshape(-1).nonzero()[0]
+    left = mask.reshape(-1).nonzero()[0]
     if not left.size:
         return _without(0, input.ndim)
     lines = np.empty((input.ndim, left.size), np.int64)

@@ -14,7 +14,7 @@ from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.moved import triangle, turned
-from ...executors.kernels.sharing import BIG, copy
+from ...executors.kernels.sharing import copy
 from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
@@ -920,7 +920,7 @@ def _reordered(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tu
     if input._node is None and data.flags.c_contiguous and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
         moved = data if k.np.isbuiltin == 1 else data.view(_BITS[2])  # moved as they are
         away = moved.reshape(parts).transpose(order)
-        result = (away.copy() if away.size < BIG else copy(away)).reshape(shape)
+        result = copy(away).reshape(shape)
         return F.wrap(result if moved is data else result.view(k.np), k)
     return _in_format(F, F.reshape(F.permute(F.reshape(input, parts), order), shape), input)
 

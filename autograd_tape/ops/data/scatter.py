@@ -74,6 +74,12 @@ def _check_rank(input: TensorRef, index: TensorRef, other: str = "input") -> Non
 
 
 def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if (d := elements.plain_axis(input.shape, dim, index.shape)) >= 0 and index.dtype.char == "l":
+        try:
+            return elements.gather(input, d, index)
+        except IndexError:
+            _in_range(index, input.shape[d], d)
+            raise
     if not index.size:
         return np.empty(index.shape, input.dtype)
     if not input.ndim or not index.ndim:
@@ -189,7 +195,26 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
     return result, target, d, index, part
 
 
+def _at_once(run: Callable[..., bool], input: np.ndarray, dim: int, index: np.ndarray, src: Any, *how: int) -> np.ndarray | None:
+    """What a kernel makes of plain arrays; None where something is unusual, or there is no kernel at hand."""
+    d = elements.plain_axis(input.shape, dim, index.shape)
+    if d < 0 or src.__class__ is not np.ndarray or src.dtype is not input.dtype or index.dtype.char != "l":
+        return None
+    if src.shape != index.shape:
+        src = src[tuple([slice(0, n) for n in index.shape])]
+        if src.shape != index.shape:
+            return None
+    result = input.copy()
+    try:
+        return result if run(result, d, index, src, *how) else None
+    except IndexError:
+        _in_range(index, input.shape[d], d)
+        raise
+
+
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
+    if (found := _at_once(elements.index_copy, input, dim, index, src)) is not None:
+        return found
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
     if index.size:
         elements.scatter(target, d, index, part)
@@ -329,6 +354,9 @@ class scatter:
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    how = _how("sum", input.dtype)
+    if how >= 0 and (found := _at_once(elements.reduce_at, input, dim, index, src, how)) is not None:
+        return found
     if not index.size:
         return np.array(input, order="C")
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
@@ -369,9 +397,17 @@ class scatter_add:
 
 
 _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-_HOW = {np.multiply: 1, np.maximum: 2, np.minimum: 3}
-"""Those that one kernel does by itself, in whose numbers; sums of half precision are rounded once."""
+_HOW = {"sum": 0, "prod": 1, "amax": 2, "amin": 3}
+_HOW_TRUE = {"sum": 2, "prod": 3, "amax": 2, "amin": 3}
+"""What one kernel does, in whose numbers; of truth values, too."""
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def _how(reduce: str, dtype: np.dtype) -> int:
+    """The number of a reduction that the kernel does; -1 where there is none: sums of half precision are rounded once."""
+    if dtype.char == "?":
+        return _HOW_TRUE.get(reduce, -1)
+    return -1 if reduce == "sum" and dtype.char not in "fdl" else _HOW.get(reduce, -1)
 
 
 def _neutral(reduce: str, dtype: np.dtype) -> Any:
@@ -426,16 +462,41 @@ def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarra
     """`part` reduced into `target` (C-contiguous), in place, at positions along a dimension: of each element, or a vector."""
     if not part.ndim:
         part = np.broadcast_to(part, index.shape)
-    how = _HOW.get(_REDUCERS[reduce], 0)
-    if how and include_self and elements.reduce_at(target, d, index, part, how):
+    vector = index.ndim != target.ndim
+    if (how := _how(reduce, target.dtype)) >= 0:
+        if not include_self:
+            target[(slice(None),) * d + (index,) if vector else _positions(index, d)] = _neutral(reduce, target.dtype)
+            include_self = True
+        if elements.reduce_at(target, d, index, part, how):
+            return
+    elif reduce == "mean" and vector and target.dtype.char in "fd" and _mean_of_parts(target, d, index, part, include_self):
         return
-    if index.ndim == target.ndim:
-        _reduce_at(target, _positions(index, d), part, reduce, include_self)
-    else:
+    if vector:
         _reduce_at(np.moveaxis(target, d, 0), index, np.moveaxis(part, d, 0), reduce, include_self)
+    else:
+        _reduce_at(target, _positions(index, d), part, reduce, include_self)
+
+
+def _mean_of_parts(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, include_self: bool) -> bool:
+    """Whether a kernel added the parts, which are divided by how many there were."""
+    before = None if include_self else target.copy()
+    if before is not None:
+        target[(slice(None),) * d + (index,)] = 0
+    if not elements.reduce_at(target, d, index, part, 0):
+        if before is not None:
+            target[...] = before
+        return False
+    counts = np.bincount(index, minlength=target.shape[d]) + int(include_self)
+    if not include_self:
+        counts[counts == 0] = 1
+    target /= counts.astype(target.dtype).reshape((-1,) + (1,) * (target.ndim - 1 - d))
+    return True
 
 
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    how = _how(reduce, input.dtype) if include_self else -1
+    if how >= 0 and (found := _at_once(elements.reduce_at, input, dim, index, src, how)) is not None:
+        return found
     result, target, d, at, part = _scatter_parts(input, dim, index, src)
     if index.size:
         _reduce_along(target, d, at, part, reduce, include_self)

@@ -88,7 +88,10 @@ class fill:
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
-    def numpy(input, value): return np.full_like(input, fitting(value, input.dtype))
+    def numpy(input, value):
+        result = np.empty_like(input)
+        fill_with(result, np.asarray(fitting(value, input.dtype), input.dtype))
+        return result
     def store(a, value):  # others round twice, have codes, or wrap numbers around that NumPy refuses
         if a.dtype.char in "fdl?":
             a.fill(value)

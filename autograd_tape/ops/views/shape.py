@@ -12,7 +12,7 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import DType, Device, converted, float16
 from ...errors import ArgumentError, AutogradError
-from ...executors.kernels.sharing import BIG, copy
+from ...executors.kernels.sharing import copy
 from ...executors.meta import elementwise_strides, meta_array
 from ...record import RECORDS, Sample, no_derivative, op
 from ...strided import channels_last_strides, contiguous_strides, copy_like, empty_strided, storage_offset, strided, view_strides
@@ -822,7 +822,7 @@ def _clone(input: np.ndarray, memory_format: str | None) -> np.ndarray:
 
 def _laid_out(input: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:
     if strides is None:
-        return input.copy() if input.size < BIG else copy(input)
+        return copy(input)
     result = empty_strided(input.shape, strides, input.dtype)
     np.copyto(result, input)
     return result

@@ -10,7 +10,7 @@ import math
 from numba.extending import register_jitable
 
 from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SCALED, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE, WEIGHED
-from .base import kernel, like, rounded, wide
+from .base import kernel, like, rounded, u8, wide
 
 @register_jitable
 def _line(op, xs, zs, ys):
@@ -122,7 +122,7 @@ def fill(y, number, start, stop):
 
 @kernel(
     "r1[span] w1[size] i i i i i i i (n1>0) (n2>0) (n3>0) (s0>=0) (s1>=0) (s2>=0) (s3>=0) (size%(n1*n2*n3)==0) "
-    "((size==0)|((size//(n1*n2*n3)-1)*s0+(n1-1)*s1+(n2-1)*s2+(n3-1)*s3<span)) :size//(n2*n3)*((n2+15)//16)",
+    "((size==0)|((size//(n1*n2*n3)-1)*s0+(n1-1)*s1+(n2-1)*s2+(n3-1)*s3<span)) :size//(n2*n3)*((n2+63)//64)", dtypes="fdHB",
 )
 def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
     """Copies an array of four axes with strides ``s`` into C order; items are blocks of TILE rows of the last two."""
@@ -136,8 +136,9 @@ def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
                 ys[i] = xs[i]
         for begin in range(0, n3, TILE) if s3 != 1 else range(0):
             for r in range(block * TILE, min(block * TILE + TILE, n2)):
-                for i in range(begin, min(begin + TILE, n3)):
-                    y[target + r * n3 + i] = x[source + r * s2 + i * s3]
+                at, to, step = u8(source + r * s2 + begin * s3), u8(target + r * n3 + begin), u8(s3)
+                for i in range(min(TILE, n3 - begin)):
+                    y[to + u8(i)] = x[at + u8(i) * step]  # unsigned, or each is asked whether it counts from the end
 
 
 @kernel("b1[n] r1[n] r1[n] w1[n] :n")

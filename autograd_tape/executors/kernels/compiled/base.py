@@ -29,11 +29,12 @@ _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "for
 f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64
 
 
-def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Fn], Kernel]:
-    """Decorator: a loop with the arguments ``spec`` (see ``Spec``)."""
+def kernel(spec: str, fastmath: frozenset[str] = FUSE, dtypes: str = "") -> Callable[[Fn], Kernel]:
+    """Decorator: a loop with the arguments ``spec`` (see ``Spec``). ``dtypes`` are those that it is written for (else single and double
+    precision, and half where it says ``wide``), which `compile_all` asks."""
 
     def register(function: Fn) -> Kernel:
-        made = Kernel(function, spec, fastmath)
+        made = Kernel(function, spec, fastmath, dtypes=dtypes)
         Kernel.registry[made.name] = made
         return made
 

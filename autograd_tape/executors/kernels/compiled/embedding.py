@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba.extending import register_jitable
 
-from .base import kernel, rounded, wide
+from .base import kernel, rounded, u8, wide
 
 
 @kernel("r2[v,m] x1[n] w2[n,m] :n")
@@ -57,10 +57,10 @@ def _each(array, index, others, outer, v, tail, along, inner, alone, start, stop
         first, at = o * v * tail, o * along * inner
         for k in range(along):
             for i in range(inner):
-                row = index[k if alone else at + i]
+                row = index[u8(k if alone else at + i)]
                 if row < 0 or row >= v:
                     return False
-                move(array, first + row * tail + i, others, at + i)
+                move(array, u8(first + row * tail + i), others, u8(at + i))  # unsigned, or each is asked whether it counts from the end
             at += inner
     return True
 
@@ -99,17 +99,17 @@ def _least(array, place, others, at):
         array[place] = others[at]
 
 
-@kernel(f"r0[>=outer*v*tail] {_INDEX} w0[outer*along*inner] {_SIZES}")
+@kernel(f"r0[>=outer*v*tail] {_INDEX} w0[outer*along*inner] {_SIZES}", dtypes="fdlHB")
 def gather(source, index, y, outer, v, tail, along, inner, alone, start, stop):
     return _each(source, index, y, outer, v, tail, along, inner, alone, start, stop, _take)
 
 
-@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] {_SIZES}")
+@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] {_SIZES}", dtypes="fdlHB")
 def scatter(out, index, source, outer, v, tail, along, inner, alone, start, stop):
     return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _put)
 
 
-@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] i {_SIZES}")
+@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] i {_SIZES}", dtypes="fdlEB")
 def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone, start, stop):
     """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
     if how == 0:
@@ -119,3 +119,29 @@ def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone,
     if how == 2:
         return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _most)
     return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _least)
+
+
+@register_jitable
+def _joined(x, starts, counts, y, move, start, stop):
+    for s in range(start, stop):
+        first, count = starts[s], counts[s]
+        if first < 0 or count < 0 or first > x.shape[0] - count:
+            return False
+        ys = y[s]
+        for k in range(first, first + count):
+            xs = x[k]
+            for i in range(ys.size):
+                move(ys, u8(i), xs, u8(i))
+    return True
+
+
+@kernel("r2[n,m] x1[k] x1[k] w2[k,m] i :k", dtypes="fdEe")
+def segments(x, starts, counts, y, how, start, stop):
+    """Reduces ``counts[s]`` rows from ``starts[s]`` on into row s: by sum, product, maximum or minimum, from 0 on."""
+    if how == 0:
+        return _joined(x, starts, counts, y, _add, start, stop)
+    if how == 1:
+        return _joined(x, starts, counts, y, _multiply, start, stop)
+    if how == 2:
+        return _joined(x, starts, counts, y, _most, start, stop)
+    return _joined(x, starts, counts, y, _least, start, stop)
