@@ -130,8 +130,8 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
 
 
 def places(index: np.ndarray, axis: int, shape: tuple[int, ...], steps: tuple[int, ...] | None = None) -> np.ndarray:
-    """Where the elements lie in an array of ``shape`` whose coordinate along ``axis`` is the index, the others its own; C-contiguous, or with
-    ``steps`` along its dimensions.
+    """Where the elements lie in an array of ``shape`` whose coordinate along ``axis`` is the index, the others its own; C-contiguous, or
+    with ``steps`` along its dimensions.
 
     >>> places(np.array([[2, 0]]), 1, (2, 3)), places(np.array([[1, 0]]), 0, (2, 3))
     (array([[2, 0]]), array([[3, 1]]))

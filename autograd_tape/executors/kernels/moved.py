@@ -60,8 +60,8 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
 
 
 def places(mask: np.ndarray) -> np.ndarray | None:
-    """Where a mask is set: the coordinates of each element in a column, one dimension below the other; None where the mask is small, or lies
-    otherwise.
+    """Where a mask is set: the coordinates of each element in a column, one dimension below the other; None where the mask is small, or
+    lies otherwise.
 
     >>> places(np.ones(3, bool)) is None
     True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
