@@ -679,7 +679,7 @@ def _half_kernel(rec: Record, kernel: Fn) -> Fn:
         return halves.tabled(kernel) if of_one else kernel
     own = rec.field("half")
     if own is not None and not isinstance(kernel, np.ufunc) and not any([p.type.endswith("[]") and p.is_tensor for p in rec.params]):
-        return halves.tabled(own) if of_one else own  # type: ignore[no-any-return]  # all tensors are of one half precision here
+        return halves.tabled(own) if of_one else own  # all tensors are of one half precision here
 
     rounds = _rounds(rec)
 
