@@ -181,13 +181,15 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     shape, flags, first = result.shape, result.flags, operands[0]
     if len(shape) < 2:
         return result
-    if flags.f_contiguous and first.shape == shape and first.flags.f_contiguous and 1 not in shape and 0 not in shape:
-        return result  # columns
+    if first.shape == shape and first.flags.f_contiguous and 1 not in shape and 0 not in shape:  # columns
+        return result if flags.f_contiguous else result.copy("F")
     if flags.c_contiguous and all([a.flags.c_contiguous or _descends(a.strides) for a in operands]):
         return result  # the common case: slices, and expanded tensors
-    strides, steps = _steps_of_first(shape, result.itemsize, tuple([(a.shape, a.strides, a.itemsize) for a in operands]))
+    strides, steps, order, back = _steps_of_first(shape, result.itemsize, tuple([(a.shape, a.strides, a.itemsize) for a in operands]))
     if result.strides == steps:
         return result
+    if order is not None:
+        return result.transpose(order).copy().transpose(back)
     copy = empty_strided(shape, strides, result.dtype)
     np.copyto(copy, result)
     return copy
@@ -195,16 +197,19 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
 
 @lru_cache(1024)
 def _steps_of_first(shape: tuple[int, ...], item: int, operands: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...]
-                    ) -> tuple[Sequence[int], tuple[int, ...]]:
-    """Dense strides in the order of the first operand that has one, in elements and in bytes. Operands are (shape, strides in bytes, bytes
-    of an element)."""
+                    ) -> tuple[Sequence[int], tuple[int, ...], tuple[int, ...] | None, tuple[int, ...]]:
+    """Dense strides in the order of the first operand that has one, in elements and in bytes, the order of dimensions that NumPy would lay
+    out so, if there is one, and the way back. Operands are (shape, strides in bytes, bytes of an element)."""
     steps = []
     for own, strides, size in operands:
         if own:
             lead = len(shape) - len(own)
             steps.append([0] * lead + [0 if n == 1 != m else s // size for n, m, s in zip(own, shape[lead:], strides)])
     found = dense_strides(shape, *steps)
-    return found, tuple([s * item for s in found])
+    order = tuple(sorted(range(len(shape)), key=lambda d: -found[d]))
+    back = tuple([order.index(d) for d in range(len(shape))])
+    laid = contiguous_strides([shape[d] for d in order])
+    return found, tuple([s * item for s in found]), order if [laid[d] for d in back] == [*found] else None, back
 
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:

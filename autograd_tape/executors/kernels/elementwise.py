@@ -93,9 +93,13 @@ _ALONE = 32768  # elements that are not shared
 
 def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.ndarray | None = None) -> np.ndarray | None:
     """The function over ``x`` by machine code that is at hand, or its vjp over ``grad``, too, of the same shape and dtype; None where there
-    is none, or arrays do not lie in rows."""
+    is none, or arrays lie neither in rows nor in columns."""
     n = x.size
-    if n > _ALONE or not x.flags.carray or (run := at_hand.of(x.dtype.char, n)) is None or not x.dtype.isnative:
+    if not x.flags.carray:  # which are rows of the transposed
+        turned = x.T
+        found = _at_once(at_hand, given, turned, None if grad is None else grad.T) if turned.flags.carray else None
+        return None if found is None else found.T
+    if n > _ALONE or (run := at_hand.of(x.dtype.char, n)) is None or not x.dtype.isnative:
         return None
     y = np.empty(x.shape, x.dtype)
     if grad is None:

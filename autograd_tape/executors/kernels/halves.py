@@ -72,7 +72,9 @@ class _Tabled:
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
-        if x.size <= _TABLED and x.flags.c_contiguous and (char := x.dtype.char) in "eE":
+        if x.size <= _TABLED and x.flags.forc and (char := x.dtype.char) in "eE":
+            if not x.flags.c_contiguous:  # columns are rows of the transposed
+                return self(x.T, *how).T
             key = (char, state.fused, *how)
             table = self.found.get(key, 0)
             if table.__class__ is not int:

@@ -48,7 +48,8 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
             return None
     run = _triples.over(char, n)
     if run is None or not x.flags.c_contiguous:
-        return None
+        turned = triple(op, value, x.T, a.T, b.T) if run is not None and x.shape == a.shape == b.shape and x.T.flags.c_contiguous else None
+        return None if turned is None else turned.T
     out, whole = np.empty(shape, dtype), [x]
     for y in (a, b):
         if y.shape != shape:
