@@ -18,7 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.sharing import BIG
+from ..executors.kernels.sharing import BIG, FEW
 from ..executors.kernels import halves
 from ..executors.numpy import in_single, narrow, widened, widens
 from ..ops._samples import IN_ALL
@@ -205,6 +205,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     first, arguments[at] = arguments[at], "_a"
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     least, many = (halves.FEW[len(big) - 1], "halved") if half else (BIG, f"ufunc{len(big)}")
+    if not half and scalar is None and len(big) == 2:
+        # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table.
+        return (f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or _a.shape == {big[1]}.shape and _a.size < {BIG} else "
+                f"{many}(kernel, {', '.join(big)})")
     return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 
 

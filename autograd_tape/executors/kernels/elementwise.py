@@ -133,7 +133,7 @@ def one_pass(
     elements it is the formula, of many the compiled function of that ``name``, with the numbers that ``numbers(...)`` makes of the other
     arguments, or the formula where that gives None. Where both give the same bits, ``exact``, machine code that is at hand serves few
     elements, too."""
-    at_hand = Handy("elementwise", name)
+    at_hand, always = Handy("elementwise", name), not exact
 
     def decorate(formula: Fn) -> Fn:
         if exact:
@@ -141,6 +141,8 @@ def one_pass(
 
         @wraps(formula)
         def kernel(x: np.ndarray, *options: Any) -> np.ndarray:
+            if always and x.size < state.fused and x.itemsize != 2:
+                return formula(x, *options)
             char = x.dtype.char
             if char not in "fdeE":
                 return formula(x, *options)

@@ -37,6 +37,7 @@ from ._on_demand import LazyModule, state
 
 __all__ = [
     "BIG",
+    "FEW",
     "GRAIN",
     "copy",
     "get_num_threads",
@@ -58,6 +59,8 @@ _arithmetic = LazyModule("arithmetic")
 GRAIN = 65536
 #: Fewest elements of one element-wise NumPy call worth sharing.
 BIG = 4 * GRAIN
+#: Fewest elements of a first operand of which another makes a big result, by a column or a table.
+FEW = 512
 #: Fewest elements of cheap work in one chunk of a compiled kernel.
 _SHARED_GRAIN = 32768
 #: Elements of a row from which on NumPy copies it as fast.
@@ -418,6 +421,8 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     full, part = (a, b) if a.size >= b.size else (b, a)
+    if full.size < BIG and part.ndim and part.shape[-1] == full.shape[-1] or a.size * b.size < _SHARED_GRAIN:
+        return ufunc(a, b)  # the same line, or few numbers
     if (
         full.size < BIG
         or a.dtype != b.dtype

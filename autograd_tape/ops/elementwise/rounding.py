@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import halves
+from ...executors.kernels.elementwise import one_pass
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
@@ -17,7 +19,7 @@ from ...record import op
 from ...strided import copy_like
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
-from .._samples import category, check_number, domain, pairs, scalar_like, takes
+from .._samples import IN_ALL, category, check_number, domain, pairs, scalar_like, takes
 from .arithmetic import broadcast_shapes
 from ...annotations import Fn, Functions, Values
 
@@ -270,6 +272,19 @@ def _clamp(input: np.ndarray, min: np.ndarray | float | None = None, max: np.nda
     return input if max is None else np.minimum(input, _bound(input, max))
 
 
+def _ends(min: object, max: object) -> tuple[float, float] | None:
+    """The bounds as numbers of the compiled function; None where one is no number that all dtypes hold, or there is none."""
+    ends: list[float] = []
+    for bound, nothing in ((min, -math.inf), (max, math.inf)):
+        if bound is None:
+            ends.append(nothing)
+        elif isinstance(bound, (int, float)) and -IN_ALL <= bound <= IN_ALL:
+            ends.append(float(bound))
+        else:
+            return None
+    return (ends[0], ends[1]) if min is not max else None
+
+
 def _keep(F: Functions, grad: Values, inside: Values) -> Values:
     """`grad` where `inside`, else zero."""
     return F.where(inside, grad, 0)
@@ -303,6 +318,7 @@ class clamp:
 
     lacks = {"float8": "clamp_scalar_cpu"}
     out_dtype = FOUND
+    @one_pass("clamp", lambda min, max: _ends(min, max))
     def numpy(input, min, max):
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -375,6 +391,7 @@ class clamp_min:
     lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
+    @one_pass("clamp", lambda min: _ends(min, None))
     def numpy(input, min): return np.maximum(input, _bound(input, min))
     def compose(F, input, min): return F.maximum(input, min)
     redirect = _redirect("clamp_min")
@@ -395,6 +412,7 @@ class clamp_max:
     lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
+    @one_pass("clamp", lambda max: _ends(None, max))
     def numpy(input, max): return np.minimum(input, _bound(input, max))
     def compose(F, input, max): return F.minimum(input, max)
     redirect = _redirect("clamp_max")

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import DType, Device, converted, float16
+from ...dtypes import DType, Device, bfloat16, bool_, converted, float16, float32
 from ...errors import ArgumentError, AutogradError
+from ...executors.kernels.halves import recast
 from ...executors.kernels.sharing import copy
 from ...executors.meta import elementwise_strides, meta_array
 from ...record import RECORDS, Sample, no_derivative, op
@@ -920,8 +921,18 @@ def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return converted(grad.real if grad.dtype.kind == "c" and dtype.kind != "c" else grad, dtype)
 
 
+_HALVES = (float16, bfloat16)
+
+
 def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
     input = input if input.flags.c_contiguous else copy_like(input)
+    own = input.dtype.char
+    if own == "f" and dtype in _HALVES or own in "eE" and dtype is float32:
+        return recast(input, dtype.np)
+    if own == "d" and dtype is float16:  # by way of float32
+        return recast(input.astype(np.float32), dtype.np)
+    if dtype is bool_ and own in "fdilhbB" and input.size >= 4096:
+        return np.not_equal(input, 0)  # in a third of the time
     return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group and dtype is not float16 else converted(input, dtype.np)
 
 
