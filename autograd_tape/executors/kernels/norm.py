@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 
 from ...dtypes import bfloat16
-from ._on_demand import SIZE_FUSED, LazyModule, compute_array, contiguous, state
-from .halves import BITS
+from ._on_demand import SIZE_FUSED, LazyModule, compute_array, contiguous, is_half, state
+from .halves import BITS, recast, widened
 from .handy import Handy
 from .moments import join, moments, of_rows
 from .sharing import share_rows
@@ -43,6 +43,15 @@ Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 Needs = tuple[bool, bool, bool]
 
 
+def _wide(x: np.ndarray) -> np.ndarray:
+    """``x`` in the precision in which its numbers are computed with."""
+    return widened(x) if is_half(x.dtype) else compute_array(x)
+
+
+def _as(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return x if x.dtype == dtype else recast(x, dtype)
+
+
 def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """A weight or bias as a flat array of the compute dtype; empty for ``None``."""
     if parameter is None:
@@ -63,7 +72,7 @@ def layer_norm(
     """
     if 0 < x.size < state.fused <= SIZE_FUSED:
         return layer_norm_of_few(_own(x), n_dims, weight, bias, eps)
-    c = contiguous(compute_array(x))
+    c = contiguous(_wide(x))
     lead = c.ndim - n_dims
     kept = c.shape[:lead] + (1,) * n_dims
     size = prod(c.shape[lead:])
@@ -81,7 +90,7 @@ def layer_norm(
                 y *= w
             if b.size:
                 y += b
-    return y.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(kept), rstd.reshape(kept)
+    return _as(y.reshape(c.shape), x.dtype), mean.reshape(kept), rstd.reshape(kept)
 
 
 def layer_norm_of_few(
@@ -116,13 +125,13 @@ def layer_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``; those of the parameters have the shape of the normalized axes."""
-    c = contiguous(compute_array(x))
+    c = contiguous(_wide(x))
     lead = c.ndim - n_dims
     normalized = c.shape[lead:]
     size = prod(normalized)
     n = prod(c.shape[:lead])
     xs = c.reshape(n, size)
-    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(n, size)
+    gs = contiguous(_as(grad, c.dtype)).reshape(n, size)
     m, s, w = _flat(mean, c.dtype), _flat(rstd, c.dtype), _flat(weight, c.dtype)
     dx: np.ndarray | None = None
     dw: np.ndarray | None = None
@@ -152,7 +161,7 @@ def layer_norm_backward(
                 db = add(gs, (0,))
     parameter_dtype = x.dtype if weight is None else weight.dtype
     return (
-        None if dx is None else dx.reshape(c.shape).astype(x.dtype, copy=False),
+        None if dx is None else _as(dx.reshape(c.shape), x.dtype),
         dw.reshape(normalized).astype(parameter_dtype, copy=False) if needs[1] and dw is not None else None,
         db.reshape(normalized).astype(parameter_dtype, copy=False) if needs[2] and db is not None else None,
     )
@@ -353,7 +362,7 @@ def batch_norm(
     >>> y.ravel(), mean
     (array([-1.,  1.]), array([2.]))
     """
-    c = contiguous(compute_array(x)) if not _is_few(x) else _own(x)
+    c = contiguous(_wide(x)) if not _is_few(x) else _own(x)
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
     if not training and (running_mean is None or running_var is None):
@@ -381,7 +390,7 @@ def batch_norm(
         shift = _double(bias, channels, 0.0)
         y = _scale_shift(rows, mean, scale, shift)
     return (
-        y.reshape(c.shape).astype(x.dtype, copy=False),
+        _as(y.reshape(c.shape), x.dtype),
         mean.astype(c.dtype),
         rstd.astype(c.dtype),
     )
@@ -397,9 +406,9 @@ def batch_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
-    c = contiguous(compute_array(x))
+    c = contiguous(_wide(x))
     rows, n, channels = _channels(c)
-    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
+    gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
     if _is_few(c):
         sizes = n, channels, 1, rows.shape[1], channels
         given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
@@ -417,7 +426,7 @@ def batch_norm_backward(
             else:
                 b = shift = np.zeros(channels)
             dx = _grad_affine(gs, rows, centre, np.tile(a, n), np.tile(b, n), np.tile(shift, n))
-            dx = dx.reshape(c.shape).astype(x.dtype, copy=False)
+            dx = _as(dx.reshape(c.shape), x.dtype)
     parameter_dtype = x.dtype if weight is None else weight.dtype
     return (
         dx,
@@ -439,7 +448,7 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    c = contiguous(compute_array(x)) if not _is_few(x) else _own(x)
+    c = contiguous(_wide(x)) if not _is_few(x) else _own(x)
     rows, n, channels = _channels(c)
     if groups < 1 or channels % groups:
         raise RuntimeError(
@@ -459,7 +468,7 @@ def group_norm(
         y = _scale_shift(rows, mean.repeat(width), scale, np.tile(shift, n) if n != 1 else shift)
     shape = (n, groups)
     return (
-        y.reshape(c.shape).astype(x.dtype, copy=False),
+        _as(y.reshape(c.shape), x.dtype),
         mean.astype(c.dtype).reshape(shape),
         rstd.astype(c.dtype).reshape(shape),
     )
@@ -475,9 +484,9 @@ def group_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
-    c = contiguous(compute_array(x))
+    c = contiguous(_wide(x))
     rows, n, channels = _channels(c)
-    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
+    gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
     width = channels // groups
     if _is_few(c):
         sizes = 1, n * groups, width, rows.shape[1], groups
@@ -498,7 +507,7 @@ def group_norm_backward(
             shift = -s * (w * total).sum(2, keepdims=True) / count
             full = (n, groups, width)
             coefficients = (np.broadcast_to(v, full).reshape(-1) for v in (a, b, shift))
-            dx = _grad_affine(gs, rows, centre, *coefficients).reshape(c.shape).astype(x.dtype, copy=False)
+            dx = _as(_grad_affine(gs, rows, centre, *coefficients).reshape(c.shape), x.dtype)
     parameter_dtype = x.dtype if weight is None else weight.dtype
     return (
         dx,
@@ -511,7 +520,7 @@ def _found(dx: np.ndarray, dw: np.ndarray, db: np.ndarray, x: np.ndarray, weight
     """The gradients that are needed, in the dtypes of the input and of its parameters."""
     dtype = x.dtype if weight is None else weight.dtype
     return (
-        dx.reshape(x.shape).astype(x.dtype, copy=False) if needs[0] else None,
+        _as(dx.reshape(x.shape), x.dtype) if needs[0] else None,
         dw.astype(dtype) if needs[1] else None,
         db.astype(dtype) if needs[2] else None,
     )
