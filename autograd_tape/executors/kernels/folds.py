@@ -112,7 +112,7 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     """Sums, or products, over `dim` (None, or nothing, for all), in the dtype of `x`, divided by `last`, or their root; None where NumPy
     is to serve."""
     if dim.__class__ is list:
-        dim = tuple(dim)  # type: ignore[arg-type]  # a list
+        dim = tuple(dim)
     key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
     plan = _plans.get(key, ...)
     if plan is ...:
@@ -172,7 +172,7 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Variances of few numbers of float32 or float64, or their roots, and means; None where NumPy is to serve."""
     if dim.__class__ is list:
-        dim = tuple(dim)  # type: ignore[arg-type]  # a list
+        dim = tuple(dim)
     key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
     plan = _plans.get(key, ...)
     if plan is ...:

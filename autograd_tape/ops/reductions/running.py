@@ -11,6 +11,7 @@ from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
 from ...executors.kernels.halves import ufunc
+from ...executors.kernels.sharing import ufunc2
 from ...functions.out import EXPECTED, SCALAR_TYPE
 from ...record import op
 from ...strided import laid_out
@@ -283,7 +284,8 @@ class diff:
     def quick(input, n, dim, prepend, append):
         if n == 1 and prepend is append is None and n.__class__ is dim.__class__ is int and input.ndim and input.shape[dim] > 1:
             after, before = _ends(input, dim % input.ndim)
-            found = np.not_equal(after, before) if input.dtype.char == "?" else ufunc(np.subtract, after, before)
+            found = (np.not_equal(after, before) if input.dtype.char == "?" else
+                     ufunc2(np.subtract, after, before) if input.itemsize > 2 else ufunc(np.subtract, after, before))
             return found if found.flags.c_contiguous else laid_out(found, after, before)
 
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
