@@ -70,12 +70,12 @@ def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
     if input.flags.c_contiguous and input.ndim and input.size < 256:
-        left = input.size % block
-        if left == input.size:
-            return _twice(input)
+        over = input.size % block
+        if over == input.size:
+            return np.asarray(_twice(input))
         once: np.ndarray = _once(input)
-        if left:
-            once.reshape(-1)[-left:] = _twice(input.reshape(-1)[-left:])
+        if over:
+            once.reshape(-1)[-over:] = _twice(input.reshape(-1)[-over:])
         return once
     with ignoring():
         root = np.asarray(np.sqrt(widened(input)))
