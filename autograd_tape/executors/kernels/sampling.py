@@ -16,11 +16,11 @@ from .halves import bits
 from .handy import Handy
 from .sharing import share, share_rows
 
-__all__ = ["resampled", "sampled", "weighted_sums", "weighted_sums_backward"]
+__all__ = ["gradients", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
 
 _compiled = LazyModule("sampling")
 _grid_taps, _weighted_sums = Handy("sampling", "grid_taps"), Handy("sampling", "weighted_sums")
-_resampled = Handy("sampling", "resampled")
+_resampled, _grid_gradients = Handy("sampling", "resampled"), Handy("sampling", "grid_gradients")
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
@@ -35,8 +35,9 @@ def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: boo
     sees = n * length * taps**s * (channels + 8)
     if not sees or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
         return None
-    places, sums = (None, None) if sees >= state.fused else (_grid_taps.of(char, sees), _weighted_sums.of(char, sees))
-    if (places is None or sums is None) and sees < state.fused:
+    many = sees >= state.fused or char in "eE" and serves(x, grid, taps)
+    places, sums = (None, None) if many else (_grid_taps.of(char, sees), _weighted_sums.of(char, sees))
+    if (places is None or sums is None) and not many:
         return None
     index = np.empty((taps**s, n, length), np.int64)
     flat, weight, y = bits(contiguous(grid)).reshape(n, length, s), np.empty(index.shape, x.dtype), np.empty((n, channels, *lead), x.dtype)
@@ -71,6 +72,34 @@ def resampled(x: np.ndarray, axis: int, index: np.ndarray, weight: np.ndarray) -
     y = np.empty((*shape[:axis], len(index), *shape[axis + 1 :]), x.dtype)
     _resampled.share(char, outer, inner * work, 1, x, y, index, weight, outer, shape[axis], inner)
     return y
+
+
+def serves(x: np.ndarray, grid: np.ndarray, taps: int) -> bool:
+    """Whether compiled code takes images and a grid of half precision by their size, whose gradients NumPy would find step by step."""
+    return 32 * len(x) * prod(grid.shape[1:-1]) * taps ** grid.shape[-1] * (x.shape[1] + 8) >= state.fused and prod(grid.shape) > 0 < x.size
+
+
+def gradients(grad: np.ndarray, x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool, needs: tuple[bool, bool]
+              ) -> tuple[np.ndarray | None, np.ndarray | None] | None:
+    """The gradients of ``sampled`` for the images and the grid, or None where they are not needed; None alone where there is no compiled
+    code at hand."""
+    n, channels, *spatial = x.shape
+    length, s, char = prod(grid.shape[1:-1]), grid.shape[-1], x.dtype.char
+    sees = n * length * taps**s * (channels + 8)
+    if not (sees and x.size and char in "fdEe" and x.dtype is grid.dtype is grad.dtype):
+        return None
+    many = sees >= state.fused if char in "fd" else serves(x, grid, taps)
+    if not many and (char in "eE" or length == 1 or _grid_gradients.of(char, sees) is None):
+        return None
+    dx, dgrid = np.empty(x.shape if needs[0] else 0, x.dtype), np.empty(grid.shape if needs[1] else 0, x.dtype)
+    size = prod(spatial)
+    arrays = [bits(contiguous(a)).reshape(shape) for a, shape in ((grid, (n, length, s)), (grad, (n, channels, length)),
+                                                                  (x, (n, channels, size)))]
+    out = [bits(a).reshape(shape if needed else (0, 0, 0)) for a, shape, needed in ((dx, (n, channels, size), needs[0]),
+                                                                                 (dgrid, (n, length, s), needs[1]))]
+    _grid_gradients.share(char, n, length * taps**s, 4 * channels + 8, *arrays, *out, spatial[0] if s == 3 else 1, spatial[-2], spatial[-1],
+                          taps, padding, align)
+    return dx if needs[0] else None, dgrid if needs[1] else None
 
 
 def weighted_sums(x: np.ndarray, index: np.ndarray, weight: np.ndarray) -> np.ndarray:

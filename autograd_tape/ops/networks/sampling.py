@@ -17,6 +17,7 @@ from ...calls import TO_PLAIN
 from ...errors import AutogradError, MissingKernelError, SizeError
 from ...executors.kernels import sampling
 from ...executors.kernels._on_demand import compute_array
+from ...executors.kernels.elementwise import takes_half
 from ...functions.namespace import HALF_KINDS
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op
@@ -64,6 +65,8 @@ class reflected_gradient:
 
 
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+_CHANGED = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
 _TAPS = {"bilinear": 2, "nearest": 1, "bicubic": 4}
 
 
@@ -141,12 +144,31 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
         else:
             same_scalar_type(input, grid)
     if is_half(input):  # whose steps are rounded each
-        if not TO_PLAIN and input._node is None and grid._node is None and input._k in HALF_KINDS and grid._k is input._k:
-            found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+        if not TO_PLAIN and input._k in HALF_KINDS and grid._k is input._k:
+            plain = input._node is None and grid._node is None
+            found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align) if plain else None
             if found is not None:
                 return F.wrap(found, input._k)
+            if sampling.serves(input._data, grid._data, _TAPS[mode]) and (mode, padding_mode) != ("bilinear", "reflection"):
+                return F.grid_sampler_nd(input, grid, mode, padding_mode, align)
         return _grid_composed(F, input, grid, mode, padding_mode, align)
     return F.grid_sampler_nd(input, grid, mode, padding_mode, align)
+
+
+@lru_cache(256)
+def _fits(shape: tuple[int, ...], grid: tuple[int, ...], mode: str, ranks: tuple[int, ...]) -> bool:
+    """Whether images can be read at the places of a grid."""
+    rank = len(shape)
+    return (rank == len(grid) and rank in ranks and grid[0] == shape[0] and grid[-1] == rank - 2 and 0 not in shape and 0 not in grid
+            and (mode != "bicubic" or rank == 4))
+
+
+def _quick(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool, ranks: tuple[int, ...] = (4, 5)
+           ) -> np.ndarray | None:
+    """What compiled code makes of plain arrays."""
+    if input.dtype.kind in "iub" or input.dtype is not grid.dtype or not _fits(input.shape, grid.shape, mode, ranks):
+        return None
+    return sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
 
 
 def _grid_composed(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool) -> TensorRef:
@@ -252,6 +274,7 @@ def _corner_weights(weights: list[list[np.ndarray]]) -> np.ndarray:
     return np.ascontiguousarray(total)
 
 
+@takes_half
 def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray:
     sizes = input.shape[2:]
     found = sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
@@ -265,8 +288,12 @@ def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: 
     return y.reshape(*input.shape[:2], *grid.shape[1:-1])
 
 
+@takes_half
 def _grid_sampler_grad(grad: np.ndarray, input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool,
                        needs: tuple[bool, bool]) -> tuple[np.ndarray | None, np.ndarray | None]:
+    found = sampling.gradients(grad, input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align, needs)
+    if found is not None:
+        return found
     if input.dtype.char not in "fd":
         dx, dgrid = _grid_sampler_grad(compute_array(grad), compute_array(input), compute_array(grid), mode, padding_mode, align, needs)
         return None if dx is None else dx.astype(input.dtype), None if dgrid is None else dgrid.astype(grid.dtype)
@@ -407,6 +434,14 @@ class grid_sample:
     def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
 
     amp = "float32"
+    def quick(input, grid, mode, padding_mode, align_corners):
+        if align_corners is not None and align_corners.__class__ is not bool:
+            return None
+        found = _quick(input, grid, mode, padding_mode, bool(align_corners))
+        if found is not None and align_corners is None:
+            warned.warn(_CHANGED)
+        return found
+
     def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
         if mode not in ("bilinear", "nearest", "bicubic"):
             raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
@@ -415,8 +450,7 @@ class grid_sample:
             raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
                              f"'{padding_mode}'")
         if align_corners is None:
-            warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
+            warned.warn(_CHANGED)
         return _grid_sampled(F, input, grid, mode, padding_mode, bool(align_corners))
 
     batch = _batched_grid
@@ -443,6 +477,13 @@ def _below(name: str, n: int | None, shown: str) -> None:
             raise AutogradError(f"{name}(): there are modes 0, 1 and 2, but got {interpolation_mode} and {padding_mode}")
         return _grid_sampled(F, input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners, ranks)
 
+    def quick(input, grid, interpolation_mode, padding_mode, align_corners):
+        if not interpolation_mode.__class__ is padding_mode.__class__ is int or align_corners.__class__ is not bool:
+            return None
+        if not (0 <= interpolation_mode < 3 and 0 <= padding_mode < 3):
+            return None
+        return _quick(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners, ranks)
+
     def samples(rng):
         if n != 3:
             yield rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2)), 0, 1, True
@@ -453,7 +494,9 @@ def _below(name: str, n: int | None, shown: str) -> None:
     op(f"{name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", method=False,
        out=False, complex=kernel)(type(name, (), {
            "__doc__": f"`nn.functional.grid_sample` with numbers for its modes.\n\n{shown}", "__module__": __name__, "function": function,
-           "samples": samples, "batch": _batched_grid, **{fact: known(fact) for fact in ("amp", "no_forward")},
+           "quick": quick,
+           "samples": samples, "batch": _batched_grid,
+           **{fact: known(fact) for fact in ("amp", "no_forward")},
            "lacks": {"int bool uint float8": f"{kernel} if any"}}))
 
 
@@ -503,8 +546,7 @@ class affine_grid:
         if min(size) <= 0:
             raise SizeError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})", remedy="pass sizes above 0")
         if align_corners is None:
-            warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
+            warned.warn(_CHANGED)
         points = _points if prod(size[2:]) < _KEPT else _points.__wrapped__
         base = constant(F, theta, points(size[2:], bool(align_corners), buffer(theta).dtype))
         return F.reshape(F.matmul(base, F.transpose(theta, 1, 2)), (size[0], *size[2:], n))
