@@ -797,9 +797,10 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     cast = real.type
     first, last, half = cast(start), cast(end), steps // 2
     step = (last - first) / cast(steps - 1)
-    line = (_kept_ramp if steps < _SHORT else _ramp)(steps, real) * step
-    line[:half] += first
-    line[half:] += last
+    line = (_kept_ramp if steps < _SHORT else _ramp)(steps, real) * np.asarray(step)  # arrays of no dimension cost less than numbers
+    part, rest = line[:half], line[half:]
+    np.add(part, np.asarray(first), part)
+    np.add(rest, np.asarray(last), rest)
     return line if real is dtype else line.astype(dtype, copy=False)
 
 
