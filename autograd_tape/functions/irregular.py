@@ -49,7 +49,6 @@ class Irregular(Door):
         plain: the function below the door, with all arguments by position.
         second: the entrance below the door of a path written by hand.
         flat: the same, with all arguments by position.
-        quick: the entrance below the door of what `quick` gives.
     """
 
     irregular = True
@@ -57,7 +56,6 @@ class Irregular(Door):
     plain: Callable[..., Any]
     second: Fn
     flat: Fn
-    quick: Fn | None = None
 
     def __init__(self, rec: Record, frontend: Frontend, params: list[Parameter]) -> None:
         super().__init__(rec, frontend)
@@ -110,9 +108,6 @@ class Irregular(Door):
             if self._flat:
                 self.flat = self.second
             self._below[False] = self.flat if is_open else None
-        elif self.quick is not None:
-            self._below[False] = self.quick if all([
-                i in found and not i.parts for i in TO_REGULAR if i.frontend in (None, self.frontend)]) else None
         return found
 
     def check_fit(self, args: tuple[object, ...]) -> None:
@@ -197,10 +192,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
     if quick is not None:
-        lines = _quick_lines(rec, signature, cells, quick)
-        door.quick = defined(flat, [*[line.replace("_ns[", "_below[") for line in lines], f"return _door.rest(({every}))"],
-                             " (second entrance)")
-        passes = [*lines, *passes]
+        passes = [*_quick_lines(rec, signature, cells, quick), *passes]
     front = body if leads else [*passes, *body]
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
@@ -234,7 +226,7 @@ def _plain_test(rec: Record, params: Sequence[Parameter], out: str) -> str:
 def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -> list[str]:
     """Statements that return what `quick` makes of plain arrays, of real numbers or truth values, if it makes something of them."""
     frontend = cells["_F"]
-    cells |= {"_quick": quick, "_ns": frontend.namespace, "_below": frontend.below_namespace, "_KINDS": RESULT_KINDS["KINDS"],
+    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"],
               "_lacked": frozenset(rec.lacks), "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}

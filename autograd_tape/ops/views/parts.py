@@ -293,9 +293,10 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
     if sum(stride).__class__ is not int:  # what is kept does not tell numbers from integers
         raise TypeError("strides are integers")
     known = owner.__class__ is np.ndarray and owner.flags.c_contiguous
-    if here is None and not (known and storage_offset is not None):
-        here = start_of(input) if input.size and owner is not input else 0
-    at = here if storage_offset is None else storage_offset
+    if storage_offset is not None:
+        at = storage_offset
+    else:
+        at = here = here if here is not None else start_of(input) if input.size and owner is not input else 0
     need, steps = _as_laid(tuple(size), tuple(stride), at, item)
     if need > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
