@@ -234,7 +234,8 @@ def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: fl
     if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
             grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
         return None
-    if n < _enough(x) and (kind == LOGITS or (run := _difference.of(char, n)) is None):
+    run = _difference.surely(char) if n >= _enough(x) else None if kind == LOGITS else _difference.of(char, n)
+    if run is None:
         return None
     if t.strides != x.strides or not t.flags.aligned:
         t = _like(t, x)
@@ -243,7 +244,7 @@ def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: fl
     dx = np.empty_like(x)
     arrays = bits(g.copy() if one else g), bits(x), bits(t), bits(dx), kind, number
     if n < _ALONE:
-        (run if n < _enough(x) else _difference.surely(char))(n, 1, *arrays)
+        run(n, 1, *arrays)
     else:
         share_elements(_compiled.difference_backward, char, n, *arrays)
     return dx

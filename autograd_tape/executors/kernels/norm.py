@@ -171,8 +171,9 @@ def layer_norm_backward(
 # which are of K channels with M numbers each; row r belongs to group r % G, whose channels follow one another in weight and bias.
 
 
-def _is_few(x: np.ndarray) -> bool:
-    return 0 < x.size < 4 * min(state.fused, SIZE_FUSED)
+def _is_few(x: np.ndarray, in_rows: bool = True) -> bool:
+    """Whether the loop for few takes ``x``; less where its numbers do not lie in rows, but each channel's in steps."""
+    return 0 < x.size < min(state.fused, SIZE_FUSED) << 2 * in_rows
 
 
 def _sums(v: np.ndarray) -> np.ndarray:
@@ -362,12 +363,12 @@ def batch_norm(
     >>> y.ravel(), mean
     (array([-1.,  1.]), array([2.]))
     """
-    c = contiguous(_wide(x)) if not _is_few(x) else _own(x)
+    c = contiguous(_wide(x)) if not _is_few(x, prod(x.shape[2:]) >= _SHORT) else _own(x)
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
     if not training and (running_mean is None or running_var is None):
         raise ValueError("Expected running_mean and running_var to be defined when training=False")
-    if _is_few(c):
+    if _is_few(c, rows.shape[1] >= _SHORT):
         given = None if training or running_mean is None else np.array((running_mean, running_var), np.float64)
         y, mean, rstd, moments_ = _normalized(c, (n, channels, 1, rows.shape[1], channels), weight, bias, eps, given)
         if training:
@@ -409,7 +410,7 @@ def batch_norm_backward(
     c = contiguous(_wide(x))
     rows, n, channels = _channels(c)
     gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
-    if _is_few(c):
+    if _is_few(c, rows.shape[1] >= _SHORT):
         sizes = n, channels, 1, rows.shape[1], channels
         given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
         return _found(given, dots.reshape(-1) * rstd, totals.reshape(-1), x, weight, needs)
