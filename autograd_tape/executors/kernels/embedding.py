@@ -17,7 +17,10 @@ from .handy import Handy
 from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
-__all__ = ["embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "reduce_at", "scatter", "scatter_add"]
+__all__ = [
+    "embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "plain_axis", "reduce_at", "scatter",
+    "scatter_add", "segments",
+]
 
 _compiled = LazyModule("embedding")
 
@@ -302,7 +305,23 @@ def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlEB" else "", out, axis, index, contiguous(source), how)
 
 
+def segments(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, out: np.ndarray, how: int) -> bool:
+    """Reduces ``counts[s]`` rows of half precision from ``starts[s]`` on into row s of ``out``, rounding at each step: by sum or product,
+    from 0 on. False where it did not.
+
+    >>> segments(np.ones((2, 1)), np.array([0]), np.array([2]), np.zeros((1, 1)), 0)
+    False
+    """
+    char = out.dtype.char
+    if char not in "Ee" or rows.size < state.fused // 16 and _segments.of(char, rows.size) is None:
+        return False
+    _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), contiguous(starts),
+                    contiguous(counts), out, how)
+    return True
+
+
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
+_segments = Handy("embedding", "segments")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _ADDED = "fdl"  # the dtypes that kernels add
 _FEW = 512  # elements that are sooner added one by one than put in order

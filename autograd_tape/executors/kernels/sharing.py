@@ -367,7 +367,8 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     far = min(a.strides) < 0 or max(a.strides) >= _FAR
     # NumPy copies rows as fast.
     if not char or len(axes) > 4 or len(axes) < 2 or axes[-1][1] == 1 and axes[-1][0] >= _LONG or not a.flags.aligned or far:
-        np.copyto(*[x.view(char) if char and x.dtype.isbuiltin == 2 else x for x in (out, a)])
+        into, source = [x.view(char) if char and x.dtype.isbuiltin == 2 else x for x in (out, a)]
+        np.copyto(into, source)
         return out
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
     span = 1 + sum((n - 1) * s for n, s in axes)

@@ -305,6 +305,24 @@ def _is_count(repeats: TensorRef) -> None:
         no_kernel("repeat_interleave_cpu", repeats)
 
 
+def _repeated(x: np.ndarray, repeats: object, dim: object) -> np.ndarray | None:
+    """Each part as often as a plain number says; None for other arguments."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    n = x.ndim
+    if repeats.__class__ is not int or dim.__class__ is not int or not -n <= dim < n or repeats < 0:  # type: ignore[operator]  # integers
+        return None
+    times, d = int(repeats), int(dim) % n  # type: ignore[call-overload]
+    result = np.empty((*x.shape[:d + 1], times, *x.shape[d + 1:]), x.dtype)
+    into, source = [a.view(_BITS[2]) if x.dtype.isbuiltin == 2 else a for a in (result, x)]
+    if d == n - 1 and 0 < times <= 8 and x.size > 64:  # long strides sooner than short runs
+        for i in range(times):
+            into[..., i] = source
+    else:
+        into[...] = source[(_ALL,) * (d + 1) + (None,)]
+    return result.reshape(*x.shape[:d], x.shape[d] * times, *x.shape[d + 1:])
+
+
 @op("repeat_interleave(Tensor input, Any repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
 class repeat_interleave:
     """Each element, or part of a dimension, repeated in its place.
@@ -314,6 +332,7 @@ class repeat_interleave:
     """
 
     def reads(repeats, **_): return "input" if repeats is None else "repeats"
+    def quick(input, repeats, dim, output_size): return _repeated(input, repeats, dim) if output_size is None else None
 
     def function(F, input, repeats=None, dim=None, *, output_size=None):
         if repeats is None:

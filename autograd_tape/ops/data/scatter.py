@@ -397,17 +397,18 @@ class scatter_add:
 
 
 _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-_HOW = {"sum": 0, "prod": 1, "amax": 2, "amin": 3}
-_HOW_TRUE = {"sum": 2, "prod": 3, "amax": 2, "amin": 3}
+_HOW = {np.add: 0, np.multiply: 1, np.maximum: 2, np.minimum: 3}
+_HOW_TRUE = {np.add: 2, np.multiply: 3, np.maximum: 2, np.minimum: 3}
 """What one kernel does, in whose numbers; of truth values, too."""
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
 def _how(reduce: str, dtype: np.dtype) -> int:
     """The number of a reduction that the kernel does; -1 where there is none: sums of half precision are rounded once."""
+    ufunc: Any = None if reduce == "mean" else _REDUCERS.get(reduce)
     if dtype.char == "?":
-        return _HOW_TRUE.get(reduce, -1)
-    return -1 if reduce == "sum" and dtype.char not in "fdl" else _HOW.get(reduce, -1)
+        return _HOW_TRUE.get(ufunc, -1)
+    return -1 if ufunc is np.add and dtype.char not in "fdl" else _HOW.get(ufunc, -1)
 
 
 def _neutral(reduce: str, dtype: np.dtype) -> Any:

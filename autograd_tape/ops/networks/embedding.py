@@ -10,7 +10,7 @@ from ... import warned
 from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, SizeError, check_rank
 from ...executors.kernels import embedding as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import state, within
 from ...modes import no_grad
 from ...record import Sample, op
 from ...views import check_single
@@ -30,7 +30,7 @@ def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, s
             return fused.embedding(weight, indices)
         except IndexError:
             pass  # for the check below, which says more
-    if indices.size and (np.minimum.reduce(indices, None) < 0 or np.maximum.reduce(indices, None) >= weight.shape[0]):
+    if not within(indices if indices.dtype.char == "l" else indices.astype(np.int64), weight.shape[0]):
         raise IndexRangeError("index out of range in self", expected=f"0 to {weight.shape[0] - 1}", found="another index",
                               remedy="enlarge the table, or correct the index")
     check_rank(indices.ndim + 1)
@@ -112,8 +112,8 @@ def _batched_rows(F: Functions, call: BatchedCall, unreal: Any) -> Any:
     return result if real is None else F.where(real, result, unreal(result))
 
 
-@op("embedding(Tensor weight, Index indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
-    out=False, complex="no gradient")
+@op("embedding(Tensor weight, Index indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", quiet="all",
+    method=False, out=False, complex="no gradient")
 class embedding:
     """Rows of `weight` (V, D) at `indices`: (..., D). The row `padding_idx` gets no gradient.
 

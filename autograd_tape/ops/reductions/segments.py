@@ -11,6 +11,7 @@ from ...annotations import Functions
 from ...dims import wrap_dim
 from ...dtypes import FLOATING
 from ...errors import AutogradError
+from ...executors.kernels.embedding import segments
 from ...functions.refusals import no_kernel
 from ...record import Sample, no_derivative, op
 from ...tensor import TensorRef
@@ -98,7 +99,11 @@ class _Cut:
     def joined(self, ufunc: np.ufunc, x: np.ndarray, start: float) -> np.ndarray:
         """`start` joined with the elements of `x`, which is like `data`, of each segment."""
         found = np.full((len(self.counts), self.rest), start, x.dtype)
-        if _is_half(x):  # torch rounds at every step: one step of all segments at a time
+        if _is_half(x):
+            how = {np.add: 0, np.multiply: 1}.get(ufunc)
+            if how is not None and segments(x, self.starts, self.counts, found, how):
+                return found
+            # torch rounds at every step: one step of all segments at a time
             order = np.argsort(-self.counts, kind="stable")
             starts, counts = self.starts[order], self.counts[order]
             taken = found[order]
