@@ -167,7 +167,7 @@ def check_rank(dimensions: int, plain: bool = False) -> None:
 
 
 _RANK_IS_TOO_HIGH = re.compile(r"maximum supported dimension|NPY_MAXDIMS|number of dimensions must be within|maximum number of dimension"
-                               r"|number of index arrays cannot be above|too many dimensions|maximum allowed dimension")
+                               r"|ndmin must be|number of index arrays cannot be above|too many dimensions|maximum allowed dimension")
 
 
 def of_rank(error: Exception) -> RankError | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-roots = [str(Path(__file__).parent)]
+roots = [os.path.dirname(os.path.abspath(__file__))]
 """The folders of packages whose lines are not a program's."""
 
 always = False

@@ -61,6 +61,23 @@ def vecdot(x1, x2, /, *, axis=-1):
     return F.linalg_vecdot(x, y, dim=axis)
 
 
+@implements("linalg.matmul")
+def matmul(x1, x2, /):
+    return F.matmul(*_pair(x1, x2))
+
+
+@implements("matvec")
+def matvec(x1, x2, /):
+    x, y = _pair(x1, x2)
+    return F.squeeze(F.matmul(x, F.unsqueeze(y, -1)), -1)
+
+
+@implements("vecmat")
+def vecmat(x1, x2, /):
+    x, y = _pair(x1, x2)
+    return F.squeeze(F.matmul(F.unsqueeze(F.conj(x), -2), y), -2)
+
+
 @implements("kron")
 def kron(a, b):
     return F.kron(*_pair(a, b))
@@ -82,10 +99,15 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return F.movedim(result, -1, axis_of(axisc, result.ndim))
 
 
-@implements("trace", "linalg.trace")
+@implements("trace")
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     diagonal = F.diagonal(tensor(a), offset, axis1, axis2)
     return give(F.sum(diagonal if dtype is None else cast(diagonal, dtype), (-1,)), out)
+
+
+@implements("linalg.trace")
+def trace_of_last(x, /, *, offset=0, dtype=None):
+    return trace(x, offset, -2, -1, dtype)
 
 
 @implements("einsum")

@@ -54,6 +54,8 @@ def array_ufunc(self: TensorRef, ufunc: np.ufunc, method: str, *inputs: Any, **k
         if other is not None and other is not array_ufunc and other is not np.ndarray.__array_ufunc__:
             return NotImplemented
     if method == "__call__":
+        if ufunc in FUNCTIONS:  # of vectors and matrices, with the dimensions that they lie along
+            return FUNCTIONS[ufunc](*inputs, **kwargs)
         return _call(ufunc, inputs, **kwargs)
     if method == "outer":
         return _outer(ufunc, *inputs, **kwargs)

@@ -458,9 +458,14 @@ def select(condlist, choicelist, default=0):
     return result
 
 
-@implements("diagonal", "linalg.diagonal")
+@implements("diagonal")
 def diagonal(a, offset=0, axis1=0, axis2=1):
     return F.diagonal(_enough(a, 2, "diagonal"), offset, axis1, axis2)
+
+
+@implements("linalg.diagonal")
+def diagonal_of_last(x, /, *, offset=0):
+    return diagonal(x, offset, -2, -1)
 
 
 @implements("diag")

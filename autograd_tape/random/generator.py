@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-import secrets
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -91,7 +91,7 @@ class Generator:
 
     def seed(self) -> int:
         """Restart from a seed of the operating system, and return it."""
-        seed = secrets.randbits(53)  # torch's own non-deterministic seeds keep to 53 bits
+        seed = int.from_bytes(os.urandom(7), "little") >> 3  # torch's own non-deterministic seeds keep to 53 bits
         self.manual_seed(seed)
         return seed
 

@@ -63,12 +63,10 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_before", "_bits", "_block", "_fresh", "_marked", "_own", "_source", "after", "ahead", "ahead_at", "next", "way")
+    __slots__ = ("_before", "_bits", "_block", "_fresh", "_marked", "_own", "_seed", "_source", "after", "ahead", "ahead_at", "next", "way")
 
     def __init__(self, seed: int) -> None:
-        self._bits = np.random.MT19937(0)
-        fork_safe(self._bits.lock)  # NumPy's own, which it holds while words are made
-        self._source = np.random.RandomState(self._bits)
+        self._source: np.random.RandomState | None = None  # NumPy's, of `_bits`, made when first asked for (see `_stream`)
         self._own: Words | None = None      # the key, once compiled code makes the words; NumPy's is then left behind
         self._marked = False                # between `mark` and `rewind`
         self._before: Words | None = None   # the key that the first new block since then was made of
@@ -80,7 +78,7 @@ class MT19937:
 
     def seed(self, seed: int) -> None:
         """Restart the stream; like torch, only the low 32 bits matter."""
-        self._source.seed(seed & 0xFFFFFFFF)
+        self._seed: int | None = seed & 0xFFFFFFFF  # which NumPy's has not been told yet
         self._own = self.way = None
         self._block: Words | None = None
         self.next = N
@@ -117,6 +115,7 @@ class MT19937:
             last = np.empty(N, np.uint32)
             fast.stream(self._own, last if self._block is None else self._block, left, out, last)
         else:
+            self._stream()
             if left:
                 out[:left] = self._block[self.next :]  # type: ignore[index]
             whole = left + (count - left) // N * N
@@ -171,16 +170,28 @@ class MT19937:
             self._before = None
         self.words(used)
 
+    def _stream(self) -> np.random.RandomState:
+        """NumPy's stream. It is made here, since the newer of its versions import their random numbers when somebody wants some."""
+        source = self._source
+        if source is None:
+            self._bits = np.random.MT19937(0)
+            fork_safe(self._bits.lock)  # NumPy's own, which it holds while words are made
+            source = self._source = np.random.RandomState(self._bits)
+        if self._seed is not None:
+            source.seed(self._seed)
+            self._seed = None
+        return source
+
     def _key(self) -> Words:
         if self._own is not None:
             return self._own.copy()
-        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]  # the legacy form is a tuple
+        return self._stream().get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]  # the legacy form is a tuple
 
     def _set_key(self, key: Words) -> None:
         if self._own is not None:
             self._own = key
         else:
-            self._source.set_state(("MT19937", key, N, 0, 0.0))
+            self._stream().set_state(("MT19937", key, N, 0, 0.0))
 
     def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""

@@ -171,3 +171,15 @@ CASES = [
     case("x.astype('float32')", A), case("x.copy()", A), case("x.nbytes", A), case("x.itemsize", A), case("x.imag", C),
     case("x.tolist()", A),
 ]
+if hasattr(np, "vecdot"):
+    CASES += [  # what came with the second version
+        case("np.linalg.svdvals(x)", A), case("np.linalg.vector_norm(x)", A), case("np.linalg.vector_norm(x, axis=1, ord=3)", A),
+        case("np.linalg.matrix_norm(x)", T), case("np.linalg.matrix_norm(x, ord=1, keepdims=True)", T), case("np.linalg.outer(x, y)", V, W),
+        case("np.linalg.tensordot(x, y, axes=([0, 1], [0, 1]))", A, B), case("np.vecdot(x, y)", A, B),
+        case("np.vecdot(x, y, axis=0)", A, B),
+        case("np.linalg.vecdot(x, y)", A, B), case("np.linalg.cross(x, y)", S, SPD), case("np.linalg.trace(x)", T),
+        case("np.linalg.trace(x, offset=1)", T), case("np.linalg.diagonal(x)", T), case("np.linalg.diagonal(x, offset=-1)", T),
+        case("np.matrix_transpose(x)", T), case("np.linalg.matrix_transpose(x)", T), case("np.unstack(x)[1]", A),
+        case("np.unstack(x, axis=1)[-1]", A), case("np.astype(x, np.float64)", A), case("np.linalg.matmul(x, y)", S, SPD),
+        *[case("np.matvec(x, y)", A, V[:4].copy()), case("np.vecmat(x, y)", V[:3].copy(), A)] * hasattr(np, "vecmat"),
+    ]

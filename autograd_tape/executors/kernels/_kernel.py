@@ -11,11 +11,9 @@ Indices may change at any time, since they are somebody's data: a loop checks ea
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ...annotations import Fn
@@ -245,7 +243,9 @@ class Kernel(_Compiled):
 def file_name(name: str, variant: str, char: str, digest: str = "") -> str:
     """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `digest`: of what is in no source."""
     letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
-    return f"{name}.{variant}.{letter}" + (f".{hashlib.sha256(digest.encode()).hexdigest()[:12]}" if digest else "")
+    from hashlib import sha256
+
+    return f"{name}.{variant}.{letter}" + (f".{sha256(digest.encode()).hexdigest()[:12]}" if digest else "")
 
 
 class KeptKernel(dict[str, Fn]):
@@ -281,6 +281,8 @@ LazyModule.kept = _kept_kernel
 def compile_all(dtypes: str = "fdEelHB") -> int:
     """Compiles every kernel, and every formula of the records that are loaded, for those of the dtype characters in `dtypes` that it is
     written for, and keeps the machine code (to fill the cache of an image); returns how many. Five minutes of a core, the first time."""
+    from pathlib import Path
+
     for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
         if path.stem != "__init__":
             importlib.import_module(f"{__package__}.compiled.{path.stem}")

@@ -10,26 +10,27 @@ What is written appears under its name when it is complete, so any number of pro
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...annotations import Fn
 from ._entry import Code, load
 from ._on_demand import note_compiled, state
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["KEPT", "Store", "cache_dir", "kept_names"]
 
 #: Folders of machine code that are kept, the latest ones.
 KEPT = 6
 _MAGIC = b"autograd_tape machine code 2\n"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32  # the bytes of one, by SHA-256
 _said: set[str] = set()
 
 
@@ -57,9 +58,12 @@ def _options() -> tuple[object, ...]:
 @cache
 def _version() -> str:
     """A digest of all that decides what the sources are compiled to; neither the compiler nor LLVM is imported for it."""
+    from hashlib import sha256
+    from pathlib import Path
+
     import numpy
 
-    digest = hashlib.sha256()
+    digest = sha256()
     here = Path(__file__).parent
     own = [here / name for name in ("_common.py", "_elf.py", "_entry.py", "_kernel.py", "loops.py")]
     random = [here.parents[1] / "random" / name for name in ("polynomials.py", "rejection.py")]
@@ -88,6 +92,8 @@ def _processor() -> object:
 
 
 def _folders(package: str) -> list[Path]:
+    from pathlib import Path
+
     spec = find_spec(package)
     return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec is not None else []
 
@@ -153,7 +159,9 @@ class Store:
 
     def _digest(self, payload: bytes) -> bytes:
         """Of the content and the name, lest a file be taken for another."""
-        return hashlib.sha256(os.path.basename(self.path).encode() + b"\n" + payload).digest()
+        from hashlib import sha256
+
+        return sha256(os.path.basename(self.path).encode() + b"\n" + payload).digest()
 
     def _read(self) -> bytes | None:
         """The payload of the file, or None if there is none, or none that is good."""

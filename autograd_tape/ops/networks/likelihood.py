@@ -638,7 +638,7 @@ class bce:
 
     def numpy(input, target):
         _check_probabilities(input)
-        low = input.dtype.type(-100)
+        low = np.array(-100).astype(input.dtype)
         return (target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low)
     shape = shapes.reduced_pair
     def compose(F, input, target):
