@@ -396,7 +396,8 @@ def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., 
 
 def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:
     """Decorator of a kernel of passes, which makes it the formula `function` of up to `state.short` numbers of float32 or float64. Where
-    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand.
+    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand. Operands in an order
+    that results have to keep go to the kernel.
 
     >>> few(lambda x: x * x)(np.square)(np.float32([2.0]))
     array([4.], dtype=float32)
@@ -408,14 +409,15 @@ def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = Fal
         if operands == 1:
             @wraps(kernel)
             def short(x: np.ndarray, *options: Any) -> np.ndarray:
-                if x.dtype.char in "fd" and (x.size <= state.short or exact and (x.dtype in ready or x.size >= state.fused)):
+                n = x.size
+                if x.dtype.char in "fd" and x.flags.forc and (n <= state.short or exact and (x.dtype in ready or n >= state.fused)):
                     return formula(x, *map(float, options)) if numbers else formula(x)
                 result: np.ndarray = kernel(x, *options)
                 return result
         else:
             @wraps(kernel)
             def short(x: np.ndarray, y: Any) -> np.ndarray:
-                if x.dtype.char in "fd" and getattr(y, "dtype", None) is x.dtype:
+                if x.dtype.char in "fd" and x.flags.c_contiguous and getattr(y, "dtype", None) is x.dtype and y.flags.c_contiguous:
                     n = max(x.size, y.size)
                     if n <= state.short or exact and (x.dtype in ready or n >= state.fused):
                         return formula(x, y)
