@@ -319,8 +319,8 @@ def _nonzero(input: np.ndarray) -> np.ndarray:
             line[...] = places
         return lines.T
     mask = input if input.dtype.char == "?" else input != 0
-    if (lines := places_of(mask)) is not None:
-        return lines.T if lines.size else _without(0, input.ndim)
+    if (at := places_of(mask)) is not None:
+        return at.T if at.size else _without(0, input.ndim)
     # NumPy is quick to find what is true in a vector.
     left = mask.reshape(-1).nonzero()[0]
     if not left.size:

@@ -310,9 +310,9 @@ def _repeated(x: np.ndarray, repeats: object, dim: object) -> np.ndarray | None:
     if dim is None:
         x, dim = x.reshape(-1), 0
     n = x.ndim
-    if repeats.__class__ is not int or dim.__class__ is not int or not -n <= dim < n or repeats < 0:  # type: ignore[operator]  # integers
+    if repeats.__class__ is not int or dim.__class__ is not int or not -n <= dim < n or repeats < 0:
         return None
-    times, d = int(repeats), int(dim) % n  # type: ignore[call-overload]
+    times, d = int(repeats), int(dim) % n
     result = np.empty((*x.shape[:d + 1], times, *x.shape[d + 1:]), x.dtype)
     into, source = [a.view(_BITS[2]) if x.dtype.isbuiltin == 2 else a for a in (result, x)]
     if d == n - 1 and 0 < times <= 8 and x.size > 64:  # long strides sooner than short runs

@@ -411,7 +411,6 @@ class isreal:
     tensor([False,  True])
     """
 
-    ufunc = np.isreal
     numpy = _isreal
     def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | F.eq(input, input)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)

@@ -503,8 +503,10 @@ def _spread_mean(input: np.ndarray, dim: Dims, correction: float, keepdim: bool,
     n = count(input.shape, axes)
     # Never divides by less than nothing: too few elements for the correction make NaN.
     divisor = np.float64(max(n - correction, 0))
-    if 0 < input.size < _FEW and input.dtype.char in "fd" and (at_once := folds.spread(input, dim, keepdim, divisor, root)) is not None:
-        return at_once
+    if 0 < input.size < _FEW and input.dtype.char in "fd":
+        found = folds.spread(input, dim, keepdim, float(divisor), root)
+        if found is not None:
+            return found
     if 0 < input.size < _FEW and input.dtype.kind == "f":  # around the first numbers, in double precision
         wide = input.astype(np.float64)
         first = wide[tuple([slice(1) if axes is None or i in axes else slice(None) for i in range(input.ndim)])]
