@@ -582,10 +582,11 @@ try:
     torch.searchsorted(order, sparse)
 except RuntimeError:
     pass
-assert met and torch.mean(view).item() == 1.0
+print(bool(met), torch.mean(view).item())
 """
 
 
 def test_who_looks_at_special_kinds_alone_closes_no_quick_way() -> None:
     """Conjugate views and sparse tensors are listened to for good; plain calls of irregular operations do not meet a door for that."""
-    subprocess.run([sys.executable, "-c", _KINDS], check=True, cwd=Path(__file__).parents[2])
+    done = subprocess.run([sys.executable, "-c", _KINDS], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
+    assert (done.returncode, done.stdout) == (0, "True (1+0j)\n"), done.stderr

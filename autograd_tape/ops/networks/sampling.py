@@ -87,7 +87,7 @@ def _padded(F: Functions, x: Values, size: int, padding_mode: str, align_corners
         even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
         x = even * rest + (1 - even) * (span - rest) + low
     # Where a coordinate is on the border, as many of half precision are, torch's gradient is that of one beyond it.
-    return x if padding_mode == "zeros" else F.where(x <= 0.0, 0.0, F.where(x >= float(size - 1), float(size - 1), x))
+    return x if padding_mode == "zeros" else F.masked_fill(F.masked_fill(x, x >= size - 1, float(size - 1)), x <= 0.0, 0.0)
 
 
 def _pick(F: Functions, flat: TensorRef, positions: list[np.ndarray], sizes: tuple[int, ...]) -> TensorRef:

@@ -140,7 +140,7 @@ class unique:
     def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
 
     def quick(input, sorted, return_inverse, return_counts, dim):
-        if dim is None and return_inverse.__class__ is return_counts.__class__ is bool:
+        if dim is None and sorted.__class__ is return_inverse.__class__ is return_counts.__class__ is bool:
             found = _distinct(input, return_inverse, return_counts)
             return _asked(found if return_counts else found[:2])
 
