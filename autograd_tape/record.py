@@ -213,7 +213,8 @@ class Record:
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
     `quick(...)`          of an irregular operation: what it gives for plain arrays, at which nobody looks and which have no gradient, of
-                          real numbers or truth values, with the arguments in order; None where its `function` is to look at them,
+                          real numbers or truth values, with the arguments in order, those of no tensors of the very
+                          classes that the schema says (so `quick` need not ask for them); None where its `function` is to look at them,
                           and an error leads there, too
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in
                           `namespace`, and goes on to `general(args, out)`, with all arguments by position

@@ -239,9 +239,11 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_FLOAT'] or _k in _ns['Q_HALF']) "
                      f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None]")
         arrays.append(f"[_x._data for _x in {listed}]")
+    others = {p.name: p.type for p in rec.params if not p.is_tensor}
     for n in names:
         if n not in types:
             arrays.append(n)
+            tests += _exact_tests(n, others.get(n, "Any"))
             continue
         plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF'])"
         if n != tensors[0]:
@@ -256,6 +258,21 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
             f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
             "except _STUMBLES: pass"]
+
+
+_EXACT = {"bool": "({0} is False or {0} is True)", "int": "{0}.__class__ is int", "str": "{0}.__class__ is str",
+          "float": "({0}.__class__ is float or {0}.__class__ is int)", "Scalar": "({0}.__class__ is float or {0}.__class__ is int)",
+          "int[]": "({0}.__class__ is int or ({0}.__class__ is tuple or {0}.__class__ is list) "
+                   "and not [_x for _x in {0} if _x.__class__ is not int and _x is not None])"}
+
+
+def _exact_tests(name: str, type: str) -> list[str]:
+    """Source of the test whether a flag, number, name or shape is of the class that the schema says: `quick` sees what nothing refuses,
+    and asks for nothing of that again."""
+    test = _EXACT.get(type.removesuffix("?"))
+    if test is None:
+        return []
+    return [f"({name} is None or {test.format(name)})" if type.endswith("?") else test.format(name)]
 
 
 def _refusals(rec: Record, signature: Keywords, cells: Keywords, plain: str) -> list[str]:

@@ -529,8 +529,9 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
     data = input._data
     if not TO_PLAIN and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
-            data.ndim > 1 and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
-                                   for t in (weight, bias)])):
+            momentum.__class__ is float and data.ndim > 1
+            and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
+                     for t in (weight, bias)])):
         rows = input if data.flags.c_contiguous else F.contiguous(input)
         return F.group_norm(rows, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below
     _check_floating("batch_norm", input)
