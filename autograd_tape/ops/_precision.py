@@ -15,6 +15,7 @@ from ..executors.kernels.halves import narrow, tabled, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
 
+_TABLED = 256  # numbers, from which tables are slower than arithmetic
 _HALVES = {float16: float16, bfloat16: bfloat16, float16.np: float16, bfloat16.np: bfloat16}
 
 
@@ -69,7 +70,7 @@ _once, _twice = tabled(_root_rounded_once), tabled(_root_rounded_twice)
 def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
-    if input.flags.c_contiguous and input.ndim and input.size < 256:
+    if input.flags.c_contiguous and input.ndim and input.size < _TABLED:
         over = input.size % block
         if over == input.size:
             return np.asarray(_twice(input))

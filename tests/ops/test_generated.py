@@ -162,6 +162,12 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     devices.function("torch.cuda", "made(device=None)", devices.nothing)
     torchcompat.fx.symbolic_trace(torchcompat.nn.Linear(2, 2))
     _proxies.fake_signature(torchcompat.add, 2)
+    if kernels.available():
+        loops = importlib.import_module(f"{kernels.__package__}.compiled.formulas")
+        # The kernel gives the loop these names.
+        assert unresolved(loops.loop_of(2, 1, 8.0)) == {"formula", "beyond", "number"}
+        del watched.made["<formula of 2 and 1>"]
+        loops._polynomial((1.0, 2.0), 0.5)
     _overridable.testing_overrides.__wrapped__()
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))
     traced.refresh_graph_values()

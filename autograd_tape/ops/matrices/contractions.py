@@ -31,6 +31,8 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
 F32 = CPU_KINDS[np.dtype("f4")]
 
+_PRODUCTS = 2048  # in a Kronecker product, from which its rows are laid out first
+
 
 # -- einsum -----------------------------------------------------------------------------------------------------------
 
@@ -496,7 +498,7 @@ class kron:
             return None
         n = max(input.ndim, other.ndim)
         a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
-        if n and input.size * other.size > 2048 and b[-1] < (256 if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
+        if n and input.size * other.size > _PRODUCTS and b[-1] < (256 if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
             # Rows as long as those of the result: NumPy takes its time from row to row.
             left = input.reshape(a).repeat(b[-1], -1).reshape([s for size in a[:-1] for s in (size, 1)] + [-1])
             right = np.tile(other.reshape(b), a[-1]).reshape([s for size in b[:-1] for s in (1, size)] + [-1])

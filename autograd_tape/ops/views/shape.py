@@ -924,6 +924,9 @@ def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
 _HALVES = (float16, bfloat16)
 
 
+_MANY = 4096  # numbers, of which a comparison is faster than a conversion
+
+
 def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
     input = input if input.flags.c_contiguous else copy_like(input)
     own = input.dtype.char
@@ -931,7 +934,7 @@ def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
         return recast(input, dtype.np)
     if own == "d" and dtype is float16:  # by way of float32
         return recast(input.astype(np.float32), dtype.np)
-    if dtype is bool_ and own in "fdilhbB" and input.size >= 4096:
+    if dtype is bool_ and own in "fdilhbB" and input.size >= _MANY:
         return np.not_equal(input, 0)  # in a third of the time
     return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group and dtype is not float16 else converted(input, dtype.np)
 
