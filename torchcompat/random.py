@@ -286,6 +286,8 @@ def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
     try:
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
+        if len(shape) > MAX_DIMS:
+            return None
         if count > 256 and ways.many is not None and {int}.issuperset(map(type, shape)) and min(shape) > 0:
             return _tensor(ways.many(shape, k.np), k)
         if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16]))) is None:
@@ -379,7 +381,7 @@ def randint(low: Any = None, high: Any = None, size: tuple[int, ...] | None = No
 def _quick_integers(*args: Any, **named: Any) -> Tensor:
     if not named and 1 < len(args) < 4 and _alone():
         first, last, shape = args if len(args) == 3 else (0, *args)
-        if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and shape:
+        if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and 0 < len(shape) <= MAX_DIMS:
             try:
                 way = _integers[first, last]
                 if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(math.prod(shape), way)) is not None:

@@ -651,7 +651,10 @@ def way_of(name: str, dtype: np.dtype, args: tuple[float, ...] = ()) -> Way | No
     >>> way_of("uniform", np.dtype("f8")).words, way_of("uniform", np.dtype("f8"), (2.0, 1.0))
     (2, None)
     """
-    words = None if 0 in args[1:] or DType.by_np[dtype].is_complex else _WORDS[name](dtype, *args)  # the sign of 0 may count
+    general = 0 in args[1:] or DType.by_np[dtype].is_complex  # the sign of 0 may count
+    if general or name == "_paired" and not digits_of(dtype):  # which only `normal` refuses
+        return None
+    words = _WORDS[name](dtype, *args)
     if words is None:
         return None
 

@@ -145,7 +145,9 @@ def interpreted(kernel: Any) -> Any:
     for name, value in list(namespace.items()):
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("__"):
             namespace[name] = types.FunctionType(value.__code__, namespace, name, value.__defaults__, value.__closure__)
-    namespace.update({name: double for name, double in INTRINSICS.items() if name in namespace})
+    for name, double in INTRINSICS.items():
+        if name in namespace and callable(namespace[name]) == callable(double):  # and not a number that a module calls by the same name
+            namespace[name] = double
     return types.FunctionType(kernel.function.__code__, namespace, kernel.name, None, kernel.function.__closure__)
 
 

@@ -124,3 +124,26 @@ def test_layouts_dtypes_and_broadcasting(mode: None) -> None:
     assert hypotenuse(x.T, x.T).strides == x.T.strides
     assert same(x.astype(np.float32), np.float32(1)).dtype == np.float32
     assert same(x.astype(np.float32), x).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_and_arrays_of_any_layout_once_machine_code_is_at_hand(dtype: type) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there is no machine code")
+    previous, made = _on_demand.use_numba("numba"), len(Formula.made)
+    try:
+        one, two = unary(lambda x: x * x + 1.0), binary(lambda x, y: x * y + 1.0)
+        x = np.arange(1, 13, dtype=dtype).reshape(3, 4)
+        one(x), two(x, x)
+        assert one.formula.ready  # type: ignore[attr-defined]
+        still = x.copy()
+        still.flags.writeable = False
+        odd = np.frombuffer(b" " + x.tobytes(), dtype, offset=1).reshape(3, 4)
+        for a in (x, still, odd, x.T, x[::-1, ::2], np.broadcast_to(x[0], (3, 4)), x[:0], np.array(3, dtype), still[1, 1, ...], dtype(3)):
+            np.testing.assert_allclose(one(a), a * a + 1)
+            for b in (a, dtype(2), np.array(2, dtype)):
+                np.testing.assert_allclose(two(a, b), a * b + 1)
+                np.testing.assert_allclose(two(b, a), a * b + 1)
+    finally:
+        del Formula.made[made:]
+        _on_demand.use_numba(previous)

@@ -308,7 +308,7 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
                 out = np.empty(input.shape, input.dtype)
                 alone[0](alone[1], input.size, 1, input, out, *options)
                 return out
-            if input.flags.f_contiguous and input.flags.aligned:
+            if input.ndim and input.flags.f_contiguous and input.flags.aligned:  # no number of NumPy's, whose parts are no array's
                 out = np.empty(input.shape, input.dtype, "F")
                 alone[0](alone[1], input.size, 1, input.T, out.T, *options)
                 return out

@@ -724,7 +724,7 @@ class linalg_lstsq:
     """Solutions X of A X = B in the sense of least squares, for matrices A (..., m, n) and B (..., m, k), or vectors B (..., m).
 
     >>> torch.linalg.lstsq(torch.tensor([[1.], [1.]]), torch.tensor([[1.], [3.]])).solution
-    tensor([[2.0000]])
+    tensor([[2.]])
     """
 
     words = {"input": "A", "b": "B"}
