@@ -138,3 +138,11 @@ def test_variances_of_few_numbers_have_numpys_bits(at_hand: None, dtype: Any) ->
         for got, expected in zip(found, (variance, mean), strict=True):
             assert got.dtype == dtype and got.shape == np.shape(expected) and (got == np.asarray(expected, dtype)).all()
     assert taken > 30
+
+
+@pytest.mark.parametrize("dim", [True, 1.0, (True,), (1.0,), (0, True)])
+def test_what_equals_a_dimension_is_none(dim: Any, at_hand: None) -> None:
+    x = np.ones((3, 4), np.float32)
+    assert folds.fold(x, 1, False) is not None and folds.fold(x, (1,), False) is not None and folds.fold(x, (0, 1), False) is not None
+    assert folds.fold(x, dim, False) is None and folds.extremes(x, dim, False, False) is None
+    assert folds.spread(x, dim, False, 1.0, False) is None

@@ -99,6 +99,12 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
 
 
 _plans: dict[tuple[object, ...], _Plan | None] = {}
+_INT = {int}
+
+
+def _is_plain(dim: object) -> bool:
+    """Whether dimensions are given by integers: True and 1.0 are 1 as keys, and what NumPy's way refuses."""
+    return dim is None or dim.__class__ is int or dim.__class__ is tuple and {*map(type, dim)} <= _INT
 
 
 def _planned(key: tuple[object, ...], x: np.ndarray, dim: Dims, keepdim: bool) -> _Plan | None:
@@ -113,6 +119,8 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     is to serve."""
     if dim.__class__ is list:
         dim = tuple(dim)
+    if not _is_plain(dim):
+        return None
     key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
     plan = _plans.get(key, ...)
     if plan is ...:
@@ -153,6 +161,8 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
 def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
+    if not _is_plain(dim):
+        return None
     key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
     plan = _plans.get(key, ...)
     if plan is ...:
@@ -173,6 +183,8 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
     """Variances of few numbers of float32 or float64, or their roots, and means; None where NumPy is to serve."""
     if dim.__class__ is list:
         dim = tuple(dim)
+    if not _is_plain(dim):
+        return None
     key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
     plan = _plans.get(key, ...)
     if plan is ...:
