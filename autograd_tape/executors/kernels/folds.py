@@ -23,7 +23,7 @@ __all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes"
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
 ROOT = -1
 #: Most rows of columns that are added one after another, numbers of a row after which NumPy begins anew, and columns that go together.
-_RUN, _BLOCK, _TILE = 256, 8192, 128
+_SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
 _BITS = {"E": np.uint16, "e": np.int16}
 
 
@@ -72,17 +72,17 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     if not parts:
         return None
     innermost = sizes[-1][0]
-    exact = prod(parts[:-1] if innermost else parts) <= _RUN and (innermost or len(parts) == 1)
+    exact = prod(parts[:-1] if innermost else parts) <= _SUM_RUN and (innermost or len(parts) == 1)
     steps, many = [], prod(shape) >= state.cheap
     while (at := max([i for i, (yes, _) in enumerate(sizes) if yes], default=-1)) >= 0:
         outer, n, inner = prod([m for _, m in sizes[:at]]), sizes[at][1], prod([m for _, m in sizes[at + 1:]])
         per_block = n
-        if inner > 1 and n > _RUN:
-            per_block = _RUN
-        elif inner == 1 and n > _BLOCK and (dtype.itemsize > 2 or not many):
-            per_block = _BLOCK
+        if inner > 1 and n > _SUM_RUN:
+            per_block = _SUM_RUN
+        elif inner == 1 and n > _SUM_BLOCK and (dtype.itemsize > 2 or not many):
+            per_block = _SUM_BLOCK
         blocks = -(-n // per_block)
-        steps.append((outer * blocks * -(-inner // _TILE), per_block * min(_TILE, inner), outer, n, inner, per_block))
+        steps.append((outer * blocks * -(-inner // _SUM_TILE), per_block * min(_SUM_TILE, inner), outer, n, inner, per_block))
         sizes[at:at + 1] = [(True, blocks)] if blocks > 1 else []
         exact = exact and (blocks == 1 or inner == 1 and blocks < 8)
     kept = [d for d in range(len(shape)) if d not in reduced]
@@ -139,7 +139,7 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     many = size >= (state.cheap if term != PRODUCT else state.fused >> 4 if half else state.fused)
     if term == PRODUCT:  # of one dimension, or all: one factor after another
         _, _, outer, n, inner, _ = steps[0]
-        steps, exact = ((outer * -(-inner // _TILE), n * min(_TILE, inner), outer, n, inner, n),), True
+        steps, exact = ((outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), outer, n, inner, n),), True
     if not many and (not exact or _fold.of(char, size) is None):
         return None
     a = x if order is None else x.transpose(order)
@@ -174,7 +174,7 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     _, _, outer, n, inner, _ = plan.steps[0]
     y, index = np.empty(plan.shape, x.dtype), np.empty(plan.shape, np.int64)
     bits = plan.bits
-    _extremes.share(plan.char, outer * -(-inner // _TILE), n * min(_TILE, inner), 2, x if bits is None else x.view(bits),
+    _extremes.share(plan.char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 2, x if bits is None else x.view(bits),
                     y if bits is None else y.view(bits), index, outer, n, inner, smallest)
     return y, index
 
