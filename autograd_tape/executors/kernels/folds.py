@@ -107,25 +107,29 @@ def _is_plain(dim: object) -> bool:
     return dim is None or dim.__class__ is int or dim.__class__ is tuple and {*map(type, dim)} <= _INT
 
 
-def _planned(key: tuple[object, ...], x: np.ndarray, dim: Dims, keepdim: bool) -> _Plan | None:
-    if len(_plans) > 1000:
-        _plans.clear()
-    _plans[key] = plan = _plan(x.shape, x.strides, x.dtype, dim, keepdim)
+def _plan_of(x: np.ndarray, dim: Dims, keepdim: bool) -> _Plan | None:
+    """The plan of an array, which is kept by its layout; None where NumPy is to serve."""
+    if dim.__class__ is list:
+        dim = tuple(dim)
+    if not _is_plain(dim):
+        hash(dim)  # what has no hash is no dimension, and NumPy takes an empty one: TypeError
+        return None
+    if not x.flags.aligned:
+        return None
+    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
+    plan = _plans.get(key, ...)
+    if plan is ...:
+        if len(_plans) > 1000:
+            _plans.clear()
+        plan = _plans[key] = _plan(x.shape, x.strides, x.dtype, dim, keepdim)
     return plan
 
 
 def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0) -> np.ndarray | None:
     """Sums, or products, over `dim` (None, or nothing, for all), in the dtype of `x`, divided by `last`, or their root; None where NumPy
     is to serve."""
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not _is_plain(dim):
-        return None
-    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
-    plan = _plans.get(key, ...)
-    if plan is ...:
-        plan = _planned(key, x, dim, keepdim)
-    if plan is None or not x.flags.aligned:
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None:
         return None
     char, order, steps, shape, lying, exact, few, bits = plan
     if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or bits is None):
@@ -161,13 +165,8 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
 def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
-    if not _is_plain(dim):
-        return None
-    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
-    plan = _plans.get(key, ...)
-    if plan is ...:
-        plan = _planned(key, x, dim, keepdim)
-    if plan is None or plan.order is not None or plan.lying is not None or not x.flags.aligned:
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.order is not None or plan.lying is not None:
         return None
     if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
         return None
@@ -181,15 +180,8 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
 
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Variances of few numbers of float32 or float64, or their roots, and means; None where NumPy is to serve."""
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not _is_plain(dim):
-        return None
-    key = (state.cheap, x.dtype, x.shape, x.strides, dim, keepdim)
-    plan = _plans.get(key, ...)
-    if plan is ...:
-        plan = _planned(key, x, dim, keepdim)
-    if plan is None or plan.few is None or plan.few[2] > _APART or not x.flags.aligned or (run := _spread.of(plan.char, x.size)) is None:
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.few is None or plan.few[2] > _APART or (run := _spread.of(plan.char, x.size)) is None:
         return None
     _, outer, n, inner, _ = plan.few
     y, mean = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype)
