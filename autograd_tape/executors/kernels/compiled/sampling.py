@@ -37,6 +37,15 @@ def _compiled_sum(array: Any, v: float) -> Any:
 
 
 @register_jitable
+def _position(a, x, size, align):
+    """Where -1 to 1 of a grid lies among `size` elements."""
+    x = _step(a, x + 1.0)
+    if align:
+        return _step(a, x * ((size - 1) / 2.0))
+    return _step(a, _step(a, _step(a, x * size) - 1.0) * 0.5)
+
+
+@register_jitable
 def _reflected(a, x, size, align):
     low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
     distance = abs(_step(a, x - low))
@@ -113,11 +122,7 @@ def grid_taps(grid, index, weight, depth, height, width, taps, padding, align, s
             for d in range(s):  # x comes first in the grid but last in memory
                 which = 3 - s + d
                 size = depth if which == 0 else (height if which == 1 else width)
-                x = _step(weight, np.float64(wide(grid[n, i, s - 1 - d])) + 1.0)
-                if align:
-                    x = _step(weight, x * ((size - 1) / 2.0))
-                else:
-                    x = _step(weight, _step(weight, _step(weight, x * size) - 1.0) * 0.5)
+                x = _position(weight, np.float64(wide(grid[n, i, s - 1 - d])), size, align)
                 if taps == 1:
                     at[d, 0], by[d, 0] = _inside(np.rint(_padded(weight, x, size, padding, align)), size), 1.0
                     continue
@@ -232,11 +237,7 @@ def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding
             for d in range(s):  # x comes first in the grid but last in memory
                 which = 3 - s + d
                 size = depth if which == 0 else (height if which == 1 else width)
-                p = _step(grad, np.float64(wide(grid[n, i, s - 1 - d])) + 1.0)
-                if align:
-                    p = _step(grad, p * ((size - 1) / 2.0))
-                else:
-                    p = _step(grad, _step(grad, _step(grad, p * size) - 1.0) * 0.5)
+                p = _position(grad, np.float64(wide(grid[n, i, s - 1 - d])), size, align)
                 if taps == 1:
                     at[d, 0], by[d, 0], steep[d, 0] = _inside(np.rint(_padded(grad, p, size, padding, align)), size), 1.0, 0.0
                     continue
