@@ -472,7 +472,7 @@ class combinations:
     lacks = {"uint": "masked_select"}
 
     def quick(input, r, with_replacement):
-        if input.ndim == 1 and r.__class__ is int and r > 0 and with_replacement.__class__ is bool:
+        if input.ndim == 1 and r > 0:
             return input.take(_chosen(input.size, r, with_replacement))
 
     def function(F, input, r=2, with_replacement=False):

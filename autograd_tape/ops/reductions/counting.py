@@ -140,7 +140,7 @@ class unique:
     def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
 
     def quick(input, sorted, return_inverse, return_counts, dim):
-        if dim is None and sorted.__class__ is return_inverse.__class__ is return_counts.__class__ is bool:
+        if dim is None:
             found = _distinct(input, return_inverse, return_counts)
             return _asked(found if return_counts else found[:2])
 
@@ -183,7 +183,7 @@ class unique_consecutive:
     no_vmap = dynamic_shape("unique_consecutive")
 
     def quick(input, return_inverse, return_counts, dim):
-        if dim is None and return_inverse.__class__ is return_counts.__class__ is bool:
+        if dim is None:
             return _asked(_runs(input, return_inverse, return_counts))
 
     def function(F, input, return_inverse=False, return_counts=False, dim=None):
@@ -383,7 +383,7 @@ class searchsorted:
     out_dtype = POSITIONS
 
     def quick(sequence, values, out_int32, right, side, sorter):
-        if sequence.dtype is values.dtype and sequence.ndim and side is sorter is None and out_int32 is False and right.__class__ is bool:
+        if sequence.dtype is values.dtype and sequence.ndim and side is sorter is None and not out_int32:
             return bisect(sequence, values, right) if sequence.ndim == 1 or sequence.shape[:-1] == values.shape[:-1] else None
 
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
@@ -457,7 +457,7 @@ class bucketize:
     out_dtype = POSITIONS
 
     def quick(values, sequence, out_int32, right):
-        if sequence.dtype is values.dtype and sequence.ndim == 1 and out_int32 is False and right.__class__ is bool:
+        if sequence.dtype is values.dtype and sequence.ndim == 1 and not out_int32:
             return bisect(sequence, values, right)
 
     def function(F, input, boundaries, *, out_int32=False, right=False):

@@ -239,7 +239,7 @@ class nanmean:
     lacks = {"float8": "nansum_cpu"}
     def quick(input, dim, keepdim, dtype):
         char = input.dtype.char
-        if char in "fdE" and dtype is None and input.size and (dim.__class__ is int or dim is None) and keepdim.__class__ is bool:
+        if char in "fdE" and dtype is None and input.size and (dim.__class__ is int or dim is None):
             wide = input if char != "E" else widened(input)
             total = np.asarray(_sum(wide, dim, keepdim))
             if not (total != total).any():
