@@ -28,7 +28,7 @@ from .annotations import Arguments, Fn, Keywords, SomeFn
 from . import modes
 from .codegen import execute
 from .dtypes import DType, Device
-from .errors import AutogradError, of_rank
+from .errors import MAX_DIMS, AutogradError, of_rank
 from .modes import recordings
 from .locks import fork_safe_lock
 from .tensor import TensorRef
@@ -181,12 +181,14 @@ OF_NO_KIND = frozenset([type(None), bool, int, float, complex, str, slice, DType
 """Classes of arguments that nobody who listens for good looks at."""
 
 
-def plain(args: Sequence[object]) -> bool:
+def plain(args: Sequence[object], depth: int = 0) -> bool:
     """Whether arguments are tensors of no special kind, or what is no tensor at all, or lists of these.
 
     >>> plain((TensorRef.of([1.0]), [0, 1], None)), plain((object(),))
     (True, False)
     """
+    if depth > MAX_DIMS:  # a list in itself, perhaps
+        return False
     for a in args:
         if a.__class__ in OF_NO_KIND:
             continue
@@ -194,9 +196,9 @@ def plain(args: Sequence[object]) -> bool:
             if a._k.special is not None:
                 return False
         elif isinstance(a, dict):
-            if a and not plain([*a.values()]):
+            if a and not plain([*a.values()], depth + 1):
                 return False
-        elif not isinstance(a, (tuple, list)) or not OF_NO_KIND.issuperset(map(type, a)) and not plain(a):
+        elif not isinstance(a, (tuple, list)) or not OF_NO_KIND.issuperset(map(type, a)) and not plain(a, depth + 1):
             return False
     return True
 

@@ -125,3 +125,10 @@ def test_what_happened_once_closes_no_entrance() -> None:
     assert not closed, closed[:20]
     total, quick = map(int, counts.split())
     assert total > 400 and quick > 40
+
+
+@pytest.mark.no_numbers("what is said of arguments")
+def test_a_list_in_itself_is_not_plain() -> None:
+    inside: list[object] = [0]
+    inside.append(inside)
+    assert not calls.plain((inside,)) and not calls.plain(({"a": inside},)) and calls.plain(([[0, [1]], X],))
