@@ -17,6 +17,7 @@ from . import reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
 from .handy import Handy
 from .sharing import share_rows
+from ...strided import suggests_channels_last
 from ...warned import ignoring
 
 __all__ = [
@@ -28,17 +29,19 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool2d_backward",
+    "cell_plan",
     "cells",
     "counts",
-    "few_maxima",
-    "few_means",
     "max_pool1d",
     "max_pool2d",
     "max_pool2d_backward",
-    "is_few",
+    "max_plan",
     "max_windows",
+    "maxima",
+    "mean_plan",
     "mean_windows",
     "mean_windows_backward",
+    "means",
     "plan",
     "pool_output_size",
     "windows",
@@ -46,6 +49,7 @@ __all__ = [
 
 _compiled = LazyModule("pooling")
 _max_windows, _mean_windows, _max_pool = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows"), Handy("pooling", "max_pool")
+_avg_pool = Handy("pooling", "avg_pool")
 _mean_windows_backward, _max_pool_backward = Handy("pooling", "mean_windows_backward"), Handy("pooling", "max_pool_backward")
 _BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
 Pair = tuple[int, ...]  # of two
@@ -121,22 +125,13 @@ def max_pool2d(
     (array([[[3.]]]), array([[[1]]]))
     """
     out = _output(x, kernel, stride, padding, dilation, ceil_mode)
-    sees = prod(x.shape[:-2]) * prod(out) * prod(kernel)
-    if sees < min(state.fused, _FEW) or sees >= state.fused and _channels_innermost(x, 2):
+    found = maxima(x, max_plan(x.shape, kernel, stride, padding, dilation, ceil_mode), places) if x.dtype.isnative else None
+    if found is None and prod(x.shape[:-2]) * prod(out) * prod(kernel) < _FEW:
         return max_windows(x, windows(x.shape[-2:], out, kernel, stride, padding, dilation), places)
-    compiled = sees >= state.fused
-    c = contiguous(x if x.dtype.kind in "iu" or compiled and x.dtype.char == "E" else compute_array(x))
-    planes = _planes(c)
-    y = np.empty((planes.shape[0], *out), c.dtype)
-    index = np.empty(y.shape, np.int64) if places or not compiled else _NOWHERE.reshape(0, 0, 0)
-    if compiled and (c.dtype.char in "fdE" or c.itemsize < 8 or _fits_double(c)):
-        if c.dtype.char not in "fdE":
-            planes, y = planes.astype(np.float64), np.empty(y.shape)
-        geometry = (*kernel, *stride, *padding, *dilation)
-        work = prod(out) * prod(kernel)
-        _max_pool.share(planes.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
-    else:
-        index = np.empty(y.shape, np.int64)
+    if found is None:
+        c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
+        planes = _planes(c)
+        y, index = np.empty((planes.shape[0], *out), c.dtype), np.empty((planes.shape[0], *out), np.int64)
         height, width = planes.shape[1:]
         y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
         firsts = []
@@ -153,8 +148,10 @@ def max_pool2d(
                 better = (values > best) | (values != values)
                 np.copyto(best, values, where=better)
                 np.copyto(index[:, *where], positions[source], where=better)
-    shape = (*x.shape[:-2], *out)
-    return y.reshape(shape).astype(x.dtype, copy=False), index.reshape(shape) if places else index
+        shape = (*x.shape[:-2], *out)
+        found = y.reshape(shape).astype(x.dtype, copy=False), index.reshape(shape)
+        return found if places else (found[0], _NOWHERE)
+    return found if places else (found, _NOWHERE)
 
 
 def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -213,25 +210,20 @@ def avg_pool2d(
     out = _output(x, kernel, stride, padding, (1, 1), ceil_mode)
     divisor = divisor_override or 0
     sees = prod(x.shape[:-2]) * prod(out) * prod(kernel)
-    given = compute_array(x)
-    if sees < min(state.fused, _FEW) or sees >= state.fused and _channels_innermost(given, 2):
+    y = means(x, mean_plan(x.shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)) if x.dtype.isnative else None
+    if y is not None:
+        return y
+    if sees < _FEW:
         geometry = x.shape[-2:], out, kernel, stride, padding
-        y = mean_windows(given, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
-        return y.astype(x.dtype, copy=False)
-    c = contiguous(given)
-    planes = _planes(c)
-    y = np.empty((planes.shape[0], *out), c.dtype)
-    if sees >= state.fused:
-        args = (*kernel, *stride, *padding, count_include_pad, divisor)
-        work = prod(out) * prod(kernel)
-        share_rows(_compiled.avg_pool, c.dtype.char, len(planes), work, 1, planes, y, *args)
-    else:
-        shape = planes.shape[1], planes.shape[2]
-        y[...] = 0
-        for offset in np.ndindex(*kernel):
-            where, source = _taps(shape, out, (offset[0], offset[1]), stride, padding)
-            y[:, *where] += planes[:, *source]
-        y /= counts(shape, out, kernel, stride, padding, count_include_pad, divisor).astype(c.dtype)
+        return mean_windows(x, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
+    planes = _planes(contiguous(compute_array(x)))
+    y = np.empty((planes.shape[0], *out), planes.dtype)
+    shape = planes.shape[1], planes.shape[2]
+    y[...] = 0
+    for offset in np.ndindex(*kernel):
+        where, source = _taps(shape, out, (offset[0], offset[1]), stride, padding)
+        y[:, *where] += planes[:, *source]
+    y /= counts(shape, out, kernel, stride, padding, count_include_pad, divisor).astype(y.dtype)
     return y.reshape(*x.shape[:-2], *out).astype(x.dtype, copy=False)
 
 
@@ -277,10 +269,11 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    x: np.ndarray, kernel: int, stride: int, padding: int = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    x: np.ndarray, kernel: int, stride: int, padding: int = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> np.ndarray:
     """``avg_pool2d`` over one row (for the vjp, insert the row axis into the shapes likewise)."""
-    return avg_pool2d(x[..., None, :], (1, kernel), (1, stride), (0, padding), ceil_mode, count_include_pad)[..., 0, :]
+    return avg_pool2d(x[..., None, :], (1, kernel), (1, stride), (0, padding), ceil_mode, count_include_pad, divisor_override)[..., 0, :]
 
 
 # Windows of any number of dimensions, by what each of them sees: those of pooling in three dimensions, adaptive ones (window i of m over
@@ -348,53 +341,153 @@ class Windows:
 
 
 class Plan:
-    """Windows over the last dimensions of arrays of one shape, for kernels of few numbers.
+    """Windows over the last dimensions of arrays of one shape, for kernels.
 
     Attributes:
         windows: over a plane.
         shape: of the results.
         sees: how many elements they see; none where the result's layout is to be thought about, or there is nothing to see.
         planes: how many there are.
-        arguments: what compiled loops take beyond arrays.
+        arguments: what compiled loops over windows take beyond arrays, of planes.
+        rows: what those over rows of results take, where there are any for these windows.
         divisors: what sums are divided by to make means.
+        broad: whether windows have several dimensions; width: results in a row; given, made: shapes with planes of rows.
+        inner: the order of dimensions with the channels last, where results are to lie as images do.
     """
 
-    __slots__ = ("arguments", "divisors", "planes", "sees", "shape", "windows")
+    __slots__ = ("arguments", "by_rows", "divisors", "broad", "given", "inner", "made", "outer", "planes", "rows", "sees", "shape", "width",
+                 "windows", "work")
 
-    def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None) -> None:
+    def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
         n = len(w.size)
         lead = shape[: len(shape) - n]
         self.windows, self.planes, self.shape = w, prod(lead), lead + w.out
         clear = len(lead) != 2 or w.pixels > 1  # else C-contiguous images may have their channels innermost, too
-        self.sees = self.planes * w.count * w.number if clear and w.pixels else 0
+        self.work = w.count * w.number
+        self.sees = self.planes * self.work if clear and w.pixels else 0
         self.arguments = (self.planes, *w.full_size, 1, *w.bounds)
         self.divisors = _divisors(w) if divisors is None else divisors
+        self.rows, self.by_rows, self.width, self.broad = rows, bool(rows) and self.sees >= _SOME, w.out[-1], n > 1
+        self.given, self.made = (self.planes, *w.full_size[1:]), (self.planes, *w.full_out[1:])
+        self.inner = (0, *range(2, n + 2), 1) if keeps and len(lead) == 2 else None
+        self.outer = (0, n + 1, *range(1, n + 1))
 
 
-def few_maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
-    """What ``max_windows`` gives, of few numbers where machine code is at hand, or else None; the maxima alone without ``places``."""
-    char, sees = x.dtype.char, plan.sees
-    if 0 < sees < state.fused and char in "fdE" and x.flags.c_contiguous and (run := _max_windows.of(char, sees)) is not None:
-        y = np.empty(plan.shape, x.dtype)
-        if not places:
-            run(plan.planes, 1, x, y, _NOWHERE, *plan.arguments)
-            return y
-        index = np.empty(plan.shape, np.int64)
-        run(plan.planes, 1, x, y, index, *plan.arguments)
-        return y, index
-    return None
+def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
+    """``x`` or a copy, in the order of memory; and how many channels lie innermost there, if they do, as those of results are to."""
+    inner = plan.inner
+    if inner is None or x.shape[-1] > 1 and x.strides[1] > x.strides[-1]:
+        return x.copy("C"), 0
+    turned = x.transpose(inner)
+    if turned.flags.c_contiguous and turned.flags.aligned:
+        return turned, x.shape[1]
+    return (turned.copy("C"), x.shape[1]) if suggests_channels_last(x) else (x.copy("C"), 0)
 
 
-def few_means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
+#: The dtypes that kernels read windows as, to choose from them and to add them up.
+_CHOSEN = {"f": "f", "d": "d", "E": "E", "e": "f"} | dict.fromkeys("bBhil", "l")
+_ADDED = _CHOSEN | dict.fromkeys("bBhil", "d")
+#: Results in a row from which on loops go over rows of them, where windows see so much: that of maxima without places is vectors.
+_WIDE, _WIDE_WITH, _WIDE_MEANS, _SOME = 8, 16, 32, 256
+
+
+def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
+    """What ``max_windows`` gives, laid out as images are, by a kernel; the maxima alone without ``places``. None where NumPy is to compute
+    it: of few numbers without machine code at hand, and of what is not numbers in this machine's order."""
+    sees, char = plan.sees, _CHOSEN.get(x.dtype.char)
+    if not sees or char is None or char == "l" and plan.windows.empty:
+        return None
+    by_rows = plan.by_rows and plan.width >= (_WIDE_WITH if places and plan.broad else _WIDE)
+    kernel = _max_pool if by_rows else _max_windows
+    if sees < state.fused and kernel.of(char, sees) is None:
+        return None
+    flags = x.flags
+    c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
+    if c.dtype.char != char:
+        c = c.astype(char)
+    if channels:
+        y, p = np.empty((plan.planes // channels, *plan.windows.out, channels), c.dtype), plan.planes // channels
+        index = np.empty(y.shape, np.int64) if places else _NOWHERE
+        _max_windows.share(char, p, plan.work * channels, 2, c, y, index, p, *plan.windows.full_size, channels, *plan.windows.bounds)
+        y = y.transpose(plan.outer)
+        if places:
+            index = index.transpose(plan.outer)
+        elif not plan.broad:  # torch's loop in one dimension goes by rows
+            y = y.copy("C")
+    else:
+        y = np.empty(plan.shape, c.dtype)
+        index = np.empty(plan.shape, np.int64) if places else _NOWHERE
+        if by_rows:
+            where = index.reshape(plan.made if places else (0, 0, 0))
+            kernel.share(char, plan.planes, plan.work, 2, c.reshape(plan.given), y.reshape(plan.made), where, *plan.rows)
+        else:
+            kernel.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
+    if y.dtype is not x.dtype:
+        y = y.astype(x.dtype)
+    return (y, index) if places else y
+
+
+def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
     """What ``mean_windows`` gives, likewise."""
-    char, sees = x.dtype.char, plan.sees
-    if 0 < sees < state.fused and char in "fdE" and plan.windows.number <= _IN_TURN and x.flags.c_contiguous:
-        run = _mean_windows.of(char, sees)
-        if run is not None:
-            y = np.empty(plan.shape, x.dtype)
-            run(plan.planes, 1, x, y, plan.divisors, *plan.arguments)
-            return y
-    return None
+    sees, char = plan.sees, _ADDED.get(x.dtype.char)
+    if not sees or char is None or sees < state.fused and plan.windows.number > _IN_TURN:
+        return None
+    by_rows = plan.by_rows and plan.width >= _WIDE_MEANS and char != "E"
+    kernel = _avg_pool if by_rows else _mean_windows
+    if sees < state.fused and kernel.of(char, sees) is None:
+        return None
+    flags = x.flags
+    c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
+    if c.dtype.char != char:
+        c = c.astype(char)
+    if channels:
+        if char == "E":  # sums are to be rounded once
+            c, char = c.astype(np.float32), "f"
+        p = plan.planes // channels
+        y = np.empty((p, *plan.windows.out, channels), c.dtype)
+        _mean_windows.share(char, p, plan.work * channels, 1, c, y, plan.divisors, p, *plan.windows.full_size, channels,
+                            *plan.windows.bounds)
+        y = y.transpose(plan.outer)
+    else:
+        y = np.empty(plan.shape, c.dtype)
+        if by_rows:
+            kernel.share(char, plan.planes, plan.work, 1, c.reshape(plan.given), y.reshape(plan.made), *plan.rows)
+        else:
+            kernel.share(char, plan.planes, plan.work, 1, c, y, plan.divisors, *plan.arguments)
+    return y if y.dtype is x.dtype else y.astype(x.dtype)
+
+
+def _in_two(values: Sizes, one: int) -> Sizes:
+    """Geometry of one dimension as that of two."""
+    return (one, *values) if len(values) == 1 else values
+
+
+@lru_cache(512)
+def max_plan(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Plan:
+    """The plan of maxima of windows."""
+    n = len(kernel)
+    rows = () if n > 2 else (*_in_two(kernel, 1), *_in_two(stride, 1), *_in_two(padding, 0), *_in_two(dilation, 1))
+    return Plan(shape, plan(shape[len(shape) - n :], kernel, stride, padding, dilation, ceil_mode), None, rows)
+
+
+@lru_cache(512)
+def mean_plan(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool, include: bool, divisor: int | None) -> Plan:
+    """The plan of means of windows."""
+    n = len(kernel)
+    w = plan(shape[len(shape) - n :], kernel, stride, padding, (1,) * n, ceil_mode)
+    rows = () if n > 2 else (*_in_two(kernel, 1), *_in_two(stride, 1), *_in_two(padding, 0), int(include), divisor or 0)
+    return Plan(shape, w, counts(w.size, w.out, kernel, stride, padding, include, divisor), rows, n < 3)
+
+
+@lru_cache(512)
+def cell_plan(shape: Sizes, out: Sizes) -> Plan:
+    """The plan of evenly spread cells."""
+    n = len(out)
+    size = shape[len(shape) - n :]
+    kernel = tuple([a // max(b, 1) for a, b in zip(size, out, strict=True)])
+    even = n < 3 and 0 not in kernel and all([a == b * k for a, b, k in zip(size, out, kernel, strict=True)])
+    rows = (*_in_two(kernel, 1), *_in_two(kernel, 1), 0, 0, 1, 0) if even else ()
+    return Plan(shape, cells(size, out), None, rows, n < 3)
 
 
 @lru_cache(512)
@@ -426,45 +519,17 @@ def windows(size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Size
     return Windows(size, tuple(begins), tuple(ends), dilation)
 
 
-def is_few(x: np.ndarray, w: Windows, width: int) -> bool:
-    """Whether windows of an array are seen by their bounds whatever its layout, and not plane by plane, where loops run over rows of
-    results: there are few, or less than ``width`` in a row."""
-    return w.out[-1] < width or len(w.size) == 3 or x.size // (w.pixels or 1) * w.count * w.number < min(state.fused, _FEW)
-
-
 def max_windows(x: np.ndarray, w: Windows, places: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Maxima of windows of the last dimensions, and their flat indices within these (of no meaning without ``places``); of NaNs, the last.
 
     >>> max_windows(np.arange(4.0), cells((4,), (2,)))
     (array([1., 3.]), array([1, 3]))
     """
-    n, char, flags = len(w.size), x.dtype.char, x.flags
-    lead = x.shape[: x.ndim - n]
+    lead = x.shape[: x.ndim - len(w.size)]
     p = x.size // w.pixels if w.pixels else prod(lead)
-    sees = p * w.count * w.number
-    if char in "fdE" and flags.c_contiguous and flags.aligned and x.dtype.isnative:
-        run = None if sees >= state.fused else _max_windows.of(char, sees)
-        if run is not None or sees >= state.fused:
-            y = np.empty(lead + w.out, x.dtype)
-            index = np.empty(y.shape, np.int64) if places else _NOWHERE
-            if run is not None:
-                run(p, 1, x, y, index, p, *w.full_size, 1, *w.bounds)
-            else:
-                _max_windows.share(char, p, w.count * w.number, 2, x, y, index, p, *w.full_size, 1, *w.bounds)
-            return y, index
-    given = x if x.dtype.kind in "iu" else compute_array(x)
-    char = given.dtype.char if given.dtype.char in "fd" else "d"
-    run = None if sees >= state.fused else _max_windows.of(char, sees)
-    if (run is not None or sees >= state.fused) and (given.dtype.char in "fd" or not w.empty and _fits_double(given)):
-        f, channels = _planes_or_images(given if given.dtype.char in "fd" else given.astype(np.float64), n)
-        p //= channels
-        y = np.empty((p, *w.out, channels), f.dtype)
-        index = np.empty(y.shape, np.int64) if places else _NOWHERE
-        _max_windows.share(char, p, w.count * w.number * channels, 2, f, y, index, p, *w.full_size, channels, *w.bounds)
-        y = y.astype(x.dtype, copy=False)
-        if channels > 1:
-            return np.moveaxis(y, -1, 1), np.moveaxis(index, -1, 1) if places else index
-    else:
+    found = maxima(x, _plan_of(x.shape, w), places) if x.dtype.isnative else None
+    if found is None:
+        given = x if x.dtype.kind in "iu" else compute_array(x)
         c = contiguous(given)
         table, planes = w.table, c.reshape(p, w.pixels)
         y, index = np.empty((p, w.count), c.dtype), np.empty((p, w.count), np.int64)
@@ -482,21 +547,13 @@ def max_windows(x: np.ndarray, w: Windows, places: bool = True) -> tuple[np.ndar
             none = (w.lengths() < 1).reshape(-1)
             y[:, none] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
             index[:, none] = w.starts().reshape(-1)[none]
-    return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out) if places else index
+        return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out) if places else _NOWHERE
+    return found if places else (found, _NOWHERE)
 
 
-def _fits_double(x: np.ndarray) -> bool:
-    """Whether float64 has all of the integers ``x``, and what stands for nothing among them is not one of them."""
-    return x.itemsize < 8 or int(np.maximum.reduce(np.abs(x), None, initial=0)) < 1 << 53 and int(x.min(initial=0)) > -(1 << 53)
-
-
-def _planes_or_images(x: np.ndarray, n: int) -> tuple[np.ndarray, int]:
-    """``x`` in the order of its memory where that is (N, ..., C), and C; or else contiguous, and 1."""
-    return (np.moveaxis(x, 1, -1), x.shape[1]) if _channels_innermost(x, n) else (contiguous(x), 1)
-
-
-def _channels_innermost(x: np.ndarray, n: int) -> bool:
-    return not x.flags.c_contiguous and x.ndim == n + 2 and np.moveaxis(x, 1, -1).flags.c_contiguous and x.flags.aligned
+@lru_cache(512)
+def _plan_of(shape: Sizes, w: Windows) -> Plan:
+    return Plan(shape, w)
 
 
 def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) -> np.ndarray:
@@ -505,28 +562,16 @@ def mean_windows(x: np.ndarray, w: Windows, divisors: np.ndarray | None = None) 
     >>> mean_windows(np.arange(4.0), cells((4,), (2,)))
     array([0.5, 2.5])
     """
-    n, taps = len(w.size), w.number
-    lead = x.shape[: x.ndim - n]
+    taps = w.number
+    lead = x.shape[: x.ndim - len(w.size)]
     p = x.size // w.pixels if w.pixels else prod(lead)
+    y = None
+    if x.dtype.isnative:
+        y = means(x, _plan_of(x.shape, w) if divisors is None else Plan(x.shape, w, divisors))
+    if y is not None:
+        return y
     divisors = _divisors(w) if divisors is None else divisors
-    sees, char, flags = p * w.count * taps, x.dtype.char, x.flags
-    c = x.astype(np.float64) if x.dtype.kind in "iu" else x if char == "E" and flags.c_contiguous else compute_array(x)
-    char = c.dtype.char
-    run = _mean_windows.of(char, sees) if sees < state.fused and taps <= _IN_TURN else None
-    if run is not None or sees >= state.fused:
-        f, channels = _planes_or_images(c, n)
-        if channels == 1:
-            y = np.empty(lead + w.out, c.dtype)
-        else:
-            p //= channels
-            y = np.empty((p, *w.out, channels), c.dtype)
-        if run is not None:
-            run(p, 1, f, y, divisors, p, *w.full_size, channels, *w.bounds)
-        else:
-            _mean_windows.share(char, p, w.count * taps * channels, 1, f, y, divisors, p, *w.full_size, channels, *w.bounds)
-        y = y if channels == 1 else np.moveaxis(y, -1, 1)
-        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
-    c = compute_array(c)
+    c = compute_array(x.astype(np.float64) if x.dtype.kind in "iu" else x)
     table = w.table if w.whole is None else np.where(w.whole, w.table, w.pixels)
     planes = contiguous(c).reshape(p, w.pixels)
     if w.whole is not None:

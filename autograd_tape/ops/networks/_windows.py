@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 from collections.abc import Sequence
 
-import numpy as np
 
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
@@ -16,15 +15,6 @@ Ints = Sequence[int]
 
 def output_sizes(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[int, ...]:
     return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
-
-
-def counted(w: fused.Windows, kernel: Ints, stride: Ints, padding: Ints, include: bool, divisor: int | None) -> np.ndarray:
-    """What sums of windows are divided by; kept with the windows."""
-    key = include, divisor, kernel, padding
-    found = w.divisors.get(key)
-    if found is None:
-        found = w.divisors[key] = fused.counts(w.size, w.out, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
-    return found
 
 
 ONES = ((), (1,), (1, 1), (1, 1, 1))
@@ -147,21 +137,18 @@ def avg_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, 
 
 @lru_cache(512, typed=True)
 def max_plan(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-              indices: bool) -> tuple[Any, ...]:
-    """What `few_maxima` and `_largest` take of arguments that are checked."""
+              indices: bool) -> tuple[fused.Plan, tuple[Any, ...]]:
+    """What `fused.maxima` and `_largest` take of arguments that are checked."""
     geometry = max_geometry(n, shape, kernel_size, stride, padding, dilation, ceil_mode, indices)
-    w = fused.plan(shape[len(shape) - n:], *geometry, ceil_mode)
-    return fused.Plan(shape, w), (w, *geometry, ceil_mode)
+    return fused.max_plan(shape, *geometry, ceil_mode), (*geometry, ceil_mode)
 
 
 @lru_cache(512, typed=True)
 def avg_plan(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool,
-              divisor: int | None) -> tuple[Any, ...]:
-    """What `few_means` and `_mean` take of arguments that are checked."""
-    geometry = avg_geometry(n, shape, kernel_size, stride, padding, ceil_mode, divisor == 0)
-    w = fused.plan(shape[len(shape) - n:], *geometry, ONES[n], ceil_mode)
-    kernel, stride, padding = geometry
-    return fused.Plan(shape, w, counted(w, kernel, stride, padding, include, divisor)), (w, *geometry, ceil_mode, include, divisor)
+              divisor: int | None) -> tuple[fused.Plan, tuple[Any, ...]]:
+    """What `fused.means` and `_mean` take of arguments that are checked."""
+    geometry = (*avg_geometry(n, shape, kernel_size, stride, padding, ceil_mode, divisor == 0), ceil_mode, include, divisor)
+    return fused.mean_plan(shape, *geometry), geometry
 
 
 def settled(*given: Any) -> tuple[Any, ...]:
@@ -211,7 +198,7 @@ def adaptive_size(shape: tuple[int, ...], output_size: Any, n: int, function: st
 def adaptive_plan(shape: tuple[int, ...], output_size: Any, n: int, function: str) -> tuple[fused.Plan | None, tuple[int, ...]]:
     """What kernels of few numbers take of checked arguments, where there is something to see; and the size."""
     size = adaptive_size(shape, output_size, n, function)
-    return None if 0 in size or size == (1, 1) else fused.Plan(shape, fused.cells(shape[len(shape) - n:], size)), size
+    return None if 0 in size or size == (1, 1) else fused.cell_plan(shape, size), size
 
 
 def settled_size(given: Any) -> Any:

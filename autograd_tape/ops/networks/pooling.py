@@ -27,7 +27,7 @@ from .._host import on_host
 from .._samples import takes
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._losses import buffer, constant
-from ._windows import (ONES, adaptive_plan, adaptive_size, avg_geometry, avg_plan, counted, max_geometry, max_plan, output_sizes,
+from ._windows import (ONES, adaptive_plan, adaptive_size, avg_geometry, avg_plan, max_geometry, max_plan, output_sizes,
                        settled, settled_size, sizes_of, stride_of)
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -50,22 +50,24 @@ def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
 @takes_half
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
-    kernel, stride, padding, dilation = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation)
-    w = fused.plan(input.shape[input.ndim - len(kernel):], kernel, stride, padding, dilation, ceil_mode)
-    return _largest(input, w, kernel, stride, padding, dilation, ceil_mode)
+    geometry = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode
+    found = fused.maxima(input, fused.max_plan(input.shape, *geometry), True)
+    return _largest(input, *geometry) if found is None else found
 
 
-def _largest(input: np.ndarray, w: fused.Windows, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
+def _largest(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
              places: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Maxima of windows, and where they are, if somebody asks for the `places`."""
+    """Maxima of windows without a kernel, and where they are, if somebody asks for the `places`."""
     n = len(kernel)
-    if fused.is_few(input, w, 16):
-        y, index = fused.max_windows(input, w, places)
-    elif n == 1:
+    if n == 1:
         y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode, places)
+    elif n == 2:
+        y, index = fused.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode, places)
     else:
-        y, index = fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode, places)
-    return _like(n, input, y, index) if places else (_like(n, input, y), index)
+        y, index = fused.max_windows(input, fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, dilation, ceil_mode), places)
+    if not places:
+        return _like(n, input, y) if n > 1 else np.ascontiguousarray(y), index
+    return _like(n, input, y, index)
 
 
 @op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
@@ -200,21 +202,22 @@ class max_unpool_nd:
 @takes_half
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
-    kernel, stride, padding = tuple(kernel), tuple(stride), tuple(padding)
-    w = fused.plan(input.shape[input.ndim - len(kernel):], kernel, stride, padding, ONES[len(kernel)], ceil_mode)
-    return _mean(input, w, kernel, stride, padding, ceil_mode, include, divisor)
+    geometry = tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor
+    if divisor == 0:
+        raise AutogradError("divisor must be not zero")
+    y = fused.means(input, fused.mean_plan(input.shape, *geometry))
+    return _mean(input, *geometry) if y is None else y
 
 
-def _mean(input: np.ndarray, w: fused.Windows, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
-          divisor: int | None) -> np.ndarray:
-    """Means of windows."""
+def _mean(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool, divisor: int | None) -> np.ndarray:
+    """Means of windows without a kernel."""
     n = len(kernel)
-    if n == 3 or divisor != 0 and fused.is_few(input, w, 32):
-        y = fused.mean_windows(input, w, counted(w, kernel, stride, padding, include, divisor))
-        return _like(n, input, y) if n < 3 else np.ascontiguousarray(y)
-    if n == 1 and not divisor:
-        return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include), input)
-    return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
+    if n == 3:
+        plan = fused.mean_plan(input.shape, kernel, stride, padding, ceil_mode, include, divisor)
+        return np.ascontiguousarray(fused.mean_windows(input, plan.windows, plan.divisors))
+    if n == 1:
+        return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include, divisor), input)
+    return in_format(n, fused.avg_pool2d(input, kernel, stride, padding, ceil_mode, include, divisor), input)
 
 
 @takes_half
@@ -394,15 +397,13 @@ def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Seque
 def _quick_max(n: int, listed: bool) -> Any:
     """Maxima of plain arrays; `listed` is whether indices are always given."""
     def quick(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=False):
-        if ceil_mode.__class__ is not bool or return_indices.__class__ is not bool:
-            return None
         if not (kernel_size.__class__ is padding.__class__ is dilation.__class__ is int and (stride is None or stride.__class__ is int)):
             kernel_size, stride, padding, dilation = settled(kernel_size, stride, padding, dilation)
         places = listed or return_indices
         plan, geometry = max_plan(n, input.shape, kernel_size, stride, padding, dilation, ceil_mode, places)
-        few = fused.few_maxima(input, plan, places)
-        if few is not None:
-            return few
+        found = fused.maxima(input, plan, places)
+        if found is not None:
+            return found
         found = _largest(input, *geometry, places)
         return found if places else found[0]
 
@@ -411,18 +412,15 @@ def _quick_max(n: int, listed: bool) -> Any:
 
 def _quick_avg(n: int) -> Any:
     def quick(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
-        if not ceil_mode.__class__ is count_include_pad.__class__ is bool or divisor_override.__class__ not in (int, _Nothing):
-            return None
         if not (kernel_size.__class__ is padding.__class__ is int and (stride is None or stride.__class__ is int)):
             kernel_size, stride, padding = settled(kernel_size, stride, padding)
         plan, geometry = avg_plan(n, input.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        few = fused.few_means(input, plan)
-        return few if few is not None else _mean(input, *geometry)
+        found = fused.means(input, plan)
+        return found if found is not None else _mean(input, *geometry)
 
     return quick
 
 
-_Nothing = type(None)
 _MAX = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False"
 
 
@@ -591,16 +589,14 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: int | tuple[int, ..
         if input.dtype.kind in "iub":
             return None
         plan, size = adaptive_plan(input.shape, settled_size(output_size), n, avg)
-        few = plan and fused.few_means(input, plan)
-        return few if few is not None else _adaptive_avg(input, size)
+        found = plan and fused.means(input, plan)
+        return found if found is not None else _adaptive_avg(input, size)
 
     def quick_largest(input, output_size, return_indices=False):
-        if return_indices.__class__ is not bool:
-            return None
         plan, size = adaptive_plan(input.shape, settled_size(output_size), n, largest)
-        few = plan and fused.few_maxima(input, plan, return_indices)
-        if few is not None:
-            return few
+        found = plan and fused.maxima(input, plan, return_indices)
+        if found is not None:
+            return found
         found = _adaptive_max(input, size, return_indices)
         return found if return_indices else found[0]
 

@@ -3,77 +3,97 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
+from numba import types
+from numba.extending import overload, register_jitable
 
 from .base import kernel, like, rounded, wide
 
 
-@register_jitable
-def _raise_to(best, xs, step):
+def _lowest(x: Any) -> Any:
+    """What no element of an array is below, as a number to compute with."""
+    return np.iinfo(x.dtype).min if x.dtype.kind == "i" else like(wide(x.dtype.type(0)), -math.inf)
+
+
+@overload(_lowest, strict=False)
+def _lowest_of(x: Any) -> object:
+    if isinstance(x.dtype, types.Integer) and x.dtype.bitwidth == 64:
+        return lambda x: np.int64(-(2**63))
+    return lambda x: like(wide(x.dtype.type(0)), -math.inf)
+
+
+@register_jitable(forceinline=True)
+def _raise_by(best, xs, step):
     """The maxima of ``best`` and of each so many elements; of NaNs, the last."""
-    if step == 1:
-        for s in range(best.size):
-            v, most = wide(xs[s]), wide(best[s])
-            best[s] = xs[s] if v > most or v != v else best[s]
-    elif step == 2:
-        for s in range(best.size):
-            v, most = wide(xs[s * 2]), wide(best[s])
-            best[s] = xs[s * 2] if v > most or v != v else best[s]
-    else:
-        for s in range(best.size):
-            v, most = wide(xs[s * step]), wide(best[s])
-            best[s] = xs[s * step] if v > most or v != v else best[s]
+    for s in range(best.size):
+        v, most = wide(xs[s * step]), wide(best[s])
+        best[s] = xs[s * step] if v > most or v != v else best[s]
 
 
-@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow]? i i i i i i i i (sw>0) (dh>0) (dw>0) :p")
+@register_jitable(forceinline=True)
+def _raise_with(best, arg, xs, at, step):
+    """The same with places, of which the first is ``at``."""
+    for s in range(best.size):
+        v, most = wide(xs[s * step]), wide(best[s])
+        better = v > most or v != v
+        best[s] = xs[s * step] if better else best[s]
+        arg[s] = at + s * step if better else arg[s]
+
+
+@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow]? i i i i i i i i (kw>0) (sw>0) (dh>0) (dw>0) :p")
 def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
     """Without memory for indices these are left out."""
-    places, none = index.size > 0, np.empty(0, np.int64)
+    places = index.size > 0
     height, width = x.shape[1], x.shape[2]
     oh, ow = y.shape[1], y.shape[2]
+    lowest = rounded(y, _lowest(x))
+    lows, highs = np.empty(kw, np.int64), np.empty(kw, np.int64)
+    for j in range(kw):  # the windows of a row that see something at each tap
+        shift = j * dw - pw
+        lows[j] = min(ow, max(0, (sw - 1 - shift) // sw))
+        highs[j] = max(lows[j], min(ow, (width - shift + sw - 1) // sw))
     for p in range(start, stop):
         for r in range(oh):
-            ys, ks = y[p, r], index[p, r] if places else none
-            top = r * sh - ph
-            while top < 0:
-                top += dh
+            ys = y[p, r]
             for s in range(ow):
-                left = s * sw - pw
-                while left < 0:
-                    left += dw
-                ys[s] = rounded(y, like(wide(x.dtype.type(0)), -math.inf))
-                if places:
+                ys[s] = lowest
+            if places:
+                top = r * sh - ph
+                while top < 0:
+                    top += dh
+                ks = index[p, r]
+                for s in range(ow):
+                    left = s * sw - pw
+                    while left < 0:
+                        left += dw
                     ks[s] = top * width + left
             for i in range(kh):
                 row = r * sh - ph + i * dh
                 if row < 0 or row >= height:
                     continue
                 for j in range(kw):
-                    shift = j * dw - pw
-                    low = min(ow, max(0, (sw - 1 - shift) // sw))
-                    high = max(low, min(ow, (width - shift + sw - 1) // sw))
-                    if high == low:
+                    low, high = lows[j], highs[j]
+                    if high <= low:
                         continue
-                    first = low * sw + shift
+                    first = low * sw + j * dw - pw
                     best, xs = ys[low:high], x[p, row, first:]
-                    if not places:
-                        _raise_to(best, xs, sw)
+                    if not places:  # the loads of a stride known here can be vectorized, and selections too
+                        if sw == 1:
+                            _raise_by(best, xs, 1)
+                        elif sw == 2:
+                            _raise_by(best, xs, 2)
+                        else:
+                            _raise_by(best, xs, sw)
                         continue
-                    arg, at = ks[low:high], row * width + first
-                    if sw == 2:  # the loads of a stride known here can be vectorized, and selections too
-                        for s in range(best.size):
-                            v, most = wide(xs[s * 2]), wide(best[s])
-                            better = v > most or v != v
-                            best[s] = xs[s * 2] if better else best[s]
-                            arg[s] = at + s * 2 if better else arg[s]
+                    arg, at = index[p, r, low:high], row * width + first
+                    if sw == 1:
+                        _raise_with(best, arg, xs, at, 1)
+                    elif sw == 2:
+                        _raise_with(best, arg, xs, at, 2)
                     else:
-                        for s in range(best.size):
-                            v, most = wide(xs[s * sw]), wide(best[s])
-                            better = v > most or v != v
-                            best[s] = xs[s * sw] if better else best[s]
-                            arg[s] = at + s * sw if better else arg[s]
+                        _raise_with(best, arg, xs, at, sw)
 
 
 @kernel("r2[p,n] x2[p,n] w2[p,m] :p")
@@ -175,7 +195,7 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
                         return False
                     first = (d_low * height + h_low) * width + w_low
                     if channels == 1:
-                        top, at = like(wide(x.dtype.type(0)), -math.inf), first
+                        top, at = _lowest(x), first
                         for i in range(d_low, d_high, sd):
                             for j in range(h_low, h_high, sh):
                                 row = (i * height + j) * width
@@ -193,7 +213,7 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
                         continue
                     best, arg = y[o : o + channels], index[o : o + channels]
                     o += channels
-                    best[:] = rounded(y, like(wide(x.dtype.type(0)), -math.inf))
+                    best[:] = rounded(y, _lowest(x))
                     if places:
                         arg[:] = first
                     for i in range(d_low, d_high, sd):
