@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import reduce
+from . import folds, reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
 from .handy import Handy
 from .sharing import share_rows
@@ -351,11 +351,11 @@ class Plan:
         arguments: what compiled loops over windows take beyond arrays, of planes.
         rows: what those over rows of results take, where there are any for these windows.
         divisors: what sums are divided by to make means.
-        broad: whether windows have several dimensions; width: results in a row; given, made: shapes with planes of rows.
+        broad: whether windows have several dimensions; lines: whether maxima without places are C-contiguous anyway; width: results in a row; given, made: shapes with planes of rows.
         inner: the order of dimensions with the channels last, where results are to lie as images do.
     """
 
-    __slots__ = ("arguments", "by_rows", "divisors", "broad", "given", "inner", "made", "outer", "planes", "rows", "sees", "shape", "width",
+    __slots__ = ("arguments", "by_rows", "divisors", "broad", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape", "width",
                  "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
@@ -368,6 +368,7 @@ class Plan:
         self.arguments = (self.planes, *w.full_size, 1, *w.bounds)
         self.divisors = _divisors(w) if divisors is None else divisors
         self.rows, self.by_rows, self.width, self.broad = rows, bool(rows) and self.sees >= _SOME, w.out[-1], n > 1
+        self.lines = False
         self.given, self.made = (self.planes, *w.full_size[1:]), (self.planes, *w.full_out[1:])
         self.inner = (0, *range(2, n + 2), 1) if keeps and len(lead) == 2 else None
         self.outer = (0, n + 1, *range(1, n + 1))
@@ -379,9 +380,9 @@ def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
     if inner is None or x.shape[-1] > 1 and x.strides[1] > x.strides[-1]:
         return x.copy("C"), 0
     turned = x.transpose(inner)
-    if turned.flags.c_contiguous and turned.flags.aligned:
-        return turned, x.shape[1]
-    return (turned.copy("C"), x.shape[1]) if suggests_channels_last(x) else (x.copy("C"), 0)
+    if not (x.strides[0] * len(x) >= x.nbytes and turned.flags.c_contiguous and 1 not in x.shape[1:] or suggests_channels_last(x)):
+        return x.copy("C"), 0
+    return turned if turned.flags.c_contiguous and turned.flags.aligned else turned.copy("C"), x.shape[1]
 
 
 #: The dtypes that kernels read windows as, to choose from them and to add them up.
@@ -412,7 +413,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
         y = y.transpose(plan.outer)
         if places:
             index = index.transpose(plan.outer)
-        elif not plan.broad:  # torch's loop in one dimension goes by rows
+        elif plan.lines:  # torch's loop goes by rows
             y = y.copy("C")
     else:
         y = np.empty(plan.shape, c.dtype)
@@ -467,7 +468,9 @@ def max_plan(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilatio
     """The plan of maxima of windows."""
     n = len(kernel)
     rows = () if n > 2 else (*_in_two(kernel, 1), *_in_two(stride, 1), *_in_two(padding, 0), *_in_two(dilation, 1))
-    return Plan(shape, plan(shape[len(shape) - n :], kernel, stride, padding, dilation, ceil_mode), None, rows)
+    made = Plan(shape, plan(shape[len(shape) - n :], kernel, stride, padding, dilation, ceil_mode), None, rows)
+    made.lines = n == 1
+    return made
 
 
 @lru_cache(512)
@@ -646,7 +649,12 @@ def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:
     """
     height, width = x.shape[-2:]
     if size == (1, 1):
-        return reduce.mean(compute_array(x), (-2, -1), keepdims=True).astype(x.dtype, copy=False)
+        whole = folds.fold(x, (-2, -1), True, folds.SUM, height * width) if x.size else None
+        if whole is None:
+            return reduce.mean(compute_array(x), (-2, -1), keepdims=True).astype(x.dtype, copy=False)
+        if x.ndim < 4 or x.flags.c_contiguous and x.strides[1] > x.strides[-1] or not suggests_channels_last(x):
+            return whole
+        return whole.reshape(len(x), 1, 1, -1).transpose(0, 3, 1, 2)
     if height % size[0] == 0 and width % size[1] == 0 and 0 not in size:
         kernel = height // size[0], width // size[1]
         return avg_pool2d(x, kernel, kernel) if min(kernel) else x.copy()
