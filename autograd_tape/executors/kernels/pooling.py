@@ -351,12 +351,15 @@ class Plan:
         arguments: what compiled loops over windows take beyond arrays, of planes.
         rows: what those over rows of results take, where there are any for these windows.
         divisors: what sums are divided by to make means.
-        broad: whether windows have several dimensions; lines: whether maxima without places are C-contiguous anyway; width: results in a row; given, made: shapes with planes of rows.
+        broad: whether windows have several dimensions.
+        lines: whether maxima without places are C-contiguous anyway.
+        width: results in a row.
+        given, made: shapes with planes of rows.
         inner: the order of dimensions with the channels last, where results are to lie as images do.
     """
 
-    __slots__ = ("arguments", "by_rows", "divisors", "broad", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape", "width",
-                 "windows", "work")
+    __slots__ = ("arguments", "broad", "by_rows", "divisors", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape",
+                 "width", "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
         n = len(w.size)
