@@ -17,7 +17,7 @@ from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold", "spread"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold", "in_memory", "spread"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -45,7 +45,7 @@ class _Plan(NamedTuple):
     bits: type | None
 
 
-def _in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> list[int] | None:
+def in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> list[int] | None:
     """The dimensions from the outermost in memory on; None where elements do not lie closely."""
     order = sorted(range(len(shape)), key=lambda d: (-strides[d] if shape[d] > 1 else 0, d))
     order = [d for d in order if shape[d] > 1]
@@ -59,7 +59,7 @@ def _in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) 
 def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim: Dims, keepdim: bool) -> _Plan | None:
     axes = normalize_dims(dim, len(shape))
     reduced = frozenset(range(len(shape)) if axes is None else axes)
-    order = _in_memory(shape, strides, dtype.itemsize) if dtype.isnative and 0 not in shape else None
+    order = in_memory(shape, strides, dtype.itemsize) if dtype.isnative and 0 not in shape else None
     if order is None or dtype.char not in "fdlEe":
         return None
     sizes: list[tuple[bool, int]] = []
@@ -93,7 +93,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
         by_size = lie + [d for d in kept if shape[d] == 1]
         lying = tuple([shape[d] for d in by_size]), tuple([by_size.index(d) for d in kept])
     ways = None if order == sorted(order) else tuple(order + [d for d in range(len(shape)) if shape[d] == 1])
-    plain = exact and not many and len(steps) == 1 and ways is None and lying is None
+    plain = exact and not many and len(steps) == 1 and lying is None
     few = (steps[0][0], *steps[0][2:]) if plain else None
     return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, _BITS.get(dtype.char))
 
@@ -134,6 +134,8 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     char, order, steps, shape, lying, exact, few, bits = plan
     if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or bits is None):
         y = np.empty(shape, x.dtype)
+        if order is not None:
+            x = x.transpose(order)
         if bits is None:
             run(few[0], 1, x, y, *few[1:], term, last, False)
         else:
@@ -166,26 +168,33 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.order is not None or plan.lying is not None:
+    if plan is None or plan.order is not None and dim is None or plan.lying is not None:
         return None
     if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
         return None
     _, _, outer, n, inner, _ = plan.steps[0]
     y, index = np.empty(plan.shape, x.dtype), np.empty(plan.shape, np.int64)
     bits = plan.bits
+    if plan.order is not None:
+        x = x.transpose(plan.order)
     _extremes.share(plan.char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 2, x if bits is None else x.view(bits),
                     y if bits is None else y.view(bits), index, outer, n, inner, smallest)
     return y, index
 
 
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """Variances of few numbers of float32 or float64, or their roots, and means; None where NumPy is to serve."""
+    """Variances of few numbers that are no integers, or their roots, and means; None where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.few is None or plan.few[2] > _APART or (run := _spread.of(plan.char, x.size)) is None:
+    if plan is None or plan.few is None or plan.few[2] > _APART or plan.char == "l" or (run := _spread.of(plan.char, x.size)) is None:
         return None
     _, outer, n, inner, _ = plan.few
-    y, mean = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype)
-    run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
+    y, mean, bits = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype), plan.bits
+    if plan.order is not None:
+        x = x.transpose(plan.order)
+    if bits is None:
+        run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
+    else:
+        run(outer * inner, 1, x.view(bits), y.view(bits), mean.view(bits), outer, n, inner, divisor, root)
     return y, mean
 
 

@@ -97,6 +97,9 @@ def twice_log(n: int) -> int:
 
 def sort(v: Items, at: Items, first: int, last: int) -> None:
     """Introsort: parts of more than 16 items are split around a median of three, at last all are sorted by insertion."""
+    if last - first <= 16:
+        insertion_sort(v, at, first, last)
+        return
     waiting = np.empty((130, 3), np.int64)  # parts; the depth is at most 126
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = first, last, twice_log(last - first)
     count = 1

@@ -192,7 +192,7 @@ def _half_extreme(largest: bool, input: np.ndarray, dim: Dims, keepdim: bool) ->
     """The extremes of half precision by the order of its bits, which NumPy compares as fast as it reads them."""
     bits = input.view(np.int16)
     key = bits ^ ((bits >> _SIGN) & _REST)
-    low, high = [np.asarray(ufunc.reduce(key, dim, None, None, keepdim)) for ufunc in (np.minimum, np.maximum)]
+    low, high = [shared.exactly(ufunc, key, dim, keepdim) for ufunc in (np.minimum, np.maximum)]
     infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.int16)
     found = high if largest else low
     found = np.where((high > infinite) | (low < ~infinite), nan, found ^ ((found >> _SIGN) & _REST))
@@ -200,7 +200,6 @@ def _half_extreme(largest: bool, input: np.ndarray, dim: Dims, keepdim: bool) ->
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Fn:
-    reduce = ufunc.reduce
     smallest = ufunc is np.minimum
 
     def _along(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -232,13 +231,12 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             return _along(input, None if dim is None else dim[0], keepdim)[0]
         if input.dtype.char == "E" and input.size < _MANY_HALVES:  # of which float32 makes the fewest calls
             wide = (input.view(np.uint16).astype(np.uint32) << _HALF).view(np.float32)
-            return finish(np.asarray(reduce(wide, dim, None, None, keepdim)).astype(input.dtype), input)
+            return finish(shared.exactly(ufunc, wide, dim, keepdim).astype(input.dtype), input)
         if input.dtype.char in "eE" and input.size >= _HALVES:
             return _half_extreme(ufunc is np.maximum, input, dim, keepdim)
-        if input.size >= LARGE and input.dtype.kind == "f":
+        if input.size >= LARGE and input.dtype.kind == "f" and (dim is None or input.shape[dim[-1]] > 64):
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
-        result = reduce(input, dim, None, None, keepdim)
-        return result if dim is None else finish(result, input)
+        return finish(shared.exactly(ufunc, input, dim, keepdim), input)
 
     return kernel
 

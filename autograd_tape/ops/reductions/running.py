@@ -282,11 +282,12 @@ class diff:
 
     lacks = {"uint float8": lambda input, n, **_: "add_stub" if n else None}
     def quick(input, n, dim, prepend, append):
-        if n == 1 and prepend is append is None and n.__class__ is dim.__class__ is int and input.ndim and input.shape[dim] > 1:
-            after, before = _ends(input, dim % input.ndim)
-            found = (np.not_equal(after, before) if input.dtype.char == "?" else
-                     ufunc2(np.subtract, after, before) if input.itemsize > 2 else ufunc(np.subtract, after, before))
-            return found if found.flags.c_contiguous else laid_out(found, after, before)
+        if prepend is append is None and n.__class__ is dim.__class__ is int and input.ndim and input.shape[dim] > n > 0:
+            for _ in range(n):
+                after, before = _ends(input, dim % input.ndim)
+                input = (np.not_equal(after, before) if input.dtype.char == "?" else
+                         ufunc2(np.subtract, after, before) if input.itemsize > 2 else ufunc(np.subtract, after, before))
+            return input if input.flags.c_contiguous else laid_out(input, after, before)
 
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         if not input.ndim:
@@ -373,7 +374,8 @@ class trapezoid:
             if x is not None:
                 return None if (areas := _areas(y, x, dx, d)) is None else np.asarray(_sum(areas, d, False))
             whole = np.asarray(_sum(y, d, False), y.dtype)
-            ends = np.asarray(y.take(0, d) + y.take(-1, d))
+            before = (slice(None),) * d
+            ends = np.asarray(y[(*before, 0)] + y[(*before, -1)])
             return np.asarray(_times(whole - _times(ends, 0.5), 1 if dx is None else dx))
 
     def function(F, y, x=None, *, dx=None, dim=-1):

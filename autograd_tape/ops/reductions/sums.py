@@ -64,13 +64,26 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         dim = normalize_dims(dim, input.ndim)
     wide = _WIDE.get(input.dtype.char)
     if wide is not None:
+        if wide.kind == "i" and input.dtype.char == "?":
+            return finish(_counted(input, dim, keepdim), input)
         if wide.kind == "i":
-            return finish(_add(input, dim, wide, None, keepdim), input)
+            return finish(shared.exactly(np.add, input, dim, keepdim, wide), input)
         return finish(np.asarray(shared.add(widened(input), dim, None, keepdim)).astype(input.dtype), input)
     if input.size >= LARGE and input.dtype.kind == "f":
         return finish(shared.sum(input, dim, keepdim), input)
     result = shared.add(input, dim, None, keepdim)
     return result if dim is None else finish(result, input)
+
+
+def _counted(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
+    """How many are true."""
+    if axes is None:
+        return np.array(np.count_nonzero(input)).reshape((1,) * input.ndim if keepdim else ())
+    n = count(input.shape, axes)
+    return shared.exactly(np.add, input.view(np.uint8), axes, keepdim, _COUNTERS[n > 255]).astype(np.int64)
+
+
+_COUNTERS = np.dtype(np.uint8), np.dtype(np.int64)
 
 
 def _overload(name: str) -> Fn:
@@ -331,8 +344,18 @@ class prod:
 # -- logical -----------------------------------------------------------------------------------------------------------
 
 
+def _truths(input: np.ndarray) -> np.ndarray:
+    """Which elements are not zero; of half precision by its bits, of which all but the sign are 0."""
+    if input.dtype.char == "?":
+        return input
+    return np.asarray(input.view(np.uint16) << _ONE_BIT if input.dtype.char in "eE" else input) != 0
+
+
+_ONE_BIT = np.uint16(1)
+
 def _logical(ufunc: np.ufunc) -> Fn:
     reduce = ufunc.reduce
+    bits = np.bitwise_and if ufunc is np.logical_and else np.bitwise_or
 
     def kernel(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if dim is None:
@@ -342,7 +365,8 @@ def _logical(ufunc: np.ufunc) -> Fn:
             if axes is None and input.ndim:  # an empty tuple reduces nothing, unlike elsewhere
                 result = input.astype(bool)
             else:
-                result = finish(reduce(input, axes, None, None, keepdim), input)
+                result = finish(reduce(input, axes, None, None, keepdim) if input.size < shared.NARROW else
+                                shared.exactly(bits, _truths(input), axes, keepdim), input)
         return result.astype(np.uint8) if input.dtype.char == "B" else result
 
     return kernel
@@ -436,7 +460,8 @@ class _is_any_true:
 
 
 def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:
-    return finish(_add(input != 0, normalize_dims(dim, input.ndim), np.int64), input)
+    found, axes = _truths(input), normalize_dims(dim, input.ndim)
+    return np.array(np.count_nonzero(found)) if axes is None else finish(_counted(found, axes, False), input)
 
 
 @op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", quiet="all", result="int64", dtypes="float int bool",
@@ -503,6 +528,11 @@ def _spread_mean(input: np.ndarray, dim: Dims, correction: float, keepdim: bool,
     n = count(input.shape, axes)
     # Never divides by less than nothing: too few elements for the correction make NaN.
     divisor = np.float64(max(n - correction, 0))
+    if 0 < input.size < _FEW and axes is not None and 1 < len(axes) < input.ndim:  # along one
+        kept = [d for d in range(input.ndim) if d not in axes]
+        rows = np.ascontiguousarray(input.transpose(*kept, *axes)).reshape(*[input.shape[d] for d in kept], n)
+        both, shape = _spread_mean(rows, -1, correction, keepdim, root), shapes.reduced(input.shape, axes, keepdim)
+        return both[0].reshape(shape), both[1].reshape(shape)
     if 0 < input.size < _FEW and input.dtype.char in "fd":
         found = folds.spread(input, dim, keepdim, float(divisor), root)
         if found is not None:
@@ -530,6 +560,16 @@ def _var(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: b
         if float(found.sum()) < _OVERFLOWS:  # false for NaN
             return _sqrt(found) if root else found
     return _spread_mean(input, dim, correction, keepdim, root)[0]
+
+
+def _half_spread(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: bool) -> tuple[np.ndarray, np.ndarray]:
+    """`_spread_mean` of half precision, which is rounded to float32 in between."""
+    if 0 < input.size < _FEW:
+        found = folds.spread(input, dim, keepdim, float(max(count(input.shape, normalize_dims(dim, input.ndim)) - correction, 0)), root)
+        if found is not None:
+            return found
+    wide = [recast(np.asarray(x), input.dtype) for x in _spread_mean(widened(input), dim, correction, keepdim, root)]
+    return wide[0], wide[1]
 
 
 def _std(input: np.ndarray, dim: Sequence[int] | None, correction: float, keepdim: bool) -> np.ndarray:
@@ -573,6 +613,7 @@ class var_of:
     sharding = "along dim or composed"
     saved_as, saved_also = {"correction": None}, _SHOWN
     numpy = _var
+    def half(input, dim, correction, keepdim): return _half_spread(input, dim, correction, keepdim, False)[0]
     def compose(F, input, dim, correction, keepdim):
         center = F.abs(input - F.mean(input, dim, True))
         return F.sum(center * center, dim, keepdim) / center.dtype.type(max(count(input.shape, dim) - correction, 0))
@@ -595,6 +636,7 @@ class std_of:
     sharding = "along dim or composed"
     saved_as, saved_also = {"correction": None}, _SHOWN
     numpy = _std
+    def half(input, dim, correction, keepdim): return _half_spread(input, dim, correction, keepdim, True)[0]
     def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
     def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
     check = _check_moment
@@ -706,11 +748,13 @@ def _quick_moment(root: bool, both: bool) -> Fn:
             correction = 1 if unbiased is None else 1 if unbiased is True else 0 if unbiased is False else None
         if correction.__class__ not in (int, float):
             return None
-        wide = input if char in "fd" else widened(input)
-        if both:
-            return tuple([recast(x, input.dtype) for x in _spread_mean(wide, dim, correction, keepdim, root)])
-        found = _var(wide, dim, correction, keepdim, root)
-        return np.asarray(found if char in "fd" else recast(np.asarray(found), input.dtype))
+        if char not in "fd":
+            found = _half_spread(input, dim, correction, keepdim, root)
+        elif both:
+            found = _spread_mean(input, dim, correction, keepdim, root)
+        else:
+            return np.asarray(_var(input, dim, correction, keepdim, root))
+        return found if both else found[0]
 
     return quick
 

@@ -237,8 +237,9 @@ def _row(x, a, n, term, lanes, left, sizes):
 
 
 @register_jitable(**_CALLED)
-def _columns(x, first, n, step, width, term, s):
-    """Sums of columns, ``step`` numbers from row to row, into ``s``: one row after another."""
+def _columns(x, first, n, step, width, term, lanes, s):
+    """Sums of columns, ``step`` numbers from row to row, into ``s``: one row after another; with ``lanes`` those of few columns in four
+    sums."""
     i = 0
     while i + 32 <= width:
         at = first + i
@@ -261,9 +262,17 @@ def _columns(x, first, n, step, width, term, s):
         put(s, i, a)
         i += 8
     while i < width:
-        at = first + i
+        at, r = first + i, 1
         v = one(x, at, term)
-        for _ in range(1, n):
+        if lanes and n >= 8:
+            p, q, t = one(x, at + step, term), one(x, at + 2 * step, term), one(x, at + 3 * step, term)
+            r, at = 4, at + 3 * step
+            while r + 4 <= n:
+                v, p = v + one(x, at + step, term), p + one(x, at + 2 * step, term)
+                q, t = q + one(x, at + 3 * step, term), t + one(x, at + 4 * step, term)
+                r, at = r + 4, at + 4 * step
+            v = (v + p) + (q + t)
+        for _ in range(r, n):
             at += step
             v += one(x, at, term)
         s[i] = v
@@ -328,7 +337,7 @@ def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
         elif inner == 1:
             s[0] = _row(x, at, m, term, lanes, left, sizes)
         else:
-            _columns(x, at, m, inner, width, term, s)
+            _columns(x, at, m, inner, width, term, lanes, s)
         to = part * inner + column
         for i in range(width):
             v = s[i]
@@ -382,15 +391,15 @@ def _apart(x, a, n, step, c, m, squares):
         s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         while i + 8 <= n:
             at = a + i
-            d0, d1, d2, d3 = (x[at] - c) - m, (x[at + 1] - c) - m, (x[at + 2] - c) - m, (x[at + 3] - c) - m
-            d4, d5, d6, d7 = (x[at + 4] - c) - m, (x[at + 5] - c) - m, (x[at + 6] - c) - m, (x[at + 7] - c) - m
+            d0, d1, d2, d3 = (wide(x[at]) - c) - m, (wide(x[at + 1]) - c) - m, (wide(x[at + 2]) - c) - m, (wide(x[at + 3]) - c) - m
+            d4, d5, d6, d7 = (wide(x[at + 4]) - c) - m, (wide(x[at + 5]) - c) - m, (wide(x[at + 6]) - c) - m, (wide(x[at + 7]) - c) - m
             if squares:
                 d0, d1, d2, d3, d4, d5, d6, d7 = d0 * d0, d1 * d1, d2 * d2, d3 * d3, d4 * d4, d5 * d5, d6 * d6, d7 * d7
             s0, s1, s2, s3, s4, s5, s6, s7 = s0 + d0, s1 + d1, s2 + d2, s3 + d3, s4 + d4, s5 + d5, s6 + d6, s7 + d7
             i += 8
         s0 = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
     while i < n:
-        d = (x[a + i * step] - c) - m
+        d = (wide(x[a + i * step]) - c) - m
         s0 += d * d if squares else d
         i += 1
     return s0
@@ -403,7 +412,7 @@ def spread(x, y, mean, outer, n, inner, divisor, root, start, stop):
     for item in range(start, stop):
         part = item // inner
         a = part * n * inner + (item - part * inner)
-        c = np.float64(x[a])
+        c = np.float64(wide(x[a]))
         m = _apart(x, a, n, inner, c, 0.0, False) / n
         v = _apart(x, a, n, inner, c, m, True) / divisor
-        y[item], mean[item] = math.sqrt(v) if root else v, m + c
+        y[item], mean[item] = rounded(y, math.sqrt(v) if root else v), rounded(y, m + c)

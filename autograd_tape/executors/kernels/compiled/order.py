@@ -73,6 +73,11 @@ def ordered(keys, index, start, stop):
             v[i] = u8(row[i]) ^ u8(0x8000000000000000)
             at[i] = i
             differ |= v[i] ^ v[0]
+        if m <= RUN:
+            insertion_sort(v, at, 0, m)
+            for i in range(m):
+                out[i] = at[i]
+            continue
         passes = 0
         for byte in range(8):
             passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0

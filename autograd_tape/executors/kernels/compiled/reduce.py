@@ -8,8 +8,8 @@ from numba.extending import overload
 
 from .base import REORDER, extreme, kernel, rounded, row_total, wide
 
-#: Columns that running sums go along together.
-TILE = 128
+#: Columns that running sums go along together, and those of which each goes by itself.
+TILE, FEW = 128, 8
 
 
 @kernel("r2[n,m] w1[n] :n")
@@ -102,6 +102,14 @@ def running_total(x, y, outer, n, inner, product, start, stop):
         width, first = min(TILE, inner - a), item // tiles * n * inner + a
         for i in range(width):
             total[i] = 1 if product else 0
+        if width < FEW:
+            for i in range(width):
+                s0 = total[i]
+                for at in range(first + i, first + i + n * inner, inner):
+                    v0 = wide(x[at])
+                    s0 = s0 * v0 if product else s0 + v0
+                    y[at] = rounded(y, s0)
+            continue
         for r in range(n):
             at = first + r * inner
             if product:
@@ -122,13 +130,23 @@ def running_extreme(x, values, index, outer, n, inner, smallest, start, stop):
     for item in range(start, stop):
         a = (item % tiles) * TILE
         width, first = min(TILE, inner - a), item // tiles * n * inner + a
-        if inner == 1 and n > 0:
-            best, place = x[first], 0
-            for r in range(n):
-                v, w = wide(x[first + r]), wide(best)
-                if v != v or (v <= w if smallest else v >= w):
-                    best, place = x[first + r], r
-                values[first + r], index[first + r] = best, place
+        for i in range(width if width < FEW and n > 0 else 0):
+            at, best, place, r = first + i, x[first + i], 0, 0
+            while r < n:  # a branch that is seldom taken: selections would wait for one another
+                v, w = wide(x[at]), wide(best)
+                if (not v > w) if smallest else (not v < w):
+                    best, place = x[at], r
+                    if v != v:
+                        break
+                values[at], index[at] = best, place
+                at, r = at + inner, r + 1
+            while r < n:
+                v = wide(x[at])
+                if v != v:
+                    best, place = x[at], r
+                values[at], index[at] = best, place
+                at, r = at + inner, r + 1
+        if width < FEW:
             continue
         for r in range(n):
             at, before = first + r * inner, first + max(r - 1, 0) * inner
