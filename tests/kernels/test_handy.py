@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, handy, matrices, norm, pooling
+from autograd_tape.executors.kernels import _on_demand, embedding, handy, matrices, norm, pooling
 
 KINDS = [
     pooling.cells((5, 7), (2, 3)),
@@ -137,3 +137,52 @@ def test_grids(taps: int, padding: int, spatial: tuple[int, ...], name: str, rng
         np.testing.assert_array_equal(composed.astype(np.float64), compiled.astype(np.float64))
         assert composed.dtype == compiled.dtype
 
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("mode, shape, size", [("linear", (2, 3, 5), 7), ("bilinear", (1, 2, 4, 5), (6, 3)),
+                                               ("bicubic", (1, 2, 4, 5), (7, 8)), ("trilinear", (1, 2, 2, 3, 4), (3, 2, 6))])
+def test_resampling(mode: str, shape: tuple[int, ...], size: int | tuple[int, ...], name: str, rng: np.random.Generator) -> None:
+    import torchcompat as torch
+
+    x = torch.tensor(rng.standard_normal(shape)).to(getattr(torch, name))
+    for align in (False, True):
+        _same(*_both(lambda a=align: torch.nn.functional.interpolate(x, size, mode=mode, align_corners=a)._data))
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_columns(name: str, rng: np.random.Generator) -> None:
+    import torchcompat as torch
+
+    x = torch.tensor(rng.standard_normal((2, 12, 9))).to(getattr(torch, name))
+    for options in ((2,), (2, 1, 1, 2)):
+        _same(*_both(lambda o=options: torch.nn.functional.fold(x, (4, 4), *o)._data))
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("spatial", [(5, 4), (3, 4, 2)])
+def test_gradients_of_grids(spatial: tuple[int, ...], name: str, rng: np.random.Generator) -> None:
+    import torchcompat as torch
+
+    dtype = getattr(torch, name)
+    x = torch.tensor(rng.standard_normal((2, 3, *spatial))).to(dtype)
+    grid = torch.tensor(rng.uniform(-1.5, 1.5, (2, *[3] * len(spatial), len(spatial)))).to(dtype)
+
+    def gradients(mode: str, pads: str) -> tuple[np.ndarray, np.ndarray]:
+        given = x.clone().requires_grad_(True), grid.clone().requires_grad_(True)
+        torch.nn.functional.grid_sample(*given, mode, pads, False).sum().backward()
+        return given[0].grad._data + 0, given[1].grad._data + 0  # but for the signs of zeros, which are sums of nothing
+
+    for mode in ("bilinear", "nearest"):
+        for pads in ("zeros", "border"):
+            _same(*_both(lambda m=mode, p=pads: gradients(m, p)))
+
+
+@pytest.mark.parametrize("largest", [False, True])
+def test_bags(largest: bool, rng: np.random.Generator) -> None:
+    for dtype in (np.float32, np.float64):
+        rows = rng.standard_normal((9, 4)).astype(dtype)
+        rows[2, 1], rows[3] = np.nan, -0.0
+        starts, counts = np.array([0, 3, 4, 4]), np.array([3, 1, 0, 5])
+        _same(*_both(lambda r=rows, s=starts, c=counts: embedding.bags(r, s, c, largest)))
+        assert embedding.bags(rows, starts, counts + 1, largest) is None

@@ -18,7 +18,7 @@ from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
-    "embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "plain_axis", "reduce_at", "scatter",
+    "bags", "embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "plain_axis", "reduce_at", "scatter",
     "scatter_add", "segments",
 ]
 
@@ -318,6 +318,36 @@ def segments(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, out: np.n
     _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), contiguous(starts),
                     contiguous(counts), out, how)
     return True
+
+
+def bags(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, largest: bool = False) -> np.ndarray | None:
+    """Sums, or maxima, of ``counts[s]`` rows of float32 or float64 from ``starts[s]`` on, of bags one after another, row by row; zeros of
+    none. None where there are no such rows.
+
+    >>> bags(np.ones((3, 1)), np.array([0, 2, 2]), np.array([2, 0, 1])).tolist()
+    [[2.0], [0.0], [1.0]]
+    """
+    char, width = rows.dtype.char, rows.shape[1]
+    out = np.zeros((len(counts), width), rows.dtype)
+    if largest:
+        out[counts > 0] = -np.inf
+    if rows.size >= state.fused or _segments.of(char, rows.size) is not None:
+        try:
+            _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), starts, counts, out,
+                            2 if largest else 0)
+        except IndexError:
+            return None
+        return out
+    full = counts > 0
+    if not (counts >= 0).all() or full.any() and (starts + counts)[full].max() > len(rows):
+        return None
+    owners = np.repeat(np.arange(len(counts)), counts)
+    where = (owners[:, None] * width + np.arange(width)).reshape(-1)
+    if largest:
+        np.maximum.at(out.reshape(-1), where, rows[:len(owners)].reshape(-1))
+    else:
+        add_at(out.reshape(-1), where, rows[:len(owners)].reshape(-1))
+    return out
 
 
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")

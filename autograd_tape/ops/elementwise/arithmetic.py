@@ -762,7 +762,7 @@ _POWERS: dict[object, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.
            0: np.ones_like, -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
-def _pow(input: np.ndarray, exponent: np.ndarray | float) -> np.ndarray:
+def pow_few(input: np.ndarray, exponent: np.ndarray | float) -> np.ndarray:
     single = exponent.item() if exponent.__class__ is np.ndarray and exponent.ndim == 0 else exponent
     if single.__class__ is not np.ndarray and input.__class__ is np.ndarray and input.dtype.kind == "f":
         quick = _POWERS.get(single)
@@ -805,7 +805,7 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
     return F.where(flat, F.zero_gradient(grad), grad * (result * log))
 
 
-def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """In float32, but for powers that torch's kernel of bfloat16 multiplies out, rounding after each step."""
     base, power = np.asarray(input), np.asarray(exponent)
     if not power.ndim:
@@ -818,7 +818,7 @@ def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
         if number in _POWERS and base.itemsize == 2:
             return narrow(_POWERS[number](widened(base)), base.dtype)
     dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype
-    return np.asarray(_pow(widened(base), widened(power))).astype(dtype)
+    return np.asarray(pow_few(widened(base), widened(power))).astype(dtype)
 
 
 def _check_pow(input: float, exponent: TensorRef) -> None:
@@ -860,9 +860,9 @@ class pow:
             return input.copy() if exponent else np.ones_like(input)
         if np.asarray(exponent).dtype.kind in "iu" and np.asarray(input).dtype.kind in "iu":
             return _pow_integers(input, exponent)
-        return _pow(input, exponent)
+        return pow_few(input, exponent)
 
-    half = _pow_half
+    half = pow_half
     mindspore = "ops.Pow"
     check = _check_pow
     def vjp_input(F, grad, input, exponent): return _pow_rate(F, grad, input, exponent)

@@ -38,6 +38,15 @@ def stride_of(value: int | Sequence[int] | None, kernel: tuple[int, ...], n: int
     return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else sizes_of(value, n, function, "stride")
 
 
+@lru_cache(512, typed=True)
+def unpooled_size(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any) -> tuple[int, ...]:
+    """The size that windows come from which give maxima of a shape."""
+    name = f"max_unpool{n}d"
+    kernel = sizes_of(kernel_size, n, name, "kernel_size")
+    stride, padding = stride_of(stride, kernel, n, name), sizes_of(padding, n, name, "padding")
+    return tuple([(m - 1) * s - 2 * p + k for m, k, s, p in zip(shape[len(shape) - n:], kernel, stride, padding)])
+
+
 def _check_rank(shape: tuple[int, ...], n: int, function: str) -> None:
     if len(shape) in (n + 1, n + 2):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,45 @@ def _check_rows(index: np.ndarray, count: int, fast: bool) -> None:
                             f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row}")
 
 
+def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+                padding_idx):
+    """Bags of plain rows that all count."""
+    char, weights = weight.dtype.char, per_sample_weights
+    if input.dtype.char != "l" or weight.ndim != 2 or char not in "fdE" or max_norm is not None or padding_idx is not None or sparse or \
+            scale_grad_by_freq or include_last_offset or mode not in ("sum", "mean", "max") or not input.size or not weight.size:
+        return None
+    if weights is not None and (mode != "sum" or weights.shape != input.shape or weights.dtype is not weight.dtype):
+        return None
+    flat = np.ascontiguousarray(input).reshape(-1)
+    if input.ndim == 2 and offsets is None:
+        length = input.shape[1]
+        starts, counts = _even_bags(len(input), length)
+    elif input.ndim == 1 and offsets is not None and offsets.ndim == 1 and offsets.dtype.char == "l" and offsets.size:
+        length, starts = 0, np.ascontiguousarray(offsets)
+        counts = np.empty_like(starts)
+        np.subtract(starts[1:], starts[:-1], out=counts[:-1])
+        counts[-1] = len(flat) - starts[-1]
+        if starts[0] != 0 or (counts < 0).any():
+            return None
+    else:
+        return None
+    rows = fused.embedding(weight, flat)
+    if char == "E":  # to be rounded once
+        rows, weights = rows.astype(np.float32), None if weights is None else weights.astype(np.float32)
+    y = fused.bags(rows if weights is None else rows * weights.reshape(-1, 1), starts, counts, mode == "max")
+    if y is None:
+        return None
+    if mode == "mean":
+        y /= length or np.maximum(counts, 1)[:, None].astype(y.dtype)
+    return y.astype(weight.dtype) if char == "E" else y
+
+
+@lru_cache(128)
+def _even_bags(bags: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where bags of one size start, and how long they are; not to be changed."""
+    return np.arange(bags) * length, np.full(bags, length)
+
+
 @op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool "
     "scale_grad_by_freq=False, "
     "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
@@ -259,7 +299,7 @@ class embedding_bag:
     """
 
     no_forward = "_embedding_bag"
-
+    quick = _quick_bags
     amp = "whole"
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):

@@ -16,7 +16,9 @@ from ...dims import within
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
-from ...executors.kernels.elementwise import takes_half
+from ...executors.kernels._on_demand import state, within as inside
+from ...executors.kernels.embedding import gather, scatter
+from ...executors.kernels.elementwise import narrow, takes_half, widened
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import Sample, op
@@ -25,10 +27,11 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import takes
+from ..elementwise.arithmetic import pow_few, pow_half
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._losses import buffer, constant
 from ._windows import (ONES, adaptive_plan, adaptive_size, avg_geometry, avg_plan, max_geometry, max_plan, output_sizes,
-                       settled, settled_size, sizes_of, stride_of)
+                       settled, settled_size, sizes_of, stride_of, unpooled_size)
 from ...annotations import Functions
 from ...tensor import TensorRef
 from .._batch import BatchedCall
@@ -155,8 +158,11 @@ def _flattened(x: np.ndarray, n: int) -> np.ndarray:
 
 def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
     given = _flattened(input, n)
-    flat = np.take_along_axis(given, within(_flattened(indices, n), given.shape[-1], given.ndim - 1), -1)
-    return flat.reshape(indices.shape)
+    length = given.shape[-1]
+    rows, where = given.reshape(-1, length), _flattened(indices, n).reshape(-1, prod(indices.shape[indices.ndim - n:]))
+    if indices.dtype.char != "l" or len(rows) != len(where) or not inside(where, length):
+        return np.take_along_axis(given, within(_flattened(indices, n), length, given.ndim - 1), -1).reshape(indices.shape)
+    return gather(rows, 1, where).reshape(indices.shape)
 
 
 @op("picked(Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -174,11 +180,13 @@ class picked:
 
 
 def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
-    lead = tuple(size)[:len(size) - n]
-    y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
-    np.put_along_axis(y, within(_flattened(indices, n), y.shape[-1], y.ndim - 1), _flattened(input, n), -1)
-    y = y.reshape(tuple(size))
-    return in_format(n, y, input) if n < 3 else y
+    size = tuple(size)
+    length = prod(size[len(size) - n:])
+    y = np.zeros((prod(size[:len(size) - n]), length), input.dtype)
+    rows = len(y), prod(input.shape[input.ndim - n:])
+    scatter(y, 1, within(np.ascontiguousarray(indices, np.int64).reshape(rows), length, 1), np.ascontiguousarray(input).reshape(rows))
+    made = y.reshape(size)
+    return in_format(n, made, input) if n < 3 else made
 
 
 @op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -648,12 +656,26 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
     def function(F, input, norm_type, kernel_size, stride=None, ceil_mode=False):
         return _lp_pool(F, n, input, norm_type, kernel_size, stride, ceil_mode)
 
+    def quick(input, norm_type, kernel_size, stride, ceil_mode):
+        if input.size >= state.fused or input.dtype.char not in "fdE":
+            return None
+        power = pow_half if input.dtype.char == "E" else pow_few
+        kernel = sizes_of(*settled(kernel_size), n, f"lp_pool{n}d", "kernel_size")
+        plan, geometry = avg_plan(n, input.shape, kernel, *settled(stride), 0, ceil_mode, True, None)
+        powers = power(input, norm_type)
+        found = fused.means(powers, plan)
+        mean = _mean(powers, *geometry) if found is None else found
+        total = narrow(widened(mean) * prod(kernel), mean.dtype) if power is pow_half else mean * mean.dtype.type(prod(kernel))
+        total += 0  # of -0. the sign is 0.
+        return power(total, 1.0 / norm_type)
+
     def samples(rng): yield rng.uniform(0.5, 2, sample), 2.0, 2
 
     shape = ", ".join(["1"] * (n + 1))
     op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "amp": "float32" if n == 3 else None,
+        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "quick": quick, "samples": samples,
+                                  "amp": "float32" if n == 3 else None,
                                   "lacks": {"float8 chalf": "pow"} | ({"half": "avg_pool3d_out_frame"} if n == 3 else {}), "__doc__":
              f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
              f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
@@ -671,7 +693,7 @@ def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_s
     stride, padding = stride_of(stride, kernel, n, name), sizes_of(padding, n, name, "padding")
     shape = tuple(input.shape)
     lead, spatial = shape[:len(shape) - n], shape[len(shape) - n:]
-    usual = tuple([(m - 1) * s - 2 * p + k for m, k, s, p in zip(spatial, kernel, stride, padding)])
+    usual = unpooled_size(n, shape, kernel, stride, padding)
     if output_size is None:
         size = usual
     else:
@@ -700,7 +722,7 @@ def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_s
         raise ShapeMismatchError(f"max_unpooling{planes}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
                                  f"dimensions, but got {list(shown)} with dimension {where} being empty.")
     index = indices._data
-    if index.size and (index.min() < 0 or index.max() >= prod(size)):
+    if index.size and not (inside(index, prod(size)) if index.__class__ is np.ndarray else 0 <= index.min() and index.max() < prod(size)):
         bad = int(index.min()) if index.min() < 0 else int(index.max())
         raise AutogradError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, (*size, *flat)))})")
     return F.max_unpool_nd(input, indices, (*lead, *size), n)
@@ -709,6 +731,18 @@ def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_s
 def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     def function(F, input, indices, kernel_size, stride=None, padding=0, output_size=None):
         return _unpool(F, n, input, indices, kernel_size, stride, padding, output_size)
+
+    def quick(input, indices, kernel_size, stride, padding, output_size):
+        if output_size is not None or indices.dtype.char != "l" or indices.shape != input.shape or input.ndim not in (n + 1, n + 2):
+            return None
+        size = unpooled_size(n, input.shape, *settled(kernel_size, stride, padding))
+        length, rows = prod(size), prod(input.shape[:input.ndim - n])
+        if not input.size or min(size) < 1:
+            return None
+        y, given = np.zeros((rows, length), input.dtype), input if input.flags.c_contiguous else input.copy("C")
+        scatter(y, 1, (indices if indices.flags.c_contiguous else indices.copy("C")).reshape(rows, -1), given.reshape(rows, -1))
+        made = y.reshape(input.shape[:input.ndim - n] + size)
+        return made if given is input and input.shape[-1] > 1 or n == 3 else in_format(n, made, input)
 
     def samples(rng):
         spatial = sample[len(sample) - n:]
@@ -733,8 +767,8 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
        "Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "amp": "float32", "samples": samples,
-                                     "__doc__": doc,
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "quick": quick, "batch": batch, "amp": "float32",
+                                     "samples": samples, "__doc__": doc,
                                      "undetermined": lambda **_: f"max_unpooling{max(n, 2)}d_forward_out",
                                      "lacks": {"int bool uint float8": f"max_unpool{max(n, 2)}d if any"}}))
 
