@@ -647,9 +647,11 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
 # -- padding ---------------------------------------------------------------------------------------------------------------------
 
 
-def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.ndarray:
-    n = input.ndim
-    sizes, source, target = list(input.shape), [_ALL] * n, [_ALL] * n
+@lru_cache(512)
+def _frames(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[list[int], tuple[slice, ...], tuple[slice, ...]]:
+    """The shape with what is put around it, what is taken from within, and where that goes."""
+    n = len(shape)
+    sizes, source, target = list(shape), [_ALL] * n, [_ALL] * n
     for i in range(len(pad) // 2):
         d, before, after = n - 1 - i, pad[2 * i], pad[2 * i + 1]
         size = sizes[d] + before + after
@@ -660,10 +662,16 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
         source[d] = slice(max(-before, 0), sizes[d] - max(-after, 0))
         target[d] = slice(max(before, 0), size - max(after, 0))
         sizes[d] = size
+    return sizes, tuple(source), tuple(target)
+
+
+def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.ndarray:
+    n = input.ndim
+    sizes, source, target = _frames(input.shape, tuple(pad))
     if not isinstance(value, complex) and value and input.dtype.kind in "iu":
         check_number(float(value), DType.by_np[input.dtype])  # torch has it as a float
     result = np.zeros(sizes, input.dtype) if value == 0 else np.full(sizes, fitting(np.asarray(value), input.dtype), input.dtype)
-    result[tuple(target)] = input[tuple(source)]
+    result[target] = input[source]
     return in_format(n - 2, result, input) if n in (4, 5) else result
 
 
@@ -764,11 +772,14 @@ def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarra
     k = len(pad) // 2
     lead, sizes = input.shape[:input.ndim - k], input.shape[input.ndim - k:]
     padded = None
-    if 0 < input.size <= _GATHERED and input.flags.c_contiguous and k:
+    if 0 < input.size <= _GATHERED and k:
         plane = prod([max(n + pad[2 * i] + pad[2 * i + 1], 0) for i, n in enumerate(sizes[::-1])])
         if plane <= _TABLE and plane * prod(lead) <= _GATHERED:
             table = _sources(sizes, tuple(pad), mode)
-            padded = input.reshape(prod(lead), prod(sizes)).take(table, 1).reshape(*lead, *table.shape)
+            given = input if input.dtype.isbuiltin == 1 else input.view(f"u{input.itemsize}")  # moved as they are
+            padded = given.reshape(prod(lead), prod(sizes)).take(table, 1).reshape(*lead, *table.shape)
+            if given is not input:
+                padded = padded.view(input.dtype)
     if padded is None:
         padded = _pad_by_strips(input, pad, mode)
     if padded is not None:
@@ -873,6 +884,15 @@ class pad:
     """
 
     composite = "pad(input, dims(pad), *but([mode, value], ['constant', None]))"
+
+    def quick(input, pad, mode, value):
+        if value or pad.__class__ is int or None in pad:
+            return None
+        if mode == "constant":
+            return None if len(pad) % 2 or len(pad) > 2 * input.ndim else _pad_constant(input, pad, 0)
+        pad = tuple(pad)
+        return _pad_by_index(input, pad, mode) if (input.shape, pad, mode) in _CHECKED else None
+
     lacks = {"bool rare": _kernel_of}
     def function(F, input, pad, mode="constant", value=None):
         pad, n = tuple([int(p) for p in pad]), input._data.ndim

@@ -612,6 +612,15 @@ def _plus(product: np.ndarray, input: np.ndarray, beta: Number) -> np.ndarray:
     return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
 
 
+def product_plus(mat1: np.ndarray, mat2: np.ndarray, input: np.ndarray) -> np.ndarray:
+    """mat1 @ mat2 + input, as `addmm` has it.
+
+    >>> product_plus(np.ones((1, 2)), np.ones((2, 1)), np.ones(1))
+    array([[3.]])
+    """
+    return _plus(_mm(mat1, mat2), input, 1)
+
+
 def _scaled(F: Functions, grad: Values, factor: Number) -> Values:
     return grad if factor == 1 else grad * factor
 

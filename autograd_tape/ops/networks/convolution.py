@@ -23,7 +23,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
-from ..matrices.products import same_scalar_type
+from ..matrices.products import product_plus, same_scalar_type
 from ._convolved import Ints, quick_conv, quick_fold, quick_transposed, quick_unfold
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
@@ -802,6 +802,22 @@ class conv_tbc:
     """
 
     no_forward = "conv_tbc"
+
+    def quick(input, weight, bias, pad):
+        if not input.dtype is weight.dtype is bias.dtype or input.dtype.char not in "fd" or input.ndim != 3 or weight.ndim != 3:
+            return None
+        (time, rows, channels), (width, inputs, outputs) = input.shape, weight.shape
+        length = time + 2 * pad - width + 1
+        if pad < 0 or length < 1 or not width or inputs != channels or bias.shape != (outputs,) or not input.size:
+            return None
+        padded = input
+        if pad:
+            padded = np.zeros((time + 2 * pad, rows, channels), input.dtype)
+            padded[pad:pad + time] = input
+        found = bias
+        for k in range(width):
+            found = product_plus(padded[k:k + length].reshape(length * rows, channels), weight[k], found)
+        return found.reshape(length, rows, outputs)
 
     def function(F, input, weight, bias, pad=0):
         for holds, text in ((input.ndim == 3, "Input must have 3 dims: time, batch, in_channel"),
