@@ -734,7 +734,7 @@ def _pad_by_strips(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarr
     short = 1 if mode == "reflect" else 0
     if min(pad) < 0 or 0 in sizes or mode != "replicate" and any([max(b, a) > n - short for b, a, n in zip(befores, afters, sizes)]):
         return None
-    moved = input if input.dtype.isbuiltin == 1 else input.view(f"u{input.itemsize}")  # moved as they are
+    moved = _as_bits(input)
     padded = np.empty((*input.shape[:ndim - k], *[b + n + a for b, n, a in zip(befores, sizes, afters)]), moved.dtype)
     inner = [slice(b, b + n) for b, n in zip(befores, sizes)]
     padded[(..., *inner)] = moved
@@ -755,31 +755,42 @@ def _pad_by_strips(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarr
 
 
 _TABLE, _GATHERED = 1 << 12, 1 << 15
-"""Elements of padded planes that are read by a table of positions, and of all of them together; more are copied in strips."""
+"""Elements of what is padded, or of its planes, that are read by a table of positions, and of all planes; more are copied in strips."""
 
 
 @lru_cache(64)
-def _sources(sizes: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndarray:
-    """For each position of padded planes the flat position that it is taken from."""
+def _sources(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndarray | None:
+    """For each position of what is padded, or of a plane of it, the flat position that it is taken from; None where there are many."""
+    k = len(pad) // 2
+    lead, sizes = shape[:len(shape) - k], shape[len(shape) - k:]
+    plane = prod([max(n + pad[2 * i] + pad[2 * i + 1], 0) for i, n in enumerate(sizes[::-1])])
+    if not k or plane > _TABLE or plane * prod(lead) > _GATHERED:
+        return None
     flat = np.zeros((), np.int64)
     for i, n in enumerate(sizes):
-        at = 2 * (len(sizes) - 1 - i)
+        at = 2 * (k - 1 - i)
         flat = flat[..., None] * n + _source_index(n, pad[at], pad[at + 1], mode)
+    if plane * prod(lead) <= _TABLE:
+        firsts = np.arange(prod(lead)).reshape(*lead, *(1,) * k) * prod(sizes)
+        flat = firsts + flat
     return flat
 
 
+def _as_bits(x: np.ndarray) -> np.ndarray:
+    """An array whose elements NumPy moves as they are."""
+    return x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
+
+
 def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
-    k = len(pad) // 2
-    lead, sizes = input.shape[:input.ndim - k], input.shape[input.ndim - k:]
     padded = None
-    if 0 < input.size <= _GATHERED and k:
-        plane = prod([max(n + pad[2 * i] + pad[2 * i + 1], 0) for i, n in enumerate(sizes[::-1])])
-        if plane <= _TABLE and plane * prod(lead) <= _GATHERED:
-            table = _sources(sizes, tuple(pad), mode)
-            given = input if input.dtype.isbuiltin == 1 else input.view(f"u{input.itemsize}")  # moved as they are
-            padded = given.reshape(prod(lead), prod(sizes)).take(table, 1).reshape(*lead, *table.shape)
-            if given is not input:
-                padded = padded.view(input.dtype)
+    if 0 < input.size <= _GATHERED and (table := _sources(input.shape, tuple(pad), mode)) is not None:
+        if table.ndim < input.ndim:
+            planes = input.size // prod(input.shape[input.ndim - table.ndim:])
+            padded = _as_bits(input).reshape(planes, -1).take(table, 1).reshape(*input.shape[:input.ndim - table.ndim], *table.shape)
+        else:
+            padded = _as_bits(input).take(table)
+        if padded.dtype is not input.dtype:
+            padded = padded.view(input.dtype)
     if padded is None:
         padded = _pad_by_strips(input, pad, mode)
     if padded is not None:
