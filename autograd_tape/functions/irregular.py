@@ -19,7 +19,7 @@ from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
 from ..calls import HERE, LISTENING, OF_NO_KIND, TO_PLAIN, TO_REGULAR, Door, Interceptor, Parameter, plain as are_plain, source_of
 from ..codegen import execute
-from ..dtypes import SCALAR_TYPE_NAMES, DType
+from ..dtypes import SCALAR_TYPE_NAMES, DType, default_dtype
 from ..errors import AutogradError, ShapeMismatchError, of_rank
 from ..held import HOLDING, as_it_is, held_in, note_write, within
 from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
@@ -193,6 +193,9 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
     if quick is not None:
         passes = [*_quick_lines(rec, signature, cells, quick), *passes]
+    fresh = rec.field("fresh") if make is None else None
+    if fresh is not None:
+        passes = [*_fresh_lines(rec, signature, cells, fresh), *passes]
     front = body if leads else [*passes, *body]
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
@@ -258,6 +261,32 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
             f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
             "except _STUMBLES: pass"]
+
+
+_AS_EVER = {"pin_memory": "{0} is False", "requires_grad": "{0} is False", "named": "not {0}"}
+
+
+def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -> list[str]:
+    """Statements that return a new tensor over what `fresh` makes of a kind and the arguments before the options, if it makes something and
+    no option but the dtype is given."""
+    frontend = cells["_F"]
+    cells |= {"_fresh": fresh, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_new": frontend.namespace["new"],
+              "_Tensor": frontend.Tensor, "_STUMBLES": STUMBLES, "_default_float": default_dtype}
+    options = [n for n, p in signature.items() if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    tensors = [p.name for p in rec.params if p.is_tensor]
+    arguments = [n for n in signature if n not in options]
+    tests = [_AS_EVER.get(n, "{0} is None").format(n) for n in options if n != "dtype"]
+    if tensors:  # the method's own name for its tensor may be another than the schema's
+        own = arguments[0]
+        found, arguments[0] = f"{own}._k if dtype is None else _KINDS[dtype.np]", f"{own}._data"
+        tests.append(f"{own}._k in _ns['Q_ANY']")
+    else:
+        found = "_KINDS[(_default_float() if dtype is None else dtype).np]"
+        tests.append("_F.default_device is None")
+    return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k in _ns['Q_ANY']:",
+            f"            _r = _fresh({', '.join(['_k', *arguments])})", "            if _r is not None:",
+            "                _t = _new(_Tensor); _t._data = _r; _t._k = _k; _t._base = _t._v = _t._node = None",
+            "                return _t", "except _STUMBLES: pass"]
 
 
 _EXACT = {"bool": "({0} is False or {0} is True)", "int": "{0}.__class__ is int", "str": "{0}.__class__ is str",

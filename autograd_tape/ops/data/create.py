@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -212,9 +212,16 @@ class zeros:
     def samples(rng): yield (2, 3)
 
 
+@cache
+def _one(dtype: np.dtype) -> np.ndarray:
+    return filled((), 1, DType.by_np[dtype])
+
+
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
     if dtype.isbuiltin != 1:
-        return filled(shape, 1, DType.by_np[dtype])
+        array = np.empty(shape, dtype)
+        fill(array, _one(dtype))
+        return array
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
     array.fill(1)
     return array
@@ -270,10 +277,9 @@ class empty_strided_:
     """
 
     unset = True
+    def fresh(k, size, stride): return _memory(size, stride, k.np) if size.__class__ is stride.__class__ is tuple else None
+
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        if layout is None and not requires_grad and size.__class__ is tuple and stride.__class__ is tuple and (
-                k := _kind_of(F, dtype, device)) is not None and (array := _memory(size, stride, k.np)) is not None:
-            return F.wrap(array, k)
         if len(size) != len(stride):
             raise AutogradError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
                                 expected=f"{len(size)} strides", found=str(len(stride)))
@@ -302,13 +308,15 @@ class empty_permuted:
 
     unset = True
 
+    def fresh(k, size, physical_layout):
+        if size.__class__ is not tuple or not _are_sizes(size) or (back := _turned_back(tuple(physical_layout))) is None:
+            return None
+        return np.empty([size[d] for d in physical_layout], k.np).transpose(back) if len(back) == len(size) else None
+
     def function(F, size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if not isinstance(size, (tuple, list)):
             raise ArgumentError(f"empty_permuted(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
         shape, order = tuple(size), tuple(physical_layout)
-        if layout is None and not requires_grad and _are_sizes(shape) and (k := _kind_of(F, dtype, device)) is not None and (
-                back := _turned_back(order)) is not None and len(back) == len(shape):
-            return F.wrap(np.empty([shape[d] for d in order], k.np).transpose(back), k)
         n = len(shape)
         if len(order) != n:
             raise AutogradError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
@@ -334,6 +342,10 @@ class full:
     >>> torch.full((2,), 3)
     tensor([3, 3])
     """
+
+    def fresh(k, size, fill_value):
+        """Of integers `function` finds the dtype."""
+        return _all_alike(size, fill_value, k) if fill_value.__class__ is float and _are_sizes(size) else None
 
     def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if out is None and layout is None and not requires_grad and _are_sizes(size) and (
@@ -391,22 +403,19 @@ def _like_array(input: TensorRef, dtype: Any, memory_format: object) -> np.ndarr
     return empty_in_order(data, want)
 
 
-def _like(name: str, value: int | None) -> Fn:
+def _like(name: str, value: int | None, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
+    """The fields `fresh` and `function` of what is filled with `value`, or with nothing."""
+    def fresh(k: Kind, data: np.ndarray) -> np.ndarray:
+        if data.flags.c_contiguous:
+            return make_array(data.shape, k.np)
+        array = empty_in_order(data, k.np)
+        if value is not None:
+            fill(array, k.scalar(value))
+        return array
+
     def function(F: Functions, input: TensorRef, *, dtype: object = None, layout: object = None, device: Any = None,
                  pin_memory: bool = False, requires_grad: bool = False, memory_format: object = None) -> TensorRef:
         k = input._k
-        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
-                and k in F.namespace["Q_ANY"]:
-            data = input._data
-            if value is None or not data.flags.c_contiguous:
-                array = np.empty(data.shape, k.np) if data.flags.c_contiguous else empty_in_order(data, k.np)
-                if value is not None:
-                    fill(array, k.scalar(value))
-            elif value:
-                array = _ones(data.shape, k.np)
-            else:
-                array = np.zeros(data.shape, k.np)
-            return F.wrap(array, k)
         if layout is not None and str(layout) != "torch.strided":
             return F.in_layout(name, tuple(input.shape), k.dtype if dtype is None else dtype, layout, device, requires_grad)
         array = _like_array(input, dtype, memory_format)
@@ -415,7 +424,7 @@ def _like(name: str, value: int | None) -> Fn:
             fill(array, filled((), value, dtype_of(array)) if value else np.zeros((), array.dtype))
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
-    return function
+    return fresh, function
 
 
 _LIKE = "Tensor input, " + _OPTIONS + ", Any memory_format=None"
@@ -429,7 +438,7 @@ class zeros_like:
     tensor([0., 0.])
     """
 
-    function = _like("zeros_like", 0)
+    fresh, function = _like("zeros_like", 0, np.zeros)
     def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
@@ -441,7 +450,7 @@ class ones_like:
     tensor([1., 1.])
     """
 
-    function = _like("ones_like", 1)
+    fresh, function = _like("ones_like", 1, _ones)
     def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
@@ -454,7 +463,7 @@ class empty_like:
     """
 
     unset = True
-    function = _like("empty_like", None)
+    fresh, function = _like("empty_like", None, np.empty)
     def samples(rng): yield (np.zeros((3, 2), np.int64).T,)
 
 
@@ -465,6 +474,8 @@ class full_like:
     >>> torch.full_like(torch.zeros(2), 3)
     tensor([3., 3.])
     """
+
+    def fresh(k, data, fill_value): return _all_alike(data.shape, fill_value, k) if data.flags.c_contiguous else None
 
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         k = input._k
@@ -488,16 +499,17 @@ class full_like:
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
 
 
-def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
+def _new(name: str, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
+    """The fields `fresh` and `function`."""
+    def fresh(k: Kind, data: np.ndarray, size: tuple[Any, ...]) -> np.ndarray | None:
+        return make_array(size[0] if len(size) == 1 and size[0].__class__ is tuple else size, k.np) if size else None
+
     def function(F: Functions, self: TensorRef, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None,
                  pin_memory: bool = False,
                  requires_grad: bool = False, **named: object) -> TensorRef:
         k = self._k
         if k in F.namespace["Q_ANY"] and dtype is None and device is None and layout is None and not requires_grad and not named and size:
-            try:
-                return F.wrap(make_array(size[0] if len(size) == 1 and size[0].__class__ is tuple else size, k.np), k)
-            except (TypeError, ValueError, MemoryError):  # what torch says of it stands below
-                return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
+            return F.wrap(_array(F, make_array, given_size(F, name, size), k.dtype, CPU), k)
         size = named_size(name, size, named)
         if not size:
             raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
@@ -505,7 +517,7 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Fn:
         result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
         return F.made_like(self, result)
 
-    return function
+    return fresh, function
 
 
 _NEW = "Tensor input, int[] size, " + _OPTIONS
@@ -519,7 +531,8 @@ class new_zeros:
     tensor([0, 0])
     """
 
-    function = method = _new("new_zeros", np.zeros)
+    fresh, function = _new("new_zeros", np.zeros)
+    method = function
     def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
@@ -531,7 +544,8 @@ class new_ones:
     tensor([1., 1.])
     """
 
-    function = method = _new("new_ones", _ones)
+    fresh, function = _new("new_ones", _ones)
+    method = function
     def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
@@ -544,7 +558,8 @@ class new_empty:
     """
 
     unset = True
-    function = method = _new("new_empty", np.empty)
+    fresh, function = _new("new_empty", np.empty)
+    method = function
     def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
@@ -556,11 +571,9 @@ class new_full:
     tensor([3., 3.])
     """
 
+    def fresh(k, data, size, fill_value): return _all_alike(size, fill_value, k) if _are_sizes(size) else None
+
     def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        k = self._k
-        if dtype is None and device is None and layout is None and not requires_grad and k in F.namespace["Q_ANY"] and (
-                _are_sizes(size)) and (array := _all_alike(size, fill_value, k)) is not None:
-            return F.wrap(array, k)
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         result = F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
                         requires_grad=requires_grad, layout=layout)
@@ -579,11 +592,9 @@ class new_empty_strided:
     """
 
     unset = True
+    def fresh(k, data, size, stride): return _memory(size, stride, k.np) if size.__class__ is stride.__class__ is tuple else None
+
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        k = self._k
-        if dtype is None and device is None and layout is None and not requires_grad and k in F.namespace["Q_ANY"] and (
-                size.__class__ is tuple and stride.__class__ is tuple and (array := _memory(size, stride, k.np)) is not None):
-            return F.wrap(array, k)
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
                                device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
 
@@ -804,6 +815,12 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     return line if real is dtype else line.astype(dtype, copy=False)
 
 
+def _is_line(k: Kind, start: object, end: object, steps: object) -> bool:
+    """Whether these are the bounds of a line as nearly all are."""
+    return start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and k in QUIET_SETS["Q_FLOAT"] and (
+        steps.__class__ is int and steps > 1)  # type: ignore[operator]
+
+
 _PARTS = {"complex32": "c10::Half", "complex64": "float", "complex128": "double"}
 _LINE = ("{} start, {} end, int steps{}, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device "
          "= None, "
@@ -846,10 +863,9 @@ class linspace:
     """
 
     several_types = ("steps",)
+    def fresh(k, start, end, steps): return _line(start, end, steps, k.np) if _is_line(k, start, end, steps) else None
+
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        if start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and steps.__class__ is int and steps > 1 and out is None \
-                and layout is None and not requires_grad and (k := _kind_of(F, dtype, device)) in QUIET_SETS["Q_FLOAT"]:
-            return F.wrap(_line(start, end, steps, k.np), k)
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
         _refuse(wanted, "linspace_cpu")
         return finish(F, _shaped(_line(start, end, steps, wanted.np), out), device, requires_grad, out, layout)
@@ -870,10 +886,12 @@ class logspace:
     """
 
     several_types = ("steps",)
+    def fresh(k, start, end, steps, base):
+        if not _is_line(k, start, end, steps) or base.__class__ not in _NUMBERS:
+            return None
+        return np.power(float(base), _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False)
+
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        if start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and steps.__class__ is int and steps > 1 and out is None \
-                and layout is None and not requires_grad and (k := _kind_of(F, dtype, device)) in QUIET_SETS["Q_FLOAT"]:
-            return F.wrap(np.power(float(base), _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False), k)
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
         _refuse(wanted, "logspace_cpu")
         if wanted.category < FLOATING:  # the bounds are numbers of the dtype
@@ -899,6 +917,14 @@ class eye:
     tensor([[1., 0.],
             [0., 1.]])
     """
+
+    def fresh(k, n, m):
+        m = n if m is None else m
+        if n.__class__ is not int or m.__class__ is not int:
+            return None
+        matrix = np.zeros((n, m), k.np)
+        matrix.reshape(-1)[:m * m:m + 1] = 1
+        return matrix
 
     def function(F, n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         m = n if m is None else m

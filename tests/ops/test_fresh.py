@@ -1,0 +1,62 @@
+"""New tensors made before the frame are those that the frame makes: an option that changes nothing leads through it."""
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.dtypes import DType, fill, number_array
+from autograd_tape.record import RECORDS, Sample
+
+NAMES = sorted({r.name for r in map(RECORDS.__getitem__, list(RECORDS)) if r.field("fresh")})
+DTYPES = [None, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8, torch.bool, torch.complex64]
+SHAPES = [(2, 3), (0, 3), (), (2, 0), (-1,), (1.5,), (40, 41)]
+
+
+def _told(function, args, **options):
+    try:
+        made = function(*args, **options)
+    except Exception as error:
+        return type(error)  # whose text may show the options
+    values = None if RECORDS[function.record.name].field("unset") else made._data.tobytes()
+    return made.dtype, tuple(made.shape), made.stride(), made.requires_grad, values
+
+
+def _calls(name):
+    record = RECORDS[name]
+    for sample in record.field("samples")(np.random.default_rng(0)):
+        args = list(sample.args if isinstance(sample, Sample) else sample)
+        yield args
+        at = next((i for i, a in enumerate(args) if isinstance(a, tuple)), None)
+        for shape in SHAPES:
+            if at is not None:
+                yield [*args[:at], shape, *args[at + 1:]]
+            elif not isinstance(args[0], np.ndarray):
+                yield [*shape, *args[len(shape):]]
+            else:
+                yield [args[0], *shape, *args[1 + len(shape):]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_as_through_the_frame(name):
+    function = getattr(torch, name, None) or getattr(torch.Tensor, name)
+    tested = 0
+    for args in _calls(name):
+        for of in DTYPES[1:] if isinstance(args[0], np.ndarray) else [None]:
+            given = [torch.tensor(args[0]).to(of), *args[1:]] if of else args
+            for turned in (given, [given[0].T.contiguous().T, *given[1:]]) if of and given[0].ndim == 2 else (given,):
+                for dtype in DTYPES:
+                    framed = _told(function, turned, dtype=dtype, layout=torch.strided)
+                    assert _told(function, turned, dtype=dtype) == framed, (turned, dtype)
+                    tested += 1
+    assert tested > 20 and len(NAMES) > 12
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+@pytest.mark.parametrize("shape", [(3,), (511,), (513,), (30, 41), (1031,)])
+def test_filled_eight_bytes_at_a_time(dtype, shape):
+    dtype = DType.by_name[dtype]
+    for value in (1.5, -0.0, float("nan"), float("-inf"), 3e-39):
+        for array in (np.empty(shape, dtype.np), np.empty((*shape, 2), dtype.np)[..., 0], np.empty(shape, dtype.np).T):
+            number = number_array(value, dtype)
+            fill(array, number)
+            assert array.tobytes() == number.tobytes() * array.size
