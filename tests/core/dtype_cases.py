@@ -163,7 +163,11 @@ def outcome(torch: Any, case: str) -> Any:
 def x(torch: Any, name: str) -> Any:
     """A tensor of two elements of a dtype, ones where there are numbers."""
     d = getattr(torch, name)
-    return torch.ones(2, dtype=d) if name in NUMBERS else torch.empty(2, dtype=d)
+    if name in NUMBERS:
+        return torch.ones(2, dtype=d)
+    x = torch.empty(2, dtype=d)  # since nothing fills it
+    x.untyped_storage().fill_(0)
+    return x
 
 
 def same(expected: Any, found: Any) -> bool:

@@ -8,9 +8,11 @@ where `_elf` knows how, the object code is linked without LLVM, too.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ import numpy as np
 from ...annotations import Fn
 from ._elf import ALLOCATE, RESHAPE, Refused, link
 
-__all__ = ["FITS", "INDEX", "MISFIT", "Code", "compiled", "load"]
+__all__ = ["FITS", "INDEX", "MISFIT", "Code", "compiled", "load", "quick_compiler"]
 
 #: What a checked kernel returns.
 FITS, MISFIT, INDEX = range(3)
@@ -57,6 +59,25 @@ def _check_layout() -> None:
     fits = fits and [ctypes.c_int64.from_address((dims or 0) + 8 * i).value for i in range(2)] == [2, 2]
     if not fits or ctypes.c_int.from_address(kind + _HEAD + 12).value != array.dtype.num:
         raise RuntimeError("arrays of this version of NumPy lie in memory in a way that compiled kernels do not know")
+
+
+@contextlib.contextmanager
+def quick_compiler() -> Iterator[None]:
+    """Compiles without what takes time and nobody uses: entrances for C of each function that a kernel calls (a twentieth of the time),
+    and searches for garbage among the millions of objects that the compiler makes and keeps (a tenth)."""
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+
+    context, collected = cpu_target.target_context, gc.isenabled()
+    with global_compiler_lock:
+        gc.disable()
+        context.create_cfunc_wrapper = lambda *_, **__: None
+        try:
+            yield
+        finally:
+            del context.create_cfunc_wrapper
+            if collected:
+                gc.enable()
 
 
 def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Collection[int] = ()) -> Code:

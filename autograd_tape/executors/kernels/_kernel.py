@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from ...annotations import Fn
 from ...locks import fork_safe_lock
-from ._entry import FITS, INDEX, MISFIT, Code, compiled
+from ._entry import FITS, INDEX, MISFIT, Code, compiled, quick_compiler
 from ._on_demand import LazyModule
 from ._store import Store, kept_names
 
@@ -200,7 +200,7 @@ class Kernel(_Compiled):
         if self.complete is not None:
             self.complete()
         result = types.boolean if self.spec.has_indices else types.void
-        options: Any = {"fastmath": set(self.fastmath) or False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        options: Any = {"fastmath": set(self.fastmath) or False, "no_cpython_wrapper": True}
         dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(self.function)
         dispatcher.compile(result(*self.spec.types(char)))
         dispatcher.disable_compile()
@@ -227,15 +227,16 @@ class Kernel(_Compiled):
         def compile_it() -> Code:
             from numba import njit, types
 
-            namespace = {"__name__": self.function.__module__, **names()}
+            with quick_compiler():
+                namespace = {"__name__": self.function.__module__, **names()}
             exec(compile(text, f"<{variant} {self.name}>", "exec"), namespace)
             function = namespace[variant]
             function.__name__ = function.__qualname__ = f"{self.function.__name__}_{variant}"
-            options: Any = {"no_cfunc_wrapper": True}  # which numba's stubs do not know
-            dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
+            dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
             misfit = f"kernel {self.name}: the arguments do not fit {self.spec.text!r}"
             flat = {at + len(arguments) - len(self.spec.kinds) + 2 * (variant == "shared") for at in self.spec.flat}
-            return compiled(dispatcher, types.int64(*arguments), self.name, misfit, flat)
+            with quick_compiler():
+                return compiled(dispatcher, types.int64(*arguments), self.name, misfit, flat)
 
         return Store(name).function(compile_it)
 
