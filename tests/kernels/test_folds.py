@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,8 +10,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from autograd_tape import F, TensorRef
+from autograd_tape.errors import AutogradError
 from autograd_tape.executors.kernels import _on_demand, folds
 from autograd_tape.executors.kernels.reduce import add
+from autograd_tape.held import tensors_in
+from autograd_tape.ops import RECORDS
 
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
 DTYPES = [np.float32, np.float64, np.int64, ml_dtypes.bfloat16, np.float16]
@@ -146,3 +151,21 @@ def test_what_equals_a_dimension_is_none(dim: Any, at_hand: None) -> None:
     assert folds.fold(x, 1, False) is not None and folds.fold(x, (1,), False) is not None and folds.fold(x, (0, 1), False) is not None
     assert folds.fold(x, dim, False) is None and folds.extremes(x, dim, False, False) is None
     assert folds.spread(x, dim, False, 1.0, False) is None
+
+
+ALONG = sorted(r.name for r in RECORDS.values()
+               if ".reductions." in r.module and r.public and not r.alias and r.tensor_params and any(p.name == "dim" for p in r.params))
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_results_over_one_element_have_memory_of_their_own(name: str) -> None:
+    """Over a dimension of size one there is nothing to reduce, and what lies there already is somebody's."""
+    calls, more = 0, [p.name for p in RECORDS[name].params[1:] if p.name not in RECORDS[name].defaults and p.name != "dim"]
+    for shape, dim in (((1, 64, 40), 0), ((64, 1, 40), 1), ((1, 6), 0), ((5000, 1), 1)):
+        for dtype in (np.float32, np.float64, ml_dtypes.bfloat16, np.int64, np.bool_):
+            x = TensorRef(np.ones(shape, dtype))
+            with contextlib.suppress(AutogradError, TypeError, IndexError, NotImplementedError):
+                found = F.function(name)(x, dim=dim, **dict.fromkeys(more, 1))
+                calls += 1
+                assert not any(np.may_share_memory(y._data, x._data) for y in tensors_in(found)), (shape, dtype)
+    assert calls or name in ("gradient", "nuclear_norm")  # which refuse one element, and one dimension

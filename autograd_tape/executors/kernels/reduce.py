@@ -136,7 +136,8 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
     if x.size >= NARROW:
         reduced = {*_axes(x, axes)}
         order = folds.in_memory(x.shape, x.strides, x.itemsize)
-        if reduced and order and (order[-1] in reduced and x.shape[order[-1]] <= _ROW or order[-1] not in reduced and prod(
+        some = order and not reduced.isdisjoint(order)  # of more than one element
+        if order and some and (order[-1] in reduced and x.shape[order[-1]] <= _ROW or order[-1] not in reduced and prod(
                 [x.shape[d] for d in order[max([i for i, d in enumerate(order) if d in reduced], default=0) + 1:]]) < _BESIDE):
             close = x.transpose(order + [d for d in range(x.ndim) if x.shape[d] == 1]).reshape([x.shape[d] for d in order])
             found = _narrow(ufunc, close, [d in reduced for d in order], dtype)
