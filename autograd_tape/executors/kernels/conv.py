@@ -120,6 +120,8 @@ def _columns(
     """Windows of ``x`` as (N, groups, C // groups * prod(kernel), prod(size))."""
     x = _pad(x, padding)
     n, c = x.shape[:2]
+    if n and (places := _places_of(x.shape[1:], kernel, size, stride, dilation, groups)) is not None and n * places.size <= _FEW:
+        return x.reshape(n, -1).take(places, 1)
     spatial = x.strides[2:]
     windows = strided(
         x,
@@ -129,6 +131,24 @@ def _columns(
         + tuple([s * step for s, step in zip(stride, spatial, strict=True)]),
     )
     return windows.reshape(n, groups, c // groups * prod(kernel), prod(size))
+
+
+#: Elements of columns of a sample that are taken by a kept table of places, and of all samples.
+_TABLE, _FEW = 1 << 12, 1 << 14
+
+
+@lru_cache(64)
+def _places_of(shape: Ints, kernel: Ints, size: Ints, stride: Ints, dilation: Ints, groups: int) -> np.ndarray | None:
+    """Where the numbers of columns lie in a sample (C, ...): (groups, C // groups * prod(kernel), prod(size)); None of many."""
+    channels, axes = shape[0], len(kernel)
+    if not 0 < channels * prod(kernel) * prod(size) <= _TABLE:
+        return None
+    at = np.zeros((), np.int64)
+    for k, m, s, d, n in zip(kernel, size, stride, dilation, shape[1:], strict=True):
+        at = at[..., None, None] * n + np.arange(k)[:, None] * d + np.arange(m) * s
+    at = at.transpose(*range(0, 2 * axes, 2), *range(1, 2 * axes, 2))
+    places = np.arange(channels).reshape(channels, *(1,) * at.ndim) * prod(shape[1:]) + at
+    return np.ascontiguousarray(places).reshape(groups, channels // groups * prod(kernel), prod(size))
 
 
 def _add_columns(

@@ -30,6 +30,7 @@ __all__ = [
     "avg_pool2d",
     "avg_pool2d_backward",
     "cell_plan",
+    "composed_maxima",
     "cells",
     "counts",
     "max_pool1d",
@@ -124,34 +125,42 @@ def max_pool2d(
     >>> y, index
     (array([[[3.]]]), array([[[1]]]))
     """
-    out = _output(x, kernel, stride, padding, dilation, ceil_mode)
-    found = maxima(x, max_plan(x.shape, kernel, stride, padding, dilation, ceil_mode), places) if x.dtype.isnative else None
-    if found is None and prod(x.shape[:-2]) * prod(out) * prod(kernel) < _FEW:
-        return max_windows(x, windows(x.shape[-2:], out, kernel, stride, padding, dilation), places)
+    _output(x, kernel, stride, padding, dilation, ceil_mode)
+    plan = max_plan(x.shape, kernel, stride, padding, dilation, ceil_mode)
+    found = maxima(x, plan, places) if x.dtype.isnative else None
     if found is None:
-        c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
-        planes = _planes(c)
-        y, index = np.empty((planes.shape[0], *out), c.dtype), np.empty((planes.shape[0], *out), np.int64)
-        height, width = planes.shape[1:]
-        y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
-        firsts = []
-        for m, s, p, d in zip(out, stride, padding, dilation, strict=True):
-            begin = np.arange(m) * s - p
-            firsts.append(begin + np.maximum(0, -(begin // d)) * d)
-        index[...] = firsts[0][:, None] * width + firsts[1]
-        positions = np.arange(height * width).reshape(height, width)
-        for i in range(kernel[0]):
-            for j in range(kernel[1]):
-                offset = i * dilation[0], j * dilation[1]
-                where, source = _taps((height, width), out, offset, stride, padding)
-                values, best = planes[:, *source], y[:, *where]
-                better = (values > best) | (values != values)
-                np.copyto(best, values, where=better)
-                np.copyto(index[:, *where], positions[source], where=better)
-        shape = (*x.shape[:-2], *out)
-        found = y.reshape(shape).astype(x.dtype, copy=False), index.reshape(shape)
-        return found if places else (found[0], _NOWHERE)
+        found = composed_maxima(x, plan, places)
     return found if places else (found, _NOWHERE)
+
+
+def composed_maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
+    """What ``maxima`` gives, by NumPy, C-contiguous: of few windows by a table, else an array for each element that windows have."""
+    if not plan.rows or plan.planes * plan.work < _FEW:
+        return _maxima_by_table(x, plan, places)
+    c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
+    planes = c.reshape(plan.given)
+    kh, kw, *more = plan.rows
+    kernel, stride, padding, dilation = (kh, kw), tuple(more[:2]), tuple(more[2:4]), tuple(more[4:])
+    out = plan.made[1], plan.made[2]
+    y, index = np.empty(plan.made, c.dtype), np.empty(plan.made, np.int64)
+    height, width = planes.shape[1:]
+    y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
+    firsts = []
+    for m, s, p, d in zip(out, stride, padding, dilation, strict=True):
+        begin = np.arange(m) * s - p
+        firsts.append(begin + np.maximum(0, -(begin // d)) * d)
+    index[...] = firsts[0][:, None] * width + firsts[1]
+    positions = np.arange(height * width).reshape(height, width)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            offset = i * dilation[0], j * dilation[1]
+            where, source = _taps((height, width), out, offset, stride, padding)
+            values, best = planes[:, *source], y[:, *where]
+            better = (values > best) | (values != values)
+            np.copyto(best, values, where=better)
+            np.copyto(index[:, *where], positions[source], where=better)
+    y = y.reshape(plan.shape).astype(x.dtype, copy=False)
+    return (y, index.reshape(plan.shape)) if places else y
 
 
 def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -531,30 +540,34 @@ def max_windows(x: np.ndarray, w: Windows, places: bool = True) -> tuple[np.ndar
     >>> max_windows(np.arange(4.0), cells((4,), (2,)))
     (array([1., 3.]), array([1, 3]))
     """
-    lead = x.shape[: x.ndim - len(w.size)]
-    p = x.size // w.pixels if w.pixels else prod(lead)
-    found = maxima(x, _plan_of(x.shape, w), places) if x.dtype.isnative else None
+    plan = _plan_of(x.shape, w)
+    found = maxima(x, plan, places) if x.dtype.isnative else None
     if found is None:
-        given = x if x.dtype.kind in "iu" else compute_array(x)
-        c = contiguous(given)
-        table, planes = w.table, c.reshape(p, w.pixels)
-        y, index = np.empty((p, w.count), c.dtype), np.empty((p, w.count), np.int64)
-        step = max(1, _PART // max(table.size, 1))
-        rows = np.arange(0, table.size, w.number)
-        for i in range(0, p, step):
-            values = planes[i : i + step].take(table, 1)
-            at = values.argmax(-1)  # the first of equals and the first NaN
-            at += rows
-            best = values.reshape(len(values), table.size)[np.arange(len(values))[:, None], at]
-            if c.dtype.kind == "f" and (lost := best != best).any():
-                at = np.where(lost, rows + w.number - 1 - (values != values)[..., ::-1].argmax(-1), at)
-            y[i : i + step], index[i : i + step] = best, table.take(at)
-        if w.empty:
-            none = (w.lengths() < 1).reshape(-1)
-            y[:, none] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
-            index[:, none] = w.starts().reshape(-1)[none]
-        return y.reshape(*lead, *w.out).astype(x.dtype, copy=False), index.reshape(*lead, *w.out) if places else _NOWHERE
+        found = _maxima_by_table(x, plan, places)
     return found if places else (found, _NOWHERE)
+
+
+def _maxima_by_table(x: np.ndarray, plan: Plan, places: bool) -> Any:
+    w, p = plan.windows, plan.planes
+    c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
+    table, planes = w.table, c.reshape(p, w.pixels)
+    y, index = np.empty((p, w.count), c.dtype), np.empty((p, w.count), np.int64)
+    step = max(1, _PART // max(table.size, 1))
+    rows = np.arange(0, table.size, w.number)
+    for i in range(0, p, step):
+        values = planes[i : i + step].take(table, 1)
+        at = values.argmax(-1)  # the first of equals and the first NaN
+        at += rows
+        best = values.reshape(len(values), table.size)[np.arange(len(values))[:, None], at]
+        if c.dtype.kind == "f" and (lost := best != best).any():
+            at = np.where(lost, rows + w.number - 1 - (values != values)[..., ::-1].argmax(-1), at)
+        y[i : i + step], index[i : i + step] = best, table.take(at)
+    if w.empty:
+        none = (w.lengths() < 1).reshape(-1)
+        y[:, none] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
+        index[:, none] = w.starts().reshape(-1)[none]
+    y = y.reshape(plan.shape).astype(x.dtype, copy=False)
+    return (y, index.reshape(plan.shape)) if places else y
 
 
 @lru_cache(512)

@@ -146,10 +146,9 @@ def avg_geometry(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, 
 
 @lru_cache(512, typed=True)
 def max_plan(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-              indices: bool) -> tuple[fused.Plan, tuple[Any, ...]]:
-    """What `fused.maxima` and `_largest` take of arguments that are checked."""
-    geometry = max_geometry(n, shape, kernel_size, stride, padding, dilation, ceil_mode, indices)
-    return fused.max_plan(shape, *geometry, ceil_mode), (*geometry, ceil_mode)
+              indices: bool) -> fused.Plan:
+    """What `fused.maxima` takes of arguments that are checked."""
+    return fused.max_plan(shape, *max_geometry(n, shape, kernel_size, stride, padding, dilation, ceil_mode, indices), ceil_mode)
 
 
 @lru_cache(512, typed=True)

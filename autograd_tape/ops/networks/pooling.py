@@ -53,24 +53,17 @@ def _like(n: int, input: np.ndarray, *results: np.ndarray) -> Any:
 @takes_half
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
               np.ndarray]:
-    geometry = tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode
-    found = fused.maxima(input, fused.max_plan(input.shape, *geometry), True)
-    return _largest(input, *geometry) if found is None else found
+    plan = fused.max_plan(input.shape, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+    found = fused.maxima(input, plan, True)
+    return _largest(input, plan, len(kernel)) if found is None else found
 
 
-def _largest(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-             places: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _largest(input: np.ndarray, plan: fused.Plan, n: int, places: bool = True) -> Any:
     """Maxima of windows without a kernel, and where they are, if somebody asks for the `places`."""
-    n = len(kernel)
-    if n == 1:
-        y, index = fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode, places)
-    elif n == 2:
-        y, index = fused.max_pool2d(input, kernel, stride, padding, dilation, ceil_mode, places)
-    else:
-        y, index = fused.max_windows(input, fused.plan(input.shape[input.ndim - n:], kernel, stride, padding, dilation, ceil_mode), places)
-    if not places:
-        return _like(n, input, y) if n > 1 else np.ascontiguousarray(y), index
-    return _like(n, input, y, index)
+    found = fused.composed_maxima(input, plan, places)
+    if places:
+        return _like(n, input, *found)
+    return found if n == 1 else _like(n, input, found)
 
 
 @op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
@@ -408,12 +401,11 @@ def _quick_max(n: int, listed: bool) -> Any:
         if not (kernel_size.__class__ is padding.__class__ is dilation.__class__ is int and (stride is None or stride.__class__ is int)):
             kernel_size, stride, padding, dilation = settled(kernel_size, stride, padding, dilation)
         places = listed or return_indices
-        plan, geometry = max_plan(n, input.shape, kernel_size, stride, padding, dilation, ceil_mode, places)
+        plan = max_plan(n, input.shape, kernel_size, stride, padding, dilation, ceil_mode, places)
         found = fused.maxima(input, plan, places)
         if found is not None:
             return found
-        found = _largest(input, *geometry, places)
-        return found if places else found[0]
+        return _largest(input, plan, n, places)
 
     return quick
 
