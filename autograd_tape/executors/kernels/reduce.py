@@ -120,8 +120,8 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
 
 
 #: Elements from which NumPy's way to reduce short rows, or a few columns, is worth going round, and what it needs to go well: the length
-#: of a row, and of what lies beside a reduced dimension.
-NARROW, _ROW, _BESIDE = 1024, 16, 64
+#: of a row, and of what lies beside a reduced dimension; and how few columns are taken one after another.
+NARROW, _ROW, _BESIDE, _FEW = 1024, 16, 64, 8
 
 
 def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: np.dtype | None = None) -> np.ndarray:
@@ -162,6 +162,14 @@ def _narrow(ufunc: np.ufunc, x: np.ndarray, reduced: list[bool], dtype: np.dtype
             total = x[..., 0] if dtype is None else x[..., 0].astype(dtype)
             for i in range(1, n):
                 total = ufunc(total, x[..., i])
+            x = total
+        elif n <= _ROW and inner <= _FEW:  # a column after another
+            x = x.reshape(-1, n, inner)
+            total = np.empty((len(x), inner), x.dtype if dtype is None else dtype)
+            for j in range(inner):
+                total[:, j] = x[:, 0, j]
+                for i in range(1, n):
+                    ufunc(total[:, j], x[:, i, j], out=total[:, j])
             x = total
         elif 1 < inner < _BESIDE and n >= 4 * (many := 512 // inner):
             x = x.reshape(-1, n, inner)
@@ -311,7 +319,7 @@ def running_total(x: np.ndarray, axis: int, product: bool) -> np.ndarray | None:
     a kernel is not worth its loading; NumPy gives the same bits."""
     if x.dtype.char not in "fdEel" or _total.of(x.dtype.char, x.size) is None and x.size < state.cheap:
         return None
-    c = contiguous(x)
+    c = x if x.flags.carray else sharing.copy(x)
     y, shape = np.empty(c.shape, c.dtype), c.shape
     outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     _total.share(c.dtype.char, outer * -(-inner // 128), n * min(128, inner), 2, c, y, outer, n, inner, product)
@@ -331,7 +339,7 @@ def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarra
     own = "B" if char == "?" else char
     if _extreme.of(own, x.size) is None and not order.fits(x.size):
         return None
-    c = contiguous(x.astype(char, copy=False) if x.dtype.char != char else x)
+    c = x.astype(char, "C") if x.dtype.char != char else x if x.flags.carray else sharing.copy(x)
     values, index = np.empty(c.shape, c.dtype), np.empty(c.shape, np.int64)
     shape = c.shape
     outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])

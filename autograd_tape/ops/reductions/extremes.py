@@ -185,18 +185,37 @@ _MANY_HALVES = 1 << 15  # and those of bfloat16
 _HALF = np.uint32(16)
 
 
-_SIGN, _REST = np.int16(15), np.int16(0x7FFF)
+def _half_extremes(input: np.ndarray, dim: Dims, keepdim: bool, which: str) -> list[np.ndarray]:
+    """The least ("<") and the largest (">") of half precision by the order of its bits, which NumPy compares as fast as it reads them: as
+    integers without a sign those of negative numbers are the largest, and grow with the magnitude."""
+    signed, plain = input.view(np.int16), input.view(np.uint16)
+    if dim is None and not keepdim:  # numbers of Python's, which are compared at once
+        top, last = int(np.maximum.reduce(signed, None)), int(np.maximum.reduce(plain, None))
+        inf, none = _HALF_ENDS[input.dtype.char]
+        bits = []
+        for sign in which:
+            if top > inf or last > inf + 0x8000:
+                bits.append(none)
+            elif sign == ">":
+                bits.append(top if top >= 0 else int(np.minimum.reduce(plain, None)))
+            else:
+                bits.append(last if last >= 0x8000 else int(np.minimum.reduce(signed, None)))
+        return [np.array(x, np.uint16).view(input.dtype) for x in bits]
+    high, far = [shared.exactly(np.maximum, bits, dim, keepdim) for bits in (signed, plain)]
+    infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.uint16)
+    missing = (high > infinite.astype(np.int16)) | (far > infinite + _HALF_SIGN)
+    found = []
+    for sign in which:
+        best, bits, other = (high.view(np.uint16), plain, high < 0) if sign == ">" else (far, signed, far < _HALF_SIGN)
+        if np.count_nonzero(other):  # all are negative, or none is
+            best = np.where(other, shared.exactly(np.minimum, bits, dim, keepdim).view(np.uint16), best)
+        found.append(finish(np.where(missing, nan, best).view(input.dtype), input))
+    return found
 
 
-def _half_extreme(largest: bool, input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
-    """The extremes of half precision by the order of its bits, which NumPy compares as fast as it reads them."""
-    bits = input.view(np.int16)
-    key = bits ^ ((bits >> _SIGN) & _REST)
-    low, high = [shared.exactly(ufunc, key, dim, keepdim) for ufunc in (np.minimum, np.maximum)]
-    infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.int16)
-    found = high if largest else low
-    found = np.where((high > infinite) | (low < ~infinite), nan, found ^ ((found >> _SIGN) & _REST))
-    return finish(found.view(input.dtype), input)
+_HALF_SIGN = np.uint16(0x8000)
+#: The bits of infinity, and of what is no number, of bfloat16 and float16.
+_HALF_ENDS = {"E": (0x7F80, 0x7FC0), "e": (0x7C00, 0x7E00)}
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Fn:
@@ -227,13 +246,13 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             dim = normalize_dims(dim, input.ndim)
         if not input.size:
             need_elements(name, input.shape, dim)
-        if input.dtype.char in "eE" and 0 < input.size < _MANY_HALVES and (dim is None or len(dim) == 1):
+        if input.dtype.char in "eE" and 0 < input.size < (_HALVES if dim is None else _MANY_HALVES) and (dim is None or len(dim) == 1):
             return _along(input, None if dim is None else dim[0], keepdim)[0]
-        if input.dtype.char == "E" and input.size < _MANY_HALVES:  # of which float32 makes the fewest calls
+        if input.dtype.char == "E" and input.size < _HALVES:  # of which float32 makes the fewest calls
             wide = (input.view(np.uint16).astype(np.uint32) << _HALF).view(np.float32)
             return finish(shared.exactly(ufunc, wide, dim, keepdim).astype(input.dtype), input)
         if input.dtype.char in "eE" and input.size >= _HALVES:
-            return _half_extreme(ufunc is np.maximum, input, dim, keepdim)
+            return _half_extremes(input, dim, keepdim, "<" if smallest else ">")[0]
         if input.size >= LARGE and input.dtype.kind == "f" and (dim is None or input.shape[dim[-1]] > 64):
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
         return finish(shared.exactly(ufunc, input, dim, keepdim), input)
@@ -482,6 +501,9 @@ def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndar
             raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
         if not input.shape[wrap_dim(dim, input.ndim)]:
             raise IndexRangeError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    if input.dtype.char in "eE" and input.size >= _HALVES:
+        least, largest = _half_extremes(input, None if dim is None else normalize_dims(dim, input.ndim), keepdim, "<>")
+        return least, largest
     return np.asarray(_amin(input, dim, keepdim)), np.asarray(_amax(input, dim, keepdim))
 
 

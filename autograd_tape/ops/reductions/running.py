@@ -25,6 +25,7 @@ from ...tensor import TensorRef
 
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
+_FEW = 64  # elements from which integers are converted before they are added
 
 
 def _running(ufunc: np.ufunc) -> Fn:
@@ -36,6 +37,8 @@ def _running(ufunc: np.ufunc) -> Fn:
             own = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
         d = wrap_dim(dim, input.ndim)
+        if input.size >= _FEW and input.dtype.kind in "iub":
+            input = input.astype(np.int64, copy=False)
         if (found := shared.running_total(input, d, ufunc is np.multiply)) is not None:
             return found
         wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" else _WIDE.get(input.dtype.char)  # as in torch

@@ -279,6 +279,10 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
         axis = wrap_dim(dim, input.ndim)
         dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
     wide = _WIDE.get(input.dtype.char)
+    if input.dtype.kind in "iub" and input.size >= shared.NARROW and dim is not None:
+        if input.dtype.char == "?":
+            return finish(shared.exactly(np.bitwise_and, input, dim, keepdim).astype(np.int64), input)
+        return finish(shared.exactly(np.multiply, input, dim, keepdim, wide), input)
     found = folds.fold(input, dim, keepdim, folds.PRODUCT)
     if found is not None:
         return found
@@ -893,11 +897,12 @@ class logsumexp:
 
     def half(input, dim, keepdim):
         """Rounded after each step, as torch does."""
-        axes = normalize_dims(dim, input.ndim)
-        top = np.maximum.reduce(input, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
-        top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
-        total = shared.add(np.exp(input - top), axes, np.dtype(np.float32), True).astype(input.dtype)
-        result = np.log(total) + top
+        axes, wide = normalize_dims(dim, input.ndim), widened(input)
+        top = np.maximum.reduce(wide, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, np.float32)
+        top = np.where(np.isfinite(top), top, np.float32(0))
+        powers = ufunc(np.exp, np.asarray(recast(wide - top, input.dtype)))
+        total = recast(np.asarray(shared.add(widened(powers), axes, None, True)), input.dtype)
+        result = ufunc(np.add, ufunc(np.log, total), recast(top, input.dtype))
         return np.asarray(result if keepdim else result.reshape(shapes.reduced(input.shape, dim)), order="C")
 
     def compose(F, input, dim, keepdim):
