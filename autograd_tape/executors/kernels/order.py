@@ -35,9 +35,12 @@ def keys(x: np.ndarray) -> np.ndarray:
     if x.dtype.kind in "iub":
         return x.astype(np.int64, copy=False)
     wide: np.ndarray = x if x.dtype.char in "fd" and x.dtype.isnative else x.astype(np.float64 if x.itemsize > 4 else np.float32)
-    if fits(wide.size) and wide.flags.c_contiguous and wide.flags.aligned:
+    if wide.flags.carray and (fits(wide.size) or _keys.of(wide.dtype.char, wide.size) is not None):
         made = np.empty(wide.shape, np.int64)
-        sharing.share_elements(_compiled.keys_of, wide.dtype.char, wide.size, wide.reshape(-1), made.reshape(-1))
+        if wide.size < state.fused:
+            _keys.surely(wide.dtype.char)(wide.size, 1, wide.reshape(-1), made.reshape(-1))
+        else:
+            sharing.share_elements(_compiled.keys_of, wide.dtype.char, wide.size, wide.reshape(-1), made.reshape(-1))
         return made
     single = wide.itemsize == 4
     bits: np.ndarray = (wide + 0.0).view(np.int32 if single else np.int64)  # -0 + 0 is 0
@@ -53,7 +56,7 @@ def keys(x: np.ndarray) -> np.ndarray:
 def rows_of(x: np.ndarray, d: int) -> np.ndarray:
     """(rows, elements) with the axis `d` last, C-contiguous."""
     if d != x.ndim - 1:
-        x = np.moveaxis(x, d, -1)
+        x = x.transpose(*range(d), *range(d + 1, x.ndim), d)
     return np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
@@ -74,7 +77,7 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     key = keys(rows)
     if descending:
         key = ~key
-    if rows.shape[1] in _PACKED and (found := _packed(key, rows.itemsize)) is not None:
+    if rows.shape[1] in _PACKED and (found := _packed(key, rows.dtype)) is not None:
         return found
     if not fits(rows.size):
         return key.argsort(1, kind="stable")
@@ -84,19 +87,19 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     return index
 
 
-def _packed(key: np.ndarray, itemsize: int) -> np.ndarray | None:
-    """The order of rows by one sort of integers whose last bits are the place. Where keys are too wide for that they lose as many, and
-    the order is looked at: None where that was not enough.
+def _packed(key: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """The order of rows of a dtype by one sort of integers whose last bits are the place. Where keys are too wide for that they lose as
+    many, and the order is looked at: None where that was not enough.
 
-    >>> _packed(np.array([[5, -1, 5, 0]]), 8).tolist()
+    >>> _packed(np.array([[5, -1, 5, 0]]), np.dtype(np.int64)).tolist()
     [[1, 3, 0, 2]]
     """
     n = key.shape[1]
     if not key.size:
         return np.empty(key.shape, np.int64)
     bits = (n - 1).bit_length()
-    places, mask, narrow = np.arange(n), (1 << bits) - 1, itemsize < 8
-    if not narrow:
+    places, mask, narrow = np.arange(n), (1 << bits) - 1, dtype.itemsize < 8
+    if not narrow and dtype.kind != "f":
         low, high = int(np.minimum.reduce(key, None)), int(np.maximum.reduce(key, None))
         if narrow := high - low < 1 << (63 - bits):
             key = key - low
@@ -171,4 +174,4 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray 
     return found
 
 
-_top, _kth, _modes, _bisected = [Handy("order", name) for name in ("top", "kth", "modes", "bisected")]
+_top, _kth, _modes, _bisected, _keys = [Handy("order", name) for name in ("top", "kth", "modes", "bisected", "keys_of")]

@@ -185,30 +185,30 @@ _MANY_HALVES = 1 << 15  # and those of bfloat16
 _HALF = np.uint32(16)
 
 
-def _half_extremes(input: np.ndarray, dim: Dims, keepdim: bool, which: str) -> list[np.ndarray]:
+def _half_extremes(input: np.ndarray, dim: tuple[int, ...] | None, keepdim: bool, which: str) -> list[np.ndarray]:
     """The least ("<") and the largest (">") of half precision by the order of its bits, which NumPy compares as fast as it reads them: as
     integers without a sign those of negative numbers are the largest, and grow with the magnitude."""
     signed, plain = input.view(np.int16), input.view(np.uint16)
     if dim is None and not keepdim:  # numbers of Python's, which are compared at once
         top, last = int(np.maximum.reduce(signed, None)), int(np.maximum.reduce(plain, None))
         inf, none = _HALF_ENDS[input.dtype.char]
-        bits = []
+        ends = []
         for sign in which:
             if top > inf or last > inf + 0x8000:
-                bits.append(none)
+                ends.append(none)
             elif sign == ">":
-                bits.append(top if top >= 0 else int(np.minimum.reduce(plain, None)))
+                ends.append(top if top >= 0 else int(np.minimum.reduce(plain, None)))
             else:
-                bits.append(last if last >= 0x8000 else int(np.minimum.reduce(signed, None)))
-        return [np.array(x, np.uint16).view(input.dtype) for x in bits]
+                ends.append(last if last >= 0x8000 else int(np.minimum.reduce(signed, None)))
+        return [np.array(x, np.uint16).view(input.dtype) for x in ends]
     high, far = [shared.exactly(np.maximum, bits, dim, keepdim) for bits in (signed, plain)]
     infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.uint16)
     missing = (high > infinite.astype(np.int16)) | (far > infinite + _HALF_SIGN)
     found = []
     for sign in which:
-        best, bits, other = (high.view(np.uint16), plain, high < 0) if sign == ">" else (far, signed, far < _HALF_SIGN)
+        best, side, other = (high.view(np.uint16), plain, high < 0) if sign == ">" else (far, signed, far < _HALF_SIGN)
         if np.count_nonzero(other):  # all are negative, or none is
-            best = np.where(other, shared.exactly(np.minimum, bits, dim, keepdim).view(np.uint16), best)
+            best = np.where(other, shared.exactly(np.minimum, side, dim, keepdim).view(np.uint16), best)
         found.append(finish(np.where(missing, nan, best).view(input.dtype), input))
     return found
 

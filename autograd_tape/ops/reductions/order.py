@@ -84,7 +84,8 @@ def _back(rows: np.ndarray, input: np.ndarray, d: int) -> np.ndarray:
     """What was found in the rows of `input` along `d`, with the dimensions in their places."""
     if d == input.ndim - 1:
         return rows.reshape(*input.shape[:-1], rows.shape[1])
-    moved = np.moveaxis(rows.reshape(*input.shape[:d], *input.shape[d + 1:], rows.shape[1]), -1, d)
+    last = input.ndim - 1
+    moved = rows.reshape(*input.shape[:d], *input.shape[d + 1:], rows.shape[1]).transpose(*range(d), last, *range(d, last))
     return rows.reshape(moved.shape) if moved.flags.c_contiguous else moved  # with the strides of rows where sizes are 1
 
 
