@@ -6,6 +6,8 @@ buffer costs a fraction of that, keeps `.base` an array, and is checked against 
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from copy import deepcopy
 from functools import lru_cache
 from math import prod
@@ -30,7 +32,15 @@ def owner_of(a: np.ndarray) -> np.ndarray:
 
 def address(a: np.ndarray) -> int:
     """Where the first element of `a` lies; of what is no array, its geometry."""
+    if a.__class__ is _ndarray and _READS_HEADS:
+        return _word(id(a) + _HEAD).value or 0
     return (a if isinstance(a, _ndarray) else a.geometry).__array_interface__["data"][0]
+
+
+#: An array's object begins with Python's own part, then says where its memory is. To ask NumPy for that costs two microseconds.
+_HEAD, _word = object.__basicsize__, ctypes.c_void_p.from_address
+_TRIED = np.zeros(3)[1:]
+_READS_HEADS = sys.implementation.name == "cpython" and _word(id(_TRIED) + _HEAD).value == _TRIED.__array_interface__["data"][0]
 
 
 def storage_offset(a: np.ndarray) -> int:

@@ -5,6 +5,8 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape.dtypes import DType, fill, number_array
+from autograd_tape.executors.kernels._on_demand import use_numba
+from autograd_tape.ops.data.create import _apart, _line
 from autograd_tape.record import RECORDS, Sample
 
 NAMES = sorted({r.name for r in map(RECORDS.__getitem__, list(RECORDS)) if r.field("fresh")})
@@ -60,3 +62,21 @@ def test_filled_eight_bytes_at_a_time(dtype, shape):
             number = number_array(value, dtype)
             fill(array, number)
             assert array.tobytes() == number.tobytes() * array.size
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_lines_of_kernels_have_numpys_bits(dtype):
+    """Both may serve a call, whatever ran before."""
+    ends = [(0, 1), (-1, 4), (0.0, -0.0), (-0.0, -3), (1e30, -1e30), (float("inf"), 1), (1, float("nan")), (3, 0.1), (-7.3, 8191.77)]
+    for (start, end), n in [(e, n) for e in ends for n in (2, 3, 7, 15, 16, 17, 33, 1000, 5000)]:
+        found = []
+        for mode in ("numpy", "numba"):
+            previous = use_numba(mode)
+            try:
+                with np.errstate(all="ignore"):
+                    found.append([_line(start, end, n, np.dtype(dtype)), _apart(float(start), float(end), n, np.dtype(dtype))])
+            finally:
+                use_numba(previous)
+        for by_numpy, by_kernel in zip(*found, strict=True):
+            assert np.array_equal(by_numpy, by_kernel, equal_nan=True), (start, end, n)
+            assert np.array_equal(np.signbit(by_numpy[by_numpy == 0]), np.signbit(by_kernel[by_kernel == 0]))

@@ -22,6 +22,7 @@ from ...dtypes import (
 )
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, type_name
 from ...executors import executor_for
+from ...executors.kernels.handy import Exact
 from ...executors.meta import meta_array
 from ...functions.namespace import QUIET_SETS, REALS
 from ...functions.overloads import no_match
@@ -751,9 +752,17 @@ def _whole(start: int, step: int, n: int) -> np.ndarray:
     return np.arange(n) * step + start
 
 
+_aparts, _lines = Exact("arithmetic", "apart"), Exact("arithmetic", "line")
+_MANY, _MOST = 2 ** 30, 2 ** 31  # lanes of which nothing is a pair, and numbers that are few enough for the kernels
+
+
 def _apart(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
     """`n` numbers, `step` apart, computed in double precision. Narrower ones as torch does with vectors of 32 bytes, two at a time: each is
     so many steps from the first, rounded, of its vector."""
+    if dtype.char in "fd" and n < _MOST and (run := _aparts.over(dtype.char, n)) is not None:
+        made = np.empty(n, dtype)
+        run(n, 1, start, step, 8 if dtype.itemsize == 4 else _MANY, made)
+        return made
     if dtype.itemsize == 8:
         return np.arange(n) * step + start
     if n < 16 and dtype.itemsize == 4:
@@ -808,6 +817,10 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     cast = real.type
     first, last, half = cast(start), cast(end), steps // 2
     step = (last - first) / cast(steps - 1)
+    if steps < _MOST and (run := _lines.over(real.char, steps)) is not None:
+        line = np.empty(steps, real)
+        run(steps, 1, float(first), float(last), float(step), half, line)
+        return line if real is dtype else line.astype(dtype, copy=False)
     line = (_kept_ramp if steps < _SHORT else _ramp)(steps, real) * np.asarray(step)  # arrays of no dimension cost less than numbers
     part, rest = line[:half], line[half:]
     np.add(part, np.asarray(first), part)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba.extending import register_jitable
 
 from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SCALED, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE, WEIGHED
@@ -163,6 +164,29 @@ def fill_where(mask, x, number, y, start, stop):
     for i in range(ys.size):
         a = xs[i]
         ys[i] = z if ms[i] else a
+
+
+@kernel("s s s i w1[n] (n<2147483648) :n", frozenset())
+def line(first, last, step, half, y, start, stop):
+    """``first + i * step`` for the first ``half`` numbers, ``last - (n - 1 - i) * step`` for the others, in the dtype's precision."""
+    T = y.dtype.type
+    a, b, s, end = T(first), T(last), T(step), y.size - 1
+    for i in range(start, min(stop, half)):
+        y[i] = a + T(np.int32(i)) * s  # what vectors can convert
+    for i in range(max(start, half), stop):
+        y[i] = b - T(np.int32(end - i)) * s
+
+
+@kernel("s s i w1[n] (lanes>0) (n<2147483648) :n", frozenset())
+def apart(first, step, lanes, y, start, stop):
+    """``first + i * step`` in double precision, but in whole pairs of so many ``lanes``, a power of two, where each number is so many
+    steps from the first of its lanes, rounded."""
+    T, whole = y.dtype.type, y.size // (2 * lanes) * 2 * lanes
+    for i in range(start, min(stop, whole)):
+        k = np.int32(i) & np.int32(lanes - 1)
+        y[i] = T(np.float64(T(first + np.float64(np.int32(i) - k) * step)) + np.float64(k) * step)
+    for i in range(max(start, whole), stop):
+        y[i] = T(first + np.float64(np.int32(i)) * step)
 
 
 @kernel("i s r1[n] r1[n] r1[n] w1[n] :n", frozenset())
