@@ -455,6 +455,16 @@ def randperm(n: int, *, generator: Generator | None = None, out: object = None, 
     return _draw((n,), draw)
 
 
+def _quick_order(*args: Any, **named: Any) -> Tensor:
+    if not named and len(args) == 1 and args[0].__class__ is int and 0 <= args[0] < 2 ** 31 and _alone():
+        return _tensor(_default_stream.randperm(args[0]), INT64_KIND)
+    return _order(*args, **named)
+
+
+_order = randperm
+randperm = frontend.before(randperm, _quick_order)
+
+
 def _like(function: Fn, fill: str) -> Fn:
     def like(input: Tensor, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
              requires_grad: bool = False, memory_format: memory_format | None = None, generator: Generator | None = None,

@@ -37,6 +37,8 @@ def _in_rows(a: np.ndarray) -> np.ndarray:
 
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
+        if dim == 0 and (a := tensors[0]).size > SHORT and a.ndim < 4 and not a.flags.c_contiguous:  # which would be joined in short runs
+            tensors = [_in_rows(a) for a in tensors]
         result = np.concatenate(tensors, dim)
         if result.flags.c_contiguous and (result.ndim < 4 or (a := tensors[0]).flags.c_contiguous and a.strides[1] > a.strides[-1]):
             return result
@@ -44,7 +46,7 @@ def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
             return in_format(result.ndim - 2, result, tensors[0])
         return _in_rows(result)
-    except ValueError:
+    except (IndexError, ValueError):
         pass  # which torch may take all the same, or say more of
     # A tensor of shape (0,) may stand anywhere, for historical reasons.
     real = [a for a in tensors if a.shape != (0,)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...dims import wrap_dim
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
+from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...functions.out import CASTS, EXPECTED, OutRule
 from ...record import Record, get_record, op
@@ -20,6 +21,8 @@ from .._host import on_host
 from ..networks._losses import constant
 from .parts import _as_strided
 
+
+_FEW = 4096  # elements that NumPy copies in any order as quickly
 
 _DOC = """`{view}` in memory of its own.
 
@@ -33,7 +36,7 @@ def _each(result: Any, made: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def _in_rows(part: np.ndarray) -> np.ndarray:
-    return np.array(part, order="C")
+    return np.array(part, order="C") if part.size < _FEW or part.flags.c_contiguous else copy(part)
 
 
 def _without_data(part: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from ...dims import wrap_dim
 from ...dtypes import INTEGER, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels.reduce import add_at
+from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...functions.words import signature_of, spelled_too, words_of
 from ...functions.namespace import STUMBLES
@@ -411,7 +412,7 @@ class as_strided:
 
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
-    backwards, size, adds = _restriding(source, target)
+    backwards, size, adds, is_whole = _restriding(source, target)
     if backwards:
         at, to = positions(*source), positions(*target)
         storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
@@ -425,16 +426,17 @@ def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
     if 0 in target[0]:
         return np.empty(target[0], input.dtype)
     found = _seen(storage, *target)
-    return found if found.size == size and found.flags.c_contiguous else np.array(found, order="C")
+    return found if is_whole and found.size == size else copy(found)
 
 
 @lru_cache(_MOST)
-def _restriding(source: Any, target: Any) -> tuple[bool, int, bool]:
-    """Whether memory runs backwards in one of the geometries, how many elements of it both reach, and whether those of the source may share
-    theirs."""
+def _restriding(source: Any, target: Any) -> tuple[bool, int, bool, bool]:
+    """Whether memory runs backwards in one of the geometries, how many elements of it both reach, whether those of the source may share
+    theirs, and whether each of the target has its own."""
     if min((*source[1], *target[1]), default=0) < 0:
-        return True, 0, True
-    return False, max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), may_overlap(*source[:2])
+        return True, 0, True, False
+    return False, max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), (
+        may_overlap(*source[:2])), not may_overlap(*target[:2])
 
 
 def _seen(storage: np.ndarray, shape: Sequence[int], steps: Sequence[int], at: int) -> np.ndarray:
@@ -873,6 +875,10 @@ class unsafe_chunk:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
+    def quick(input, chunks, dim):
+        n = input.shape[dim]
+        return tuple(_split_equal(input, (n + chunks - 1) // chunks, dim)) if chunks > 0 and n else None
+
     def function(F, input, chunks, dim=0): return _on_their_own(F.chunk(input, chunks, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2
 
@@ -886,6 +892,7 @@ class unsafe_split_with_sizes:
     """
 
     no_vmap = "aten::unsafe_split_with_sizes"
+    def quick(input, split_sizes, dim): return tuple(_split_with_sizes(input, split_sizes, dim))
     def function(F, input, split_sizes, dim=0): return _on_their_own(F.split_with_sizes(input, list(split_sizes), dim))
     def samples(rng): yield rng.standard_normal((5, 2)), [2, 3]
 
@@ -898,5 +905,6 @@ class unsafe_split:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
+    def quick(input, split_size, dim): return tuple(_split_equal(input, split_size, dim))
     def function(F, input, split_size, dim=0): return _on_their_own(F.split_equal(input, split_size, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2
