@@ -22,6 +22,7 @@ from ...annotations import Fn
 from ._on_demand import LazyModule, compute_array, state
 from .halves import bits, narrow, widened
 from .handy import Handy
+from .select import choose
 from .sharing import share_elements
 from ...warned import ignoring
 
@@ -584,7 +585,28 @@ def _erf(x: np.ndarray) -> np.ndarray:
     dtype = x.dtype
     if x.size <= FEW and x.flags.c_contiguous and x.dtype.kind == "f":
         return _erf_each(x)
-    return erf_of_lanes(x).astype(dtype, copy=False)
+    if not x.flags.forc or dtype.char not in "fd":
+        return erf_of_lanes(x).astype(dtype, copy=False)
+    out = np.empty_like(x)
+    flat, into, run = x.ravel("K"), out.ravel("K"), _erf_rounded if dtype.char == "f" else erf_of_lanes
+    for start in range(0, x.size, _BLOCK):
+        into[start : start + _BLOCK] = run(flat[start : start + _BLOCK])
+    return out
+
+
+_BLOCK = 8192  # numbers of which all that they become stays in the cache
+
+
+def _erf_rounded(x: np.ndarray) -> np.ndarray:
+    """erf of flat float32 in double precision, rounded to 1 from 4 on. Both ranges of all numbers take less than choosing them first."""
+    x = x.astype(np.float64)
+    a, c = np.abs(x), np.minimum(np.maximum(x, -1.0), 1.0)
+    near, far = c * _ratio(_NEAR_P, _NEAR_Q, c * c), np.minimum(np.maximum(a, 0.46875), 4.0)
+    coarse = np.trunc(far * 16) / 16
+    tail = _ratio(_MID_P, _MID_Q, far) * np.exp(-coarse * coarse) * np.exp(-(far - coarse) * (far + coarse))
+    far = np.copysign(1 - tail, x)
+    choose(a <= 0.46875, near, far, a)
+    return a
 
 
 def erf_of_lanes(x: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
 from .._samples import IN_ALL, check_number
 from ..elementwise.arithmetic import broadcast_shapes
-from ..elementwise.comparison import LARGE
 from ..networks._losses import constant
 from ...annotations import Sizes, Values
 
@@ -30,7 +29,7 @@ _np_where = getattr(np.where, "_implementation", np.where)  # what is behind Num
 
 def _where(condition: np.ndarray, input: np.ndarray | float, other: np.ndarray | float) -> np.ndarray:
     try:
-        large = condition.size >= LARGE
+        large = condition.size >= select.FEW
     except AttributeError:  # a Python bool, in compositions
         large = False
     return select.where(condition, input, other) if large else _np_where(condition, input, other)

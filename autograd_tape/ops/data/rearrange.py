@@ -14,6 +14,7 @@ from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.moved import triangle, turned
+from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
@@ -407,7 +408,7 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
         if (found := triangle(input, diagonal, lower)) is not None:
             return finish(found, input)
-        return finish(np.where(outside(input, diagonal), _zero(input.dtype), input), input)
+        return finish(where(outside(input, diagonal), _zero(input.dtype), input), input)
 
     def outside(input: np.ndarray, diagonal: int) -> np.ndarray:
         rows, columns = input.shape[-2:]

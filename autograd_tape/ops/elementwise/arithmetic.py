@@ -292,9 +292,7 @@ def _sign(input: np.ndarray) -> np.ndarray:
         return np.bitwise_or(input, input) if dtype.kind == "b" else np.sign(input)
     if dtype.kind == "c":
         raise TypeError("complex numbers have no sign")
-    sign = np.asarray(np.sign(input))
-    np.copyto(sign, 0, where=np.not_equal(input, input))
-    return sign
+    return np.asarray(np.subtract(np.greater(input, 0).view(np.int8), np.less(input, 0).view(np.int8)), dtype)
 
 
 @op("sign(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="float int bool half")

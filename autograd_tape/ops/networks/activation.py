@@ -14,6 +14,7 @@ from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import exp, expm1, few, log1p
 from ...executors.kernels.halves import by_element, narrow, ufunc, widened
+from ...executors.kernels.select import where
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
 from ...functions.refusals import cast_unsafely, negated, never, on_meta
@@ -83,7 +84,7 @@ class threshold_backward:
     """grad_output where input > threshold, else zero."""
 
     @one_pass_vjp("threshold_backward", exact=True)
-    def numpy(grad_output, input, threshold): return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
+    def numpy(grad_output, input, threshold): return where(input <= threshold, grad_output.dtype.type(0), grad_output)
 
     def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
     def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
@@ -151,7 +152,7 @@ class hardtanh_backward:
 
     @one_pass_vjp("hardtanh_backward", exact=True)
     def numpy(grad_output, input, min_val, max_val):
-        return np.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
+        return where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
 
     def compose(F, grad_output, input, min_val, max_val): return F.where((input > min_val) & (input < max_val), grad_output, 0)
     def vjp_grad_output(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
@@ -169,7 +170,7 @@ class BoundsError(AutogradError, ValueError):
 def _leaky(input: np.ndarray, negative_slope: float) -> np.ndarray:
     if 0 < negative_slope <= 1:
         return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
-    return np.where(input > 0, input, input * negative_slope)
+    return where(input > 0, input, input * negative_slope)
 
 
 @op("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
@@ -199,7 +200,7 @@ class leaky_relu_backward:
 
     @one_pass_vjp("leaky_relu_backward", exact=True)
     def numpy(grad_output, input, negative_slope):
-        return np.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
+        return where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
 
     def compose(F, grad_output, input, negative_slope): return F.where(input > 0, grad_output, grad_output * negative_slope)
     def vjp_grad_output(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
@@ -293,7 +294,7 @@ def _rectified(x: float, weight: float) -> float:
 
 @few(_rectified, 2, exact=True)
 def _rectifier(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return np.where(input > 0, input, input * weight)
+    return where(input > 0, input, input * weight)
 
 
 @op("_prelu_kernel(Tensor input, Tensor weight) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
@@ -327,8 +328,8 @@ class threshold:
     @one_pass("threshold", exact=True)
     def numpy(input, threshold, value):
         if (char := input.dtype.char) == "f" or char == "d":
-            return np.where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
-        return np.where(input <= threshold, input.dtype.type(value), input)
+            return where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
+        return where(input <= threshold, input.dtype.type(value), input)
 
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
     def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
@@ -355,7 +356,7 @@ def _elu(input: np.ndarray, alpha: float) -> np.ndarray:
         zero = ZERO[input.dtype.char]
         y = np.minimum(input, zero)
         return np.add(np.expm1(y, y), np.maximum(input, zero), y)
-    return np.where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
+    return where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
 
 
 def _exponential(input: np.ndarray, inner: float, below: float, above: float) -> np.ndarray:
@@ -412,7 +413,7 @@ class selu:
     def numpy(input):
         if input.ndim:
             return _exponential(input, 1, _SELU_ALPHA * _SELU_SCALE, _SELU_SCALE)
-        return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
+        return where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
 
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
@@ -441,7 +442,7 @@ class celu:
     def numpy(input, alpha):
         if 0 < alpha < math.inf and input.ndim and 1 / alpha < 1e30:
             return _exponential(input, 1 / alpha, alpha, 1)
-        return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
+        return where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
 
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
 
@@ -852,7 +853,7 @@ class hardshrink:
     lacks = {"float8": "hardshrink_cpu"}
     out_dtype = FOUND
     @one_pass("hardshrink", exact=True)
-    def numpy(input, lambd): return np.where(np.abs(input) <= lambd, ZERO[input.dtype.char], input)
+    def numpy(input, lambd): return where(np.abs(input) <= lambd, ZERO[input.dtype.char], input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
     def vjp(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
@@ -897,7 +898,7 @@ class softshrink:
 
 @one_pass_vjp("shrink_backward", exact=True)
 def _outside(grad_output: np.ndarray, input: np.ndarray, lambd: float) -> np.ndarray:
-    return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
+    return where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
 
 
 @op("hardshrink_backward(Tensor grad_output, Tensor input, Scalar lambd) -> Tensor", family="binary", result="same", method=False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
@@ -353,6 +355,17 @@ class min_all:
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
+_SHORT, _STARTS = 8, 4096  # elements of a row that NumPy searches slowly, and results whose places in memory are kept by geometry
+
+
+@lru_cache(256)
+def _starts(shape: tuple[int, ...], dim: int) -> tuple[np.ndarray, int]:
+    """Where what is searched along `dim` begins in memory, with that dimension kept, and how far its elements lie apart."""
+    inner = prod(shape[dim + 1:])
+    starts = np.arange(0, prod(shape), shape[dim] * inner)[:, None] + np.arange(inner)
+    return starts.reshape(*shape[:dim], 1, *shape[dim + 1:]), inner
+
+
 def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
     smallest = ufunc is np.minimum
     position = np.ndarray.argmin if smallest else np.ndarray.argmax
@@ -366,13 +379,18 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
             need_elements(name, input.shape, dim)
             shape = shapes.reduced(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
-        if input.size < LARGE or input.dtype.char in "eE":
+        half = input.dtype.char in "eE"
+        if half or input.size < _SHORTER or input.shape[dim] <= _SHORT and input.size < LARGE:  # NumPy searches long rows in vectors
             found = folds.extremes(input, dim, keepdim, smallest)
             if found is not None:
                 return found
         # NumPy compares float16 slowly, and ml_dtypes' comparison does not order NaN; that of float32 does both.
-        indices = position(widened(input) if input.dtype.char in "eE" else input, dim, None, keepdims=True)
-        values = np.take_along_axis(input, indices, dim)
+        indices = position(widened(input) if half else input, dim, None, keepdims=True)
+        if input.flags.c_contiguous and indices.size <= _STARTS and indices.flags.c_contiguous:
+            starts, inner = _starts(input.shape, dim)
+            values = input.reshape(-1).take(starts + (indices if inner == 1 else indices * inner))
+        else:
+            values = np.take_along_axis(input, indices, dim)
         if not keepdim:
             values, indices = values.reshape(kept := shapes.reduced(input.shape, dim, False)), indices.reshape(kept)
         return (values, indices) if input.ndim == 1 else (finish(values, input), finish(indices, input))

@@ -261,6 +261,20 @@ class topk:
     def errors(rng): yield (np.ones(3), 9), RuntimeError, "selected index k out of range"
 
 
+_LONG = 64  # elements of a row from which one is selected, and not all sorted
+
+
+def _nth(rows: np.ndarray, k: int) -> np.ndarray:
+    """The place of the element at `k` of each row in its stable order; nowhere is NaN."""
+    found = np.partition(rows, k, 1)[:, k, None]
+    equal = np.equal(rows, found)
+    before = k - np.add.reduce(np.less(rows, found), 1)
+    at: np.ndarray = equal.argmax(1)
+    for i in np.flatnonzero(before):  # of equal ones not the first
+        at[i] = np.flatnonzero(equal[i])[before[i]]
+    return at
+
+
 def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     d = wrap_dim(dim, input.ndim)
     need_elements("kthvalue", input.shape, d)
@@ -271,7 +285,8 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.nd
     if (found := compiled.kth(input, d, k - 1, (1,) * keepdim)) is not None:
         return found
     rows = compiled.rows_of(input, d)
-    indices = _order(rows, 1, False)[:, k - 1]
+    selects = rows.shape[1] >= _LONG and rows.dtype.char in "fdli" and not np.not_equal(rows, rows).any()
+    indices = _nth(rows, k - 1) if selects else _order(rows, 1, False)[:, k - 1]
     if input.size <= UNSTABLE:
         last = compiled.picked(rows, indices)
         unsettled = np.not_equal((rows == last[:, None]).sum(1), 1)
@@ -339,6 +354,9 @@ def _median_along(name: str, skip_nan: bool) -> Fn:
             missing = np.add.reduce(rows != rows, 1)
             # NaN sort last: among the numbers the middle is that of a shorter sequence; else the first NaN is the median.
             at = np.maximum(n - missing - 1, 0) // 2 if skip_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
+        if n >= _LONG and rows.dtype.char in "fdli" and np.minimum.reduce(at, None) == (k := int(np.maximum.reduce(at, None))) and (
+                rows.dtype.char in "li" or not missing.any()):
+            return _picked(input, rows, _nth(rows, k), d, keepdim)
         return _picked(input, rows, compiled.picked(_order(rows, 1, False), at), d, keepdim)
 
     return kernel
