@@ -24,7 +24,7 @@ from ...errors import ArgumentError, AutogradError, MissingKernelError, Unsuppor
 from ...executors import executor_for
 from ...executors.kernels.handy import Exact
 from ...executors.meta import meta_array
-from ...functions.namespace import QUIET_SETS, REALS
+from ...functions.namespace import KIND_SETS, REALS
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
@@ -407,8 +407,11 @@ def _like_array(input: TensorRef, dtype: Any, memory_format: object) -> np.ndarr
 def _like(name: str, value: int | None, make_array: Callable[..., np.ndarray]) -> tuple[Fn, Fn]:
     """The fields `fresh` and `function` of what is filled with `value`, or with nothing."""
     def fresh(k: Kind, data: np.ndarray) -> np.ndarray:
-        if data.flags.c_contiguous:
+        flags = data.flags
+        if flags.c_contiguous:
             return make_array(data.shape, k.np)
+        if flags.f_contiguous and data.ndim == 2:  # neither size is one, so this order alone is meant
+            return make_array(data.shape[::-1], k.np).T
         array = empty_in_order(data, k.np)
         if value is not None:
             fill(array, k.scalar(value))
@@ -476,7 +479,12 @@ class full_like:
     tensor([3., 3.])
     """
 
-    def fresh(k, data, fill_value): return _all_alike(data.shape, fill_value, k) if data.flags.c_contiguous else None
+    def fresh(k, data, fill_value):
+        flags = data.flags
+        if flags.c_contiguous:
+            return _all_alike(data.shape, fill_value, k)
+        found = _all_alike(data.shape[::-1], fill_value, k) if flags.f_contiguous and data.ndim == 2 else None
+        return None if found is None else found.T
 
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         k = input._k
@@ -828,10 +836,10 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     return line if real is dtype else line.astype(dtype, copy=False)
 
 
-def _is_line(k: Kind, start: object, end: object, steps: object) -> bool:
+def _is_line(k: Kind, start: object, end: object, steps: int) -> bool:
     """Whether these are the bounds of a line as nearly all are."""
-    return start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and k in QUIET_SETS["Q_FLOAT"] and (
-        steps.__class__ is int and steps > 1)  # type: ignore[operator]
+    return start.__class__ in _NUMBERS and end.__class__ in _NUMBERS and k in KIND_SETS["Q_FLOAT"] and (
+        steps.__class__ is int and steps > 1)
 
 
 _PARTS = {"complex32": "c10::Half", "complex64": "float", "complex128": "double"}
