@@ -184,5 +184,11 @@ def test_bags(largest: bool, rng: np.random.Generator) -> None:
         rows = rng.standard_normal((9, 4)).astype(dtype)
         rows[2, 1], rows[3] = np.nan, -0.0
         starts, counts = np.array([0, 3, 4, 4]), np.array([3, 1, 0, 5])
-        _same(*_both(lambda r=rows, s=starts, c=counts: embedding.bags(r, s, c, largest)))
-        assert embedding.bags(rows, starts, counts + 1, largest) is None
+        named = np.array([8, 2, 2, 0, 3, 3, 1, 7, 5])
+        for index in (None, named):
+            _same(*_both(lambda r=rows, i=index, s=starts, c=counts: embedding.bags(r, i, s, c, largest)))
+            assert embedding.bags(rows, index, starts, counts + 1, largest) is None
+        for mode in ("auto", "numpy"):
+            previous = _on_demand.use_numba(mode)
+            assert embedding.bags(rows, named + 1, starts, counts, largest) is None
+            _on_demand.use_numba(previous)

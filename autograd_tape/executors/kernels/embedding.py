@@ -315,29 +315,37 @@ def segments(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, out: np.n
     char = out.dtype.char
     if char not in "Ee" or rows.size < state.fused // 16 and _segments.of(char, rows.size) is None:
         return False
-    _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), contiguous(starts),
-                    contiguous(counts), out, how)
+    _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), _UNNAMED,
+                    contiguous(starts), contiguous(counts), out, how)
     return True
 
 
-def bags(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, largest: bool = False) -> np.ndarray | None:
+def bags(
+    rows: np.ndarray, index: np.ndarray | None, starts: np.ndarray, counts: np.ndarray, largest: bool = False
+) -> np.ndarray | None:
     """Sums, or maxima, of ``counts[s]`` rows of float32 or float64 from ``starts[s]`` on, of bags one after another, row by row; zeros of
-    none. None where there are no such rows.
+    none. Of rows that an ``index`` names, if there is one. None where there are no such rows.
 
-    >>> bags(np.ones((3, 1)), np.array([0, 2, 2]), np.array([2, 0, 1])).tolist()
+    >>> bags(np.ones((3, 1)), None, np.array([0, 2, 2]), np.array([2, 0, 1])).tolist()
     [[2.0], [0.0], [1.0]]
     """
     char, width = rows.dtype.char, rows.shape[1]
+    size = width * (len(rows) if index is None else len(index))
     out = np.zeros((len(counts), width), rows.dtype)
     if largest:
         out[counts > 0] = -np.inf
-    if rows.size >= state.fused or _segments.of(char, rows.size) is not None:
+    if size >= state.fused or _segments.of(char, size) is not None:
         try:
-            _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), starts, counts, out,
-                            2 if largest else 0)
+            named = _UNNAMED if index is None else index
+            _segments.share(char, len(counts), max(1, size // max(1, len(counts))), 2, contiguous(rows), named,
+                            starts, counts, out, 2 if largest else 0)
         except IndexError:
             return None
         return out
+    if index is not None:
+        if not within(index, len(rows)):
+            return None
+        rows = rows.take(index, 0)
     full = counts > 0
     if not (counts >= 0).all() or full.any() and (starts + counts)[full].max() > len(rows):
         return None
@@ -350,6 +358,7 @@ def bags(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, largest: bool
     return out
 
 
+_UNNAMED = np.empty(0, np.int64)
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _segments = Handy("embedding", "segments")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}

@@ -270,10 +270,13 @@ def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq,
             return None
     else:
         return None
-    rows = fused.embedding(weight, flat)
-    if char == "E":  # to be rounded once
-        rows, weights = rows.astype(np.float32), None if weights is None else weights.astype(np.float32)
-    y = fused.bags(rows if weights is None else rows * weights.reshape(-1, 1), starts, counts, mode == "max")
+    if char != "E" and weights is None:
+        y = fused.bags(weight, flat, starts, counts, mode == "max")
+    else:
+        rows = fused.embedding(weight, flat)
+        if char == "E":  # to be rounded once
+            rows, weights = rows.astype(np.float32), None if weights is None else weights.astype(np.float32)
+        y = fused.bags(rows if weights is None else rows * weights.reshape(-1, 1), None, starts, counts, mode == "max")
     if y is None:
         return None
     if mode == "mean":

@@ -76,7 +76,7 @@ def _put(array, place, others, at):
 
 
 @register_jitable
-def _add(array, place, others, at):
+def _plus(array, place, others, at):
     array[place] = rounded(array, wide(array[place]) + wide(others[at]))
 
 
@@ -113,7 +113,7 @@ def scatter(out, index, source, outer, v, tail, along, inner, alone, start, stop
 def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone, start, stop):
     """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
     if how == 0:
-        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _add)
+        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _plus)
     if how == 1:
         return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _multiply)
     if how == 2:
@@ -122,26 +122,32 @@ def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone,
 
 
 @register_jitable
-def _joined(x, starts, counts, y, move, start, stop):
+def _joined(x, index, starts, counts, y, move, start, stop):
+    named = index.size > 0
+    length = index.size if named else x.shape[0]
     for s in range(start, stop):
         first, count = starts[s], counts[s]
-        if first < 0 or count < 0 or first > x.shape[0] - count:
+        if first < 0 or count < 0 or first > length - count:
             return False
         ys = y[s]
         for k in range(first, first + count):
-            xs = x[k]
+            row = index[u8(k)] if named else k
+            if row < 0 or row >= x.shape[0]:
+                return False
+            xs = x[row]
             for i in range(ys.size):
                 move(ys, u8(i), xs, u8(i))
     return True
 
 
-@kernel("r2[n,m] x1[k] x1[k] w2[k,m] i :k", dtypes="fdEe")
-def segments(x, starts, counts, y, how, start, stop):
-    """Reduces ``counts[s]`` rows from ``starts[s]`` on into row s: by sum, product, maximum or minimum, from 0 on."""
+@kernel("r2[n,m] x1[_]? x1[k] x1[k] w2[k,m] i :k", dtypes="fdEe")
+def segments(x, index, starts, counts, y, how, start, stop):
+    """Reduces ``counts[s]`` rows from ``starts[s]`` on into row s: by sum, product, maximum or minimum, from 0 on. Rows are those of ``x``,
+    or with an index those that it names."""
     if how == 0:
-        return _joined(x, starts, counts, y, _add, start, stop)
+        return _joined(x, index, starts, counts, y, _plus, start, stop)
     if how == 1:
-        return _joined(x, starts, counts, y, _multiply, start, stop)
+        return _joined(x, index, starts, counts, y, _multiply, start, stop)
     if how == 2:
-        return _joined(x, starts, counts, y, _most, start, stop)
-    return _joined(x, starts, counts, y, _least, start, stop)
+        return _joined(x, index, starts, counts, y, _most, start, stop)
+    return _joined(x, index, starts, counts, y, _least, start, stop)

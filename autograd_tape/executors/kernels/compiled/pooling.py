@@ -143,6 +143,22 @@ def avg_pool(x, y, kh, kw, sh, sw, ph, pw, include_pad, divisor, start, stop):
                 ys[s] /= T(count)
 
 
+@register_jitable(forceinline=True)
+def _add_to(row, low, high, g):
+    """Adds a number to a few elements, of which two and three are the rule: a loop over those costs more to enter than to run."""
+    k = np.uint64(low)
+    if high - low == 2:
+        row[k] += g
+        row[k + np.uint64(1)] += g
+    elif high - low == 3:
+        row[k] += g
+        row[k + np.uint64(1)] += g
+        row[k + np.uint64(2)] += g
+    else:
+        for i in range(low, high):
+            row[np.uint64(i)] += g
+
+
 @kernel("r3[p,oh,ow] w3[p,h,v] i i i i i i i i :p")
 def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, start, stop):
     T = dx.dtype.type
@@ -165,8 +181,7 @@ def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, st
                     count = (row_high - row_low) * (high - low)
                 g = grad[p, r, s] / T(count)
                 for row in range(row_low, row_high):
-                    for column in range(low, high):
-                        dx[p, row, column] += g
+                    _add_to(dx[p, row], low, high, g)
 
 
 # Windows over three dimensions, given by their bounds (see `Windows` in `kernels/pooling.py`), of planes, or of images whose channels lie
@@ -293,6 +308,5 @@ def mean_windows_backward(grad, dx, counts, planes, depth, height, width, d0, d1
                     for i in range(d_low, d_high):
                         for j in range(h_low, h_high):
                             row = (i * height + j) * width
-                            for k in range(row + w_low, row + w_high):
-                                plane[np.uint64(k)] += g
+                            _add_to(plane, row + w_low, row + w_high, g)
     return True
