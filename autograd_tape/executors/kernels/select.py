@@ -37,7 +37,8 @@ def where(mask: np.ndarray, a: Any, b: Any) -> np.ndarray:
     if mask.size < state.cheap or char not in "fd":
         if like.dtype.kind not in "fiub" or not like.dtype.isnative or like.itemsize not in _BITS:
             return np.where(mask, a, b)
-        choose(m, *[x.reshape(-1) if _fits(x, mask) else np.asarray(x, like.dtype) for x in (a, b)], out)
+        one, other = [x.reshape(-1) if _fits(x, mask) else np.asarray(x, like.dtype) for x in (a, b)]
+        choose(m, one, other, out)
     elif both:
         share_elements(_compiled.select, char, m.size, m, a.reshape(-1), b.reshape(-1), out)
     elif like is a:
