@@ -214,8 +214,8 @@ class Record:
     `present`             where such an operation has several other signatures, these, of the function
     `quick(...)`          of an irregular operation: what it gives for plain arrays, at which nobody looks and which have no gradient, of
                           real numbers or truth values, with the arguments in order, those of no tensors of the very
-                          classes that the schema says (so `quick` need not ask for them); None where its `function` is to look at them,
-                          and an error leads there, too
+                          classes that the schema says (so `quick` need not ask for them), as an array, a tuple of them or, where it
+                          `gives` that, a bool; None where its `function` is to look at them, and an error leads there, too
     `fresh(k, ...)`       of an irregular operation that makes new tensors: the array of kind `k`, of the arguments before the options (of a
                           tensor its array), where no option but the dtype is given and nobody looks; None, or an error, as for `quick`
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in

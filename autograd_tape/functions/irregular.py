@@ -260,6 +260,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}", "            return _t",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
             f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
+            *["        if _r is True or _r is False: return _r"] * (rec.field("gives") == "bool"),
             "except _STUMBLES: pass"]
 
 
