@@ -246,8 +246,18 @@ class Side:
 
     def forward(self, case: Case, function: Any) -> list[Any]:
         args, kwargs = self.arguments(case)
-        rows = self.seen(self.processed(case, function(*args, **kwargs)))
-        return rows + self.seen((args, kwargs), strides=False)  # nobody changes his arguments
+        result = function(*args, **kwargs)
+        shared = [] if case.process else [("value", self.shared(result, (args, kwargs)))]
+        return self.seen(self.processed(case, result)) + shared + self.seen((args, kwargs), strides=False)  # nobody changes his arguments
+
+    def shared(self, result: Any, arguments: Any) -> str:
+        """Which results lie in the memory of which arguments: a copy that is none is seen when somebody writes to one of both."""
+        def memories(value: Any) -> list[int]:
+            dense = [t for t in self.tensors(value) if isinstance(t, self.torch.Tensor)]
+            return [t.untyped_storage().data_ptr() if t.layout is self.torch.strided and t.numel() else 0 for t in dense]
+
+        own = memories(arguments)
+        return "shares " + " ".join([str(own.index(m)) if m in own else "-" for m in memories(result) if m])
 
     def processed(self, case: Case, result: Any) -> Any:
         """What of a result is compared and differentiated."""

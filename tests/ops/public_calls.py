@@ -132,6 +132,29 @@ def tensors(torch: Any) -> dict[str, Any]:
                 found.setdefault(text, []).append(dtype + " in columns" * columns)
         return "; ".join([f"{', '.join(dtypes)}: {text}" for text, dtypes in found.items()])
 
+    def lies(function: Any, *args: Any, **kwargs: Any) -> str:
+        """Where results' elements lie: strides of those of columns, of matrices whose first dimensions change places, and of images whose
+        channels lie together. Without the steps over a single element."""
+        def turned(order: str, x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                return type(x)([turned(order, y) for y in x])
+            if not isinstance(x, torch.Tensor) or x.dim() < 2 or order == "channels" and x.dim() != 4:
+                return x
+            if order == "channels":
+                return x.contiguous(memory_format=torch.channels_last)
+            to = tuple(range(x.dim()))[::-1] if order == "columns" else (1, 0, *range(2, x.dim()))
+            return x.permute(to).contiguous().permute(to)
+
+        def steps(x: Any) -> str:
+            if isinstance(x, (list, tuple)):
+                return f"({', '.join(map(steps, x))})"
+            dense = isinstance(x, torch.Tensor) and x.layout is torch.strided and x.numel()
+            return str([s for s, n in zip(x.stride(), x.shape) if n > 1]) if dense else "-"
+
+        torch.manual_seed(0)
+        return "; ".join([steps(function(*turned(order, args), **{k: turned(order, v) for k, v in kwargs.items()}))
+                          for order in ("columns", "swapped", "channels")])
+
     def called(mode: str, name: str, dtype: str) -> Any:
         """A record's sample, see `mode_cases`."""
         from tests.ops.mode_cases import called
@@ -142,7 +165,7 @@ def tensors(torch: Any) -> dict[str, Any]:
 
     return {
         "write": partial(expanded_cases.write, torch), "write_out": partial(expanded_cases.write_out, torch),
-        "called": called, "cast": cast, "meta": meta, "torch": torch, "backward": backward, "into": into, "trained": trained,
+        "called": called, "cast": cast, "meta": meta, "lies": lies, "torch": torch, "backward": backward, "into": into, "trained": trained,
         "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
         "g": lambda *shape: f(*shape).requires_grad_(),

@@ -6,8 +6,10 @@ import pytest
 from tests.ops.edge_cases import TABLE as EDGES
 from tests.ops.empty_cases import TABLE as EMPTY
 from tests.ops.expanded_cases import TABLE as EXPANDED
+from tests.ops.lying_cases import TABLE as LYING
 from tests.ops.meta_cases import TABLE as META
 from tests.ops.mode_cases import TABLE as MODES
+
 from tests.ops.out_cases import TABLE as OUT
 from tests.ops.wrong_cases import TABLE as WRONG
 
@@ -15,7 +17,8 @@ import torchcompat as torch
 from tests.recording import Table
 
 GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24),
-          "expanded": (EXPANDED, 24), "edges": (EDGES, 4)}
+          "expanded": (EXPANDED, 24), "edges": (EDGES, 4),
+          "lying": (LYING, 8)}
 """From a table's name to the table, and how many tests its calls are dealt out to."""
 
 

@@ -348,7 +348,8 @@ def _several(formula: Formula) -> Callable[..., np.ndarray]:
         if not (first.flags.forc and all([a.shape == shape and a.strides == strides and a.flags.aligned for a in arrays])):
             if not all([a.shape == shape or not a.ndim for a in arrays]):
                 shape = np.broadcast_shapes(*[a.shape for a in arrays])
-            arrays = [a if a.shape == shape and a.flags.carray else _spread(a, shape) for a in arrays]
+            like = np.empty(shape, first.dtype, "F" if first.shape == shape and first.flags.fnc else "C")
+            arrays = [a if a.shape == shape and a.strides == like.strides and a.flags.aligned else _spread(a, shape, like) for a in arrays]
         out = np.empty_like(arrays[0])
         columns = [a.ravel("K") for a in arrays]
         formula.over(out.dtype.char, tuple(columns), out.ravel("K") if out.ndim else out.reshape(1))
@@ -366,15 +367,14 @@ def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...]) -> np.ndar
     for a in operands[1:]:
         if a.dtype is not dtype:
             return None
-        same = same and a.shape == shape
-        if not same and a.shape:
-            shape = np.broadcast(*operands).shape
-            break
+        if a.shape != shape and a.shape and same:
+            shape, same = np.broadcast(*operands).shape, False
     out: np.ndarray
-    if same and len(shape) > 1 and not first.flags.c_contiguous and all([a.flags.f_contiguous and a.flags.aligned for a in operands]):
+    if same and len(shape) > 1 and not first.flags.c_contiguous and all([
+            a.flags.f_contiguous and a.flags.aligned and a.__class__ is np.ndarray for a in operands]):
         if (out := np.empty(shape, dtype, "F")).size > _SHORT:
             return None
-        alone[0](alone[1], out.size, 1, *[a.T for a in operands], out.T)
+        alone[0](alone[1], out.size, 1, *[a.T if a.shape else _spread(a, shape[::-1]) for a in operands], out.T)
         return out
     if (out := np.empty(shape, dtype)).size > _SHORT:
         return None
@@ -383,8 +383,8 @@ def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...]) -> np.ndar
     return out
 
 
-def _spread(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    out = np.empty(shape, a.dtype)
+def _spread(a: np.ndarray, shape: tuple[int, ...], like: np.ndarray | None = None) -> np.ndarray:
+    out = np.empty(shape, a.dtype) if like is None else np.empty_like(like)
     out[...] = a
     return out
 

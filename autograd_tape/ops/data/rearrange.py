@@ -147,7 +147,7 @@ class rot90:
         wrap_dim(a, input.ndim), wrap_dim(b, input.ndim)
         k %= 4
         if k == 0:
-            return F.clone(input)
+            return F.clone(input, memory_format="torch.contiguous_format")
         if k == 2:
             return F.flip(input, (a, b))
         return F.transpose(F.flip(input, (b,) if k == 1 else (a,)), a, b)

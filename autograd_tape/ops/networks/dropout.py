@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import SCALAR_TYPE_NAMES, bool_
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import dropout as fused
 from ...executors.kernels._on_demand import state
@@ -18,7 +18,6 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
-from ._losses import constant
 from collections.abc import Sequence
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
@@ -222,7 +221,7 @@ class native_dropout:
         if not input._data.size or train is False:
             if not input._data.size:
                 return input, F.empty_like(input)
-            return F.clone(input), constant(F, input, np.ones(input._data.shape, np.bool_))
+            return F.clone(input), F.ones_like(input, dtype=bool_)
         mask = F.ne(F.random_mask(input, input._data.shape, p), 0)
         return F.masked_scale(input, mask, 0.0 if p == 1 else 1 / (1 - p)), F.clone(mask)
 
