@@ -57,7 +57,8 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
             return input.dot((COLUMNS if keepdim else ONES)[input.dtype.char, input.shape[-1]])
         if dim == 0 and input.ndim == 2 and not keepdim:
             return ONES[input.dtype.char, input.shape[0]].dot(input)
-    found = None if _is_long(input, dim) else folds.fold(input, dim, keepdim)
+    # Few expanded numbers, as gradients of sums are, would only be looked at there.
+    found = None if input.size <= SMALL and 0 in input.strides or _is_long(input, dim) else folds.fold(input, dim, keepdim)
     if found is not None:
         return found
     if dim is not None:
