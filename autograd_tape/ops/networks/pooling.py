@@ -218,7 +218,7 @@ def _mean(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mod
         return np.ascontiguousarray(fused.mean_windows(input, plan.windows, plan.divisors))
     if n == 1:
         return in_format(n, fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include, divisor), input)
-    return in_format(n, fused.avg_pool2d(input, kernel, stride, padding, ceil_mode, include, divisor), input)
+    return in_format(n, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor), input)
 
 
 @takes_half

@@ -19,7 +19,7 @@ def _lowest(x: Any) -> Any:
 
 @overload(_lowest, strict=False)
 def _lowest_of(x: Any) -> object:
-    if isinstance(x.dtype, types.Integer) and x.dtype.bitwidth == 64:
+    if x.dtype == types.int64:
         return lambda x: np.int64(-(2**63))
     return lambda x: like(wide(x.dtype.type(0)), -math.inf)
 
