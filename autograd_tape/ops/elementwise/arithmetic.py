@@ -20,6 +20,7 @@ from ...functions.out import FOUND, OutRule
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ...functions.refusals import on_meta
 from ...record import no_derivative, op
+from ...strided import copy_like, empty_in_order
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
@@ -808,6 +809,12 @@ def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     base, power = np.asarray(input), np.asarray(exponent)
     if not power.ndim:
         number = float(power)
+        if not number and base.dtype.char in "eE":
+            result = empty_in_order(base, base.dtype)
+            result.view(np.uint16).fill(0x3F80 if base.dtype.char == "E" else 0x3C00)  # the bits of one: NumPy fills number by number
+            return result
+        if number == 1 and base.dtype.char in "eE":
+            return copy_like(base)
         if number in (3, -2, -0.5) and base.dtype.char == "E":
             if number == -0.5:
                 return reciprocal_root(base, 64)

@@ -254,8 +254,9 @@ def _check_parts(a: TensorRef, b: TensorRef) -> None:
 
 
 def _complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    shape = np.broadcast_shapes(real.shape, imag.shape)
-    result = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    shape = real.shape if real.shape == imag.shape else np.broadcast_shapes(real.shape, imag.shape)
+    columns = real.shape == shape and real.flags.fnc and (imag.shape != shape or imag.flags.fnc)
+    result = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64, "F" if columns else "C")
     result.real, result.imag = real, imag
     return result
 
