@@ -43,6 +43,8 @@ class _Plan(NamedTuple):
     #: Where one call on few numbers is all: its items, outer, n, inner, per_block; and how bits are seen.
     few: tuple[int, int, int, int, int] | None
     bits: type | None
+    #: Of several dimensions, but not all: the others before them, and how many elements those have, and these.
+    joined: tuple[tuple[int, ...], int, int] | None
 
 
 def in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> list[int] | None:
@@ -95,7 +97,10 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     ways = None if order == sorted(order) else tuple(order + [d for d in range(len(shape)) if shape[d] == 1])
     plain = exact and not many and len(steps) == 1 and lying is None
     few = (steps[0][0], *steps[0][2:]) if plain else None
-    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, _BITS.get(dtype.char))
+    joined = None
+    if axes is not None and 1 < len(axes) < len(shape):
+        joined = (*kept, *sorted(reduced)), prod([shape[d] for d in kept]), prod(parts)
+    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, _BITS.get(dtype.char), joined)
 
 
 _plans: dict[tuple[object, ...], _Plan | None] = {}
@@ -131,7 +136,7 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     plan = _plan_of(x, dim, keepdim)
     if plan is None:
         return None
-    char, order, steps, shape, lying, exact, few, bits = plan
+    char, order, steps, shape, lying, exact, few, bits, _ = plan
     if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or bits is None):
         y = np.empty(shape, x.dtype)
         if order is not None:
@@ -185,12 +190,20 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Variances of few numbers that are no integers, or their roots, and means; None where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.few is None or plan.few[2] > _APART or plan.char == "l" or (run := _spread.of(plan.char, x.size)) is None:
+    if plan is None or plan.char == "l":
         return None
-    _, outer, n, inner, _ = plan.few
+    if plan.joined is not None:  # copied into rows
+        order, outer, n = plan.joined
+        inner = 1
+    elif plan.few is not None:
+        order, (_, outer, n, inner, _) = plan.order, plan.few
+    else:
+        return None
+    if n > _APART or (run := _spread.of(plan.char, x.size)) is None:
+        return None
     y, mean, bits = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype), plan.bits
-    if plan.order is not None:
-        x = x.transpose(plan.order)
+    if order is not None:
+        x = np.ascontiguousarray(x.transpose(order))
     if bits is None:
         run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
     else:

@@ -178,6 +178,15 @@ def _narrow(ufunc: np.ufunc, x: np.ndarray, reduced: list[bool], dtype: np.dtype
             if cut < n:
                 parts = np.concatenate([parts, x[:, cut:].astype(parts.dtype, copy=False)], 1)
             x = ufunc.reduce(parts, 1)
+        elif 1 < inner < _BESIDE:  # halves of the rows with one another
+            x = x.reshape(-1, n * inner)
+            x = x if dtype is None else x.astype(dtype, copy=False)
+            while n > 1:
+                half = n // 2 * inner
+                total = ufunc(x[:, :half], x[:, half:2 * half])
+                if n % 2:
+                    total[:, :inner] = ufunc(total[:, :inner], x[:, 2 * half:])
+                x, n = total, n // 2
         else:
             x = ufunc.reduce(x.reshape(-1, n, inner), 1, dtype)
         x = x.reshape([m for _, m in sizes])

@@ -533,15 +533,16 @@ def _spread_mean(input: np.ndarray, dim: Dims, correction: float, keepdim: bool,
     n = count(input.shape, axes)
     # Never divides by less than nothing: too few elements for the correction make NaN.
     divisor = np.float64(max(n - correction, 0))
-    if 0 < input.size < _FEW and axes is not None and 1 < len(axes) < input.ndim:  # along one
-        kept = [d for d in range(input.ndim) if d not in axes]
-        rows = np.ascontiguousarray(input.transpose(*kept, *axes)).reshape(*[input.shape[d] for d in kept], n)
-        both, shape = _spread_mean(rows, -1, correction, keepdim, root), shapes.reduced(input.shape, axes, keepdim)
-        return both[0].reshape(shape), both[1].reshape(shape)
     if 0 < input.size < _FEW and input.dtype.char in "fd":
         found = folds.spread(input, dim, keepdim, float(divisor), root)
         if found is not None:
             return found
+    if 0 < input.size < _FEW and axes is not None and 1 < len(axes) < input.ndim:  # in rows
+        axes = tuple(sorted(axes))
+        kept = [d for d in range(input.ndim) if d not in axes]
+        rows = np.ascontiguousarray(input.transpose(*kept, *axes)).reshape(*[input.shape[d] for d in kept], n)
+        both, shape = _spread_mean(rows, -1, correction, keepdim, root), shapes.reduced(input.shape, axes, keepdim)
+        return both[0].reshape(shape), both[1].reshape(shape)
     if 0 < input.size < _FEW and input.dtype.kind == "f":  # around the first numbers, in double precision
         wide = input.astype(np.float64)
         first = wide[tuple([slice(1) if axes is None or i in axes else slice(None) for i in range(input.ndim)])]
@@ -873,7 +874,7 @@ class std_mean:
 def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np.ndarray:
     axes = normalize_dims(dim, input.ndim)
     if input.size:
-        top = np.maximum.reduce(input.real, axes, None, None, True)  # the imaginary part of the result stays within (-pi, pi]
+        top = shared.exactly(np.maximum, input.real, axes, True)  # the imaginary part of the result stays within (-pi, pi]
         top = np.where(np.isfinite(top), top, top.dtype.type(0))
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
@@ -899,7 +900,7 @@ class logsumexp:
     def half(input, dim, keepdim):
         """Rounded after each step, as torch does."""
         axes, wide = normalize_dims(dim, input.ndim), widened(input)
-        top = np.maximum.reduce(wide, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, np.float32)
+        top = shared.exactly(np.maximum, wide, axes, True) if input.size else np.zeros((1,) * input.ndim, np.float32)
         top = np.where(np.isfinite(top), top, np.float32(0))
         powers = ufunc(np.exp, np.asarray(recast(wide - top, input.dtype)))
         total = recast(np.asarray(shared.add(widened(powers), axes, None, True)), input.dtype)
@@ -942,7 +943,7 @@ class sum_to_size:
     def quick(input, size):
         shape = input.shape
         if size.__class__ is tuple and len(size) == len(shape) and shape != size and all([
-                n == m or n == 1 for n, m in zip(size, shape)]) and input.dtype.char in "fdeE":
+                n == m or n == 1 for n, m in zip(size, shape)]) and input.dtype.char in "fdeEl":
             return _sum(input, tuple([d for d, n in enumerate(size) if n != shape[d]]), True)
 
     def function(F, input, size):
