@@ -130,13 +130,19 @@ def test_variances_of_few_numbers_have_numpys_bits(at_hand: None, dtype: Any) ->
             continue
         x = x * 1000 + dtype(rng.choice([0, 1e7]))
         axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(sorted(dim))
-        first = x[tuple([slice(1) if axes is None or d in axes else slice(None) for d in range(x.ndim)])].astype(np.float64)
-        apart = x - first
         n = x.size // max(1, np.add.reduce(x, axes, keepdims=True).size)
         found = folds.spread(x, dim, keepdim, float(n), False)
         if found is None:
             continue
         taken += 1
+        if axes is not None and 1 < len(axes) < x.ndim:  # several dimensions are copied into rows, with and without machine code
+            shape = np.add.reduce(x, axes, keepdims=keepdim).shape
+            kept = [d for d in range(x.ndim) if d not in axes]
+            x = np.ascontiguousarray(x.transpose(*kept, *axes)).reshape(*[x.shape[d] for d in kept], n)
+            axes, keepdim, found = (x.ndim - 1,), False, tuple([a.reshape(x.shape[:-1]) for a in found if a.shape == shape])
+            assert len(found) == 2
+        first = x[tuple([slice(1) if axes is None or d in axes else slice(None) for d in range(x.ndim)])].astype(np.float64)
+        apart = x - first
         mean = np.add.reduce(apart, axes, keepdims=True) / n
         variance = np.add.reduce((apart - mean) ** 2, axes, keepdims=keepdim) / n
         mean = (mean + first).reshape(np.shape(variance))

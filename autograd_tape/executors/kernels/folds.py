@@ -24,6 +24,8 @@ SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
 ROOT = -1
 #: Most rows of columns that are added one after another, numbers of a row after which NumPy begins anew, and columns that go together.
 _SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
+#: The same of many rows of half precision: float32 has 13 bits more than float16, of which so many additions spoil few.
+_HALF_RUN = 2048
 _BITS = {"E": np.uint16, "e": np.int16}
 
 
@@ -79,8 +81,8 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     while (at := max([i for i, (yes, _) in enumerate(sizes) if yes], default=-1)) >= 0:
         outer, n, inner = prod([m for _, m in sizes[:at]]), sizes[at][1], prod([m for _, m in sizes[at + 1:]])
         per_block = n
-        if inner > 1 and n > _SUM_RUN:
-            per_block = _SUM_RUN
+        if inner > 1 and n > (run := _SUM_RUN if dtype.itemsize > 2 or not many else _HALF_RUN):
+            per_block = run
         elif inner == 1 and n > _SUM_BLOCK and (dtype.itemsize > 2 or not many):
             per_block = _SUM_BLOCK
         blocks = -(-n // per_block)
@@ -192,9 +194,9 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
     plan = _plan_of(x, dim, keepdim)
     if plan is None or plan.char == "l":
         return None
+    order: tuple[int, ...] | None
     if plan.joined is not None:  # copied into rows
-        order, outer, n = plan.joined
-        inner = 1
+        (order, outer, n), inner = plan.joined, 1
     elif plan.few is not None:
         order, (_, outer, n, inner, _) = plan.order, plan.few
     else:

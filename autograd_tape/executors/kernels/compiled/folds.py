@@ -182,6 +182,18 @@ def put(typingctx, array, place, vector):
 
 
 @register_jitable(**_CALLED, forceinline=True)
+def _lanes(x, a, m, term):
+    """32 sums of at least as many numbers joined to eight, and how far they go."""
+    o, p, q, r = eight(x, a, term), eight(x, a + 8, term), eight(x, a + 16, term), eight(x, a + 24, term)
+    i = a + 32
+    while i + 32 <= a + m:
+        o, p = plus(o, eight(x, i, term)), plus(p, eight(x, i + 8, term))
+        q, r = plus(q, eight(x, i + 16, term)), plus(r, eight(x, i + 24, term))
+        i += 32
+    return plus(plus(o, p), plus(q, r)), i
+
+
+@register_jitable(**_CALLED, forceinline=True)
 def _run(x, a, m, term, lanes):
     """Few numbers; with ``lanes`` in 32 sums instead of eight."""
     if m < 8:
@@ -190,14 +202,10 @@ def _run(x, a, m, term, lanes):
             v += one(x, i, term)
         return v
     part, i = eight(x, a, term), a + 8
-    if lanes and m >= 32:
-        p, q, r = eight(x, i, term), eight(x, i + 8, term), eight(x, i + 16, term)
-        i += 24
-        while i + 32 <= a + m:
-            part, p = plus(part, eight(x, i, term)), plus(p, eight(x, i + 8, term))
-            q, r = plus(q, eight(x, i + 16, term)), plus(r, eight(x, i + 24, term))
-            i += 32
-        part = plus(plus(part, p), plus(q, r))
+    if lanes and m >= 32 and term == 0:  # the constant spares what terms cost
+        part, i = _lanes(x, a, m, 0)
+    elif lanes and m >= 32:
+        part, i = _lanes(x, a, m, term)
     while i + 8 <= a + m:
         part = plus(part, eight(x, i, term))
         i += 8
