@@ -356,3 +356,42 @@ def test_unravelled_indices_lead_to_the_same_elements(shape: tuple[int, ...]) ->
         torch.broadcast_shapes((6,), (7,))
     with pytest.raises(TypeError, match="expected 'indices' to be integer dtype, but got torch.float32"):
         torch.unravel_index(torch.ones(1), shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+@pytest.mark.parametrize("columns", [False, True])
+def test_writing_at_several_index_tensors_of_plain_tensors_is_what_masks_say(dtype: torch.dtype, columns: bool) -> None:
+    """Keys of index tensors, masks and ranges are handed to NumPy at once; with numbers or an ellipsis among them they are not."""
+    i, j = torch.tensor([0, -1, 2]), torch.tensor([1, 1, 3])
+    mask, number = torch.tensor([True, False, True]), 1
+    for key, places in (
+        ((i, j), [(0, 1), (2, 1), (2, 3)]), ((i[:, None], j[:2]), [(0, 1), (2, 1)]),
+        ((slice(None), j), [(k, m) for k in range(3) for m in (1, 3)]),
+        ((slice(1, None), j), [(k, m) for k in (1, 2) for m in (1, 3)]), ((mask, j[:2]), [(0, 1), (2, 1)]), ((2, j), [(2, 1), (2, 3)]),
+        ((..., j), [(k, m) for k in range(3) for m in (1, 3)]), ((mask, slice(2, 4)), [(k, m) for k in (0, 2) for m in (2, 3)]),
+    ):
+        x = torch.zeros(4, 3, dtype=dtype).t() if columns else torch.zeros(3, 4, dtype=dtype)
+        x[key] = number
+        assert sorted(map(tuple, x.nonzero().tolist())) == sorted(places) and x._version == 1
+        y = torch.zeros_like(x)
+        y[key] = x[key]
+        assert torch.equal(x, y) and y.dtype is dtype
+    x = torch.zeros(3, 4, dtype=dtype)
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 1 with size 4"):
+        x[i, j + 1] = number
+    assert not x.any() and x._version == 0
+
+
+def test_truth_values_added_at_places_are_their_disjunction() -> None:
+    """Whatever adds them: repeated places, those from the end, and places beyond the last, which are refused whatever is added there."""
+    x, at, v = torch.tensor([[True, False, False]]), torch.tensor([1, 1, -1, 0]), torch.tensor([True, False, False, False])
+    expected = [[True, True, False]]
+    assert x.put(at, v, accumulate=True).tolist() == expected
+    assert x.index_put((torch.zeros(4, dtype=torch.int64), at), v, accumulate=True).tolist() == expected
+    assert x.t().index_put((at,), v[:, None], accumulate=True).t().tolist() == expected
+    assert x.index_add(1, at % 3, v[None]).tolist() == x.scatter_add(1, at[None] % 3, v[None]).tolist() == expected
+    assert x.index_add(1, at % 3, v[None], alpha=False).tolist() == x.tolist()
+    with pytest.raises(IndexError, match="out of range"):
+        x.put(at + 2, ~v & v, accumulate=True)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.index_put((torch.zeros(4, dtype=torch.int64), at + 2), v & ~v, accumulate=True)

@@ -83,7 +83,7 @@ def _add_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     """``target[index[i]] += rows[i]`` for every ``i``; all C-contiguous, ``index`` checked."""
     if not rows.size:
         return
-    if rows.size >= state.fused and target.dtype.char in _ADDED and target.flags.carray:
+    if rows.size >= state.fused and target.dtype.char in "fdl" and target.flags.carray:
         run = _compiled.add_rows[target.dtype.char]
         # Every slice owns a range of columns, whole cache lines of them, and sees all of the index.
         width = rows.shape[1]
@@ -120,9 +120,9 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
     parts = contiguous(scaled.astype(computed, copy=False))
     outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
-    if outer == 1 and parts.size >= state.fused:
+    if outer == 1 and parts.size >= state.fused and computed.char != "?":
         _add_rows(target.reshape(-1, inner), index, parts.reshape(-1, inner))
-    elif not _by_kernel(_reduced, computed.char if computed.char in _ADDED else "", target, axis, index, parts, 0):
+    elif not _by_kernel(_reduced, _ADDED.get(computed.char, ""), target, axis, index, parts, 2 if computed.char == "?" else 0):
         spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
         add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
     if target is not out:
@@ -287,7 +287,7 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
     part = contiguous(part.astype(computed, copy=False))
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
-    if not _by_kernel(_reduced, computed.char if computed.char in _ADDED else "", target, axis, index, part, 0):
+    if not _by_kernel(_reduced, _ADDED.get(computed.char, ""), target, axis, index, part, 2 if computed.char == "?" else 0):
         add_at(target.reshape(-1), places(index, axis, out.shape).reshape(-1), part.reshape(-1))
     if target is not out:
         out[...] = target
@@ -362,7 +362,7 @@ _UNNAMED = np.empty(0, np.int64)
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _segments = Handy("embedding", "segments")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
-_ADDED = "fdl"  # the dtypes that kernels add
+_ADDED = {"f": "f", "d": "d", "l": "l", "?": "B"}  # the dtypes that kernels add; the sum of truth values is the largest
 _FEW = 512  # elements that are sooner added one by one than put in order
 _ALONE = 16384  # elements that nobody shares
 _KEPT = 2048  # elements up to which what coordinates add is kept

@@ -115,6 +115,9 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
     elif (target.ndim == 1 and target.dtype.char in "fdl" and at.__class__ is np.ndarray and at.dtype.char == "l"
           and at.size >= state.fused and target.flags.carray and values.shape == at.shape and values.dtype == target.dtype):
         _adding.add_elements[target.dtype.char](target, contiguous(at), contiguous(values))
+    elif target.dtype.char == "?" and target.ndim == 1 and at.__class__ is np.ndarray and values.dtype.char == "?" and (
+            values.shape == at.shape):
+        target[at[values]] = True
     else:
         np.add.at(target, at, values)
 

@@ -393,7 +393,7 @@ def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool
         _no_positions(target.shape, key)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
-        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind != "b":
+        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous:
             n = target.shape[d]
             if not within(only, n):
                 if only.min() < -n or only.max() >= n:
@@ -998,7 +998,9 @@ class setitem:
                 if (k is ns["Q_F32"] or k in ns["Q_ALL"] or (half := k in ns["Q_HALF"])) and (
                         input._node is None and (base is None or base._node is None) or grad_mode() is not ENABLED):
                     c = value.__class__
-                    if c is float or c is int:
+                    if c is bool and k is BOOL_KIND:
+                        v = value
+                    elif c is float or c is int:
                         v = value
                         if half and (c is float or -128 < value < 128):
                             v = _as_element(value, k.dtype)
@@ -1017,14 +1019,23 @@ class setitem:
                     elif c is int:
                         key = index
                     elif c is tuple:
+                        key, mixed, picked = index, False, False
                         for item in index:
                             c = item.__class__
                             if c is slice:
                                 if item.step is not None and item.step <= 0:
                                     raise ValueError
-                            elif c is not int and item is not ...:
+                            elif c is int or item is ...:
+                                mixed = True
+                            elif c is Tensor and (item._k is INT64_KIND or item._k is BOOL_KIND) and item._data.ndim and (
+                                    input._v is None or item._v is not input._v):
+                                picked = True
+                            else:
                                 raise ValueError
-                        key = index
+                        if picked:
+                            if mixed:  # NumPy takes numbers for index arrays, and an ellipsis of nothing for a range between them
+                                raise ValueError
+                            key = tuple([item._data if item.__class__ is Tensor else item for item in index])
                     elif c is Tensor and (index._k is INT64_KIND or index._k is BOOL_KIND) and 0 < index._data.ndim <= a.ndim:
                         key = index._data
                     else:
