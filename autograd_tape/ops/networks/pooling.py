@@ -731,6 +731,15 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
         length, rows = prod(size), prod(input.shape[:input.ndim - n])
         if not input.size or min(size) < 1:
             return None
+        near = (0, *range(2, n + 2), 1) if n < 3 and input.ndim == n + 2 and input.shape[1] > 1 else ()
+        if near and not input.flags.c_contiguous and (held := input.transpose(near)).flags.c_contiguous and (
+                places := indices.transpose(near)).flags.c_contiguous and inside(places, length):  # channels lie together: so do results'
+            channels, many = input.shape[1], len(input)
+            y = np.zeros((many, length * channels), input.dtype)
+            places = places * channels
+            places += np.arange(channels)
+            scatter(y, 1, places.reshape(many, -1), held.reshape(many, -1))
+            return y.reshape(many, *size, channels).transpose(0, n + 1, *range(1, n + 1))
         y, given = np.zeros((rows, length), input.dtype), input if input.flags.c_contiguous else input.copy("C")
         scatter(y, 1, (indices if indices.flags.c_contiguous else indices.copy("C")).reshape(rows, -1), given.reshape(rows, -1))
         made = y.reshape(input.shape[:input.ndim - n] + size)
