@@ -14,6 +14,7 @@ from autograd_tape import F
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
+from autograd_tape.executors.kernels import halves
 from autograd_tape.executors.kernels._on_demand import state
 from autograd_tape.functions.compile import _half_kernel, _of_one, compile_function, forward_source, inplace_source
 from autograd_tape.functions.general import General, half_operand, takes_integers
@@ -237,13 +238,26 @@ def test_tables_of_half_precision_hold_what_the_kernel_gives(name: str) -> None:
                        for p in rec.params if p.passed][1:]
                 for _ in range(70):
                     kernel(np.ones(3, half), *how)
-                found = [kernel.found.get((np.dtype(half).char, state.fused, *how), 0)]
+                found = [kernel.found.get((np.dtype(half).char, 256, state.fused, *how), 0)]
                 if found[0].__class__ is int:  # what is computed number by number, and zeros among what says how
                     assert kernel.formula is not None or 0 in how, how
                     continue
-                for size in (1, 7, 100, 256):
+                for size in (1, 7, 100, 256, 257, 600):
                     part = rng.choice(every, size).view(half)
                     assert kernel(part, *how).tobytes() == kernel.function(part, *how).tobytes()
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("function", [np.exp, np.log10, np.sin, np.sqrt, np.floor, np.isnan], ids=lambda f: f.__name__)
+def test_tables_of_ufuncs_hold_what_they_give(function: np.ufunc, half: Any) -> None:
+    rng = np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        for size in (512, 1024, 4095):
+            for _ in range(70):
+                halves.ufunc(function, np.ones(size, half))
+            assert halves._UFUNCS[function].found[np.dtype(half).char, 1 << size.bit_length() - 1, state.fused].__class__ is np.ndarray
+            part = rng.choice(np.arange(1 << 16, dtype=np.uint16), size).view(half)
+            assert halves.ufunc(function, part).tobytes() == halves._ufunc(function, part).tobytes()
 
 
 def test_the_general_path_is_noticed(entered: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -24,8 +25,9 @@ FEW, _MANY = (512, 4096), 8192
 OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow = Handy("elementwise", "widen"), Handy("elementwise", "narrow")
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
-#: Elements up to which there are tables, calls after which one is made, and the most of one function.
-_TABLED, _OFTEN, _MOST = 256, 64, 16
+#: Elements up to which there are tables, and below which ufuncs have one for each power of two from `FEW` on; calls after which one is
+#: made, and the most of one function.
+_TABLED, _LONG, _OFTEN, _MOST = 256, 4096, 64, 16
 _BITS = np.dtype(np.uint16)
 #: As what kernels see half precision.
 BITS = {"E": _BITS, "e": np.dtype(np.int16)}
@@ -65,25 +67,27 @@ class _Tabled:
     """A function of one number of half precision, and others that say how: after some calls with the same of those, few numbers are
     looked up in a table of all 65536, which is made by the very function, so that the bits are the same."""
 
-    def __init__(self, function: Fn) -> None:
-        self.function = function
+    def __init__(self, function: Fn, end: int = _TABLED + 1) -> None:
+        self.function, self.end = function, end
         self.formula = getattr(function, "formula", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
-        if x.size <= _TABLED and x.flags.forc and (char := x.dtype.char) in "eE":
+        if (n := x.size) < self.end and x.flags.forc and (char := x.dtype.char) in "eE":
             if not x.flags.c_contiguous:  # columns are rows of the transposed
                 return self(x.T, *how).T
-            key = (char, state.fused, *how)
+            # By which kernel a function goes depends on sizes, by powers of two.
+            size = _TABLED if n <= _TABLED else 1 << n.bit_length() - 1
+            key = (char, size, state.fused, *how)
             table = self.found.get(key, 0)
             if table.__class__ is not int:
                 places = x.view(_BITS)
                 return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]  # no number
-            self.count(key, table, x.dtype, how)
+            self.count(key, table, x.dtype, size, how)
         return self.function(x, *how)
 
-    def count(self, key: tuple[object, ...], calls: int, half: np.dtype, how: tuple[Any, ...]) -> None:
+    def count(self, key: tuple[object, ...], calls: int, half: np.dtype, size: int, how: tuple[Any, ...]) -> None:
         """Note a call; the last of many makes the table, unless there are zeros among what says how, of which keys see no sign, or Python
         would compute number by number."""
         if calls < _OFTEN:
@@ -92,11 +96,12 @@ class _Tabled:
             self.found[key] = calls + 1
         elif half.isnative and all([v or v is None or v is False for v in how]) and (self.formula is None or "f" in self.formula.shared):
             with ignoring():
-                every = np.arange(1 << 16, dtype=_BITS).view(half).reshape(-1, _TABLED)
+                every = np.arange(1 << 16, dtype=_BITS).view(half).reshape(-1, size)
                 self.found[key] = np.concatenate([self.function(part, *how) for part in every])
 
 
 tabled = _Tabled
+_UFUNCS: dict[Fn, _Tabled] = {}
 
 
 def by_element(half: Fn) -> Fn:
@@ -134,6 +139,17 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     >>> ufunc(np.add, np.float16([1.0]), np.float16([2.0]))
     array([3.], dtype=float16)
     """
+    a = arrays[0] if arrays[0].ndim else arrays[-1]
+    if len(arrays) == 1 and FEW[0] <= a.size < _LONG and function.__class__ is np.ufunc and a.dtype.isnative:
+        found = _UFUNCS.get(function)
+        if found is None:
+            _UFUNCS[function] = found = _Tabled(partial(_ufunc, function), _LONG)
+        result: np.ndarray = found(a)
+        return result
+    return _ufunc(function, *arrays)
+
+
+def _ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     a = arrays[0] if arrays[0].ndim else arrays[-1]
     least = _MANY if a.dtype.char == "e" else FEW[len(arrays) > 1]
     if a.size < least or any([b.dtype != a.dtype for b in arrays]):
