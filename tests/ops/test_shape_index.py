@@ -395,3 +395,27 @@ def test_truth_values_added_at_places_are_their_disjunction() -> None:
         x.put(at + 2, ~v & v, accumulate=True)
     with pytest.raises(IndexError, match="out of bounds"):
         x.index_put((torch.zeros(4, dtype=torch.int64), at + 2), v & ~v, accumulate=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_several_index_tensors_are_taken_at_once_as_by_lists(dtype: torch.dtype) -> None:
+    """The quick way for tensors, masks and whole ranges gives values, strides, nodes and gradients of the way of all keys."""
+    i, j, mask = torch.tensor([[0, -1]]), torch.tensor([1, 3]), torch.tensor([True, False, True])
+    whole = slice(None)
+    for x in (torch.arange(60.0).reshape(3, 4, 5), torch.arange(60.0).reshape(5, 4, 3).permute(2, 1, 0)):
+        for key in ((i, j), (whole, j), (whole, i, j), (i, whole, j), (mask, whole, j), (mask, j), (whole, whole, i), (i, whole)):
+            quick, general = (x.to(dtype, copy=True).requires_grad_() for _ in range(2))
+            a, b = quick[key], general[(*[t.tolist() if isinstance(t, torch.Tensor) else t for t in key],)]
+            assert torch.equal(a, b) and a.stride() == b.stride() and a.dtype is dtype and type(a.grad_fn) is type(b.grad_fn)
+            (a * a).sum().backward()
+            (b * b).sum().backward()
+            assert torch.equal(quick.grad, general.grad)
+    changed = j.clone()
+    y = torch.ones(3, 4, dtype=dtype, requires_grad=True)[:, changed]
+    changed.add_(0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    with pytest.raises(IndexError, match="too many indices for tensor of dimension 2"):
+        torch.ones(3, 4, dtype=dtype)[i, j, j]
+    with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 4"):  # of those that are indexed, the first
+        torch.ones(3, 4, dtype=dtype)[:, j + 2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -268,15 +269,14 @@ def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     return _laid_out(input, key, result)
 
 
-def _laid_out(input: np.ndarray, key: Arguments, result: np.ndarray) -> np.ndarray:
-    """`result` in the layout torch's iterator chooses: dimensions that were not indexed in the order of the input's strides."""
-    if not result.size:
-        return result.copy()
+@lru_cache(512)
+def _strides_of(shape: tuple[int, ...], steps: tuple[int, ...], ranks: tuple[int | None, ...]) -> tuple[int, ...]:
+    """The strides of a result of `shape`, by those of the input and the ranks of the key's arrays, of masks inverted."""
     strides: list[int] = []
     at, d, last, rank = -1, 0, None, 0
-    for position, item in enumerate(key):
-        if item is _ALL:
-            strides.append(input.strides[d])
+    for position, item in enumerate(ranks):
+        if item is None:
+            strides.append(steps[d])
             d += 1
             continue
         if at < 0:
@@ -284,15 +284,22 @@ def _laid_out(input: np.ndarray, key: Arguments, result: np.ndarray) -> np.ndarr
         elif last != position - 1:
             at = 0  # index arrays with a range between them come first
         last = position
-        rank = max(rank, 1 if item.dtype == bool else item.ndim)
-        d += item.ndim if item.dtype == bool else 1
-    strides += input.strides[d:]
+        rank = max(rank, 1 if item < 0 else item)
+        d += ~item if item < 0 else 1
+    strides += steps[d:]
     source = strides[:at] + [0] * rank + strides[at:]
-    shape = result.shape
     inner = contiguous_strides(shape[at:at + rank])
     # The index as torch's iterator sees it, (1, ..., index, 1, ...): broadcast where the result is larger.
     index = [inner[0] * shape[at] if n == 1 else 0 for n in shape[:at]] + list(inner) + [int(n == 1) for n in shape[at + rank:]]
-    wanted = dense_strides(shape, source, index)
+    return dense_strides(shape, source, index)
+
+
+def _laid_out(input: np.ndarray, key: Arguments, result: np.ndarray) -> np.ndarray:
+    """`result` in the layout torch's iterator chooses: dimensions that were not indexed in the order of the input's strides."""
+    if not result.size:
+        return result.copy()
+    ranks = tuple([None if item is _ALL else ~item.ndim if item.dtype == bool else item.ndim for item in key])
+    wanted = _strides_of(result.shape, input.strides, ranks)
     out = empty_strided(result.shape, wanted, result.dtype)
     np.copyto(out, result)
     return out
@@ -842,6 +849,29 @@ def _unless_held(function: Fn) -> Fn:
     return called
 
 
+def _plain_key(index: Arguments, Tensor: type[TensorRef], ndim: int) -> Indices:
+    """An index of plain tensors of int64 and bool, and of whole ranges; ValueError where it is of something else, too."""
+    key: list[Any] = []
+    tensors: list[TensorRef] = []
+    places: list[int] = []
+    for item in index:
+        if item.__class__ is Tensor:
+            if (item._k is INT64_KIND or item._k is BOOL_KIND) and (rank := item._data.ndim):
+                ndim -= rank if item._k is BOOL_KIND else 1
+                tensors.append(item)
+                places.append(len(key))
+                key.append(item._data)
+                continue
+        elif item.__class__ is slice and item.start is None and item.stop is None and item.step is None:
+            ndim -= 1
+            key.append(_ALL)
+            continue
+        raise ValueError
+    if ndim < 0:
+        raise ValueError
+    return Indices(key[:places[-1] + 1], tensors, places)
+
+
 @op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")
 class getitem:
     """`x[index]`, for all indices torch takes: a view where numbers, ranges, None and Ellipsis suffice, else a copy.
@@ -886,6 +916,8 @@ class getitem:
                                 if not a.shape:
                                     raise ValueError
                                 after_new = True
+                            elif c is Tensor:
+                                return gather(input, _plain_key(index, Tensor, a.ndim))
                             elif c is not int and item is not ...:
                                 raise ValueError
                             elif after_new:
@@ -933,6 +965,12 @@ class getitem:
                         return t
                     t._node = None
                     return t
+                if k in ns["Q_HALF"]:
+                    c = index.__class__
+                    if c is Tensor and input._data.ndim:
+                        return gather(input, _plain_key((index,), Tensor, input._data.ndim))
+                    if c is tuple and Tensor in [item.__class__ for item in index]:
+                        return gather(input, _plain_key(index, Tensor, input._data.ndim))
             except (ValueError, TypeError, IndexError, AttributeError):
                 pass  # the general path below says what is wrong, or does it
             return general((input, index))
