@@ -214,14 +214,14 @@ class zeros:
 
 
 @cache
-def _one(dtype: np.dtype) -> np.ndarray:
-    return filled((), 1, DType.by_np[dtype])
+def _one(dtype: np.dtype, ndim: int) -> np.ndarray:
+    return filled((1,) * ndim, 1, DType.by_np[dtype]).reshape(())  # which refuses dtypes in words that tell a number from an array
 
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
     if dtype.isbuiltin != 1:
         array = np.empty(shape, dtype)
-        fill(array, _one(dtype))
+        fill(array, _one(dtype, array.ndim))
         return array
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
     array.fill(1)
