@@ -42,13 +42,15 @@ def base_dir() -> str:
 
 #: The compiler's options as they are, if nobody sets any: limits checked, optimization, debugging, vectors from loops and from lines.
 _USUAL = (None, 3, 0, 1, 0)
+#: The variables that set them; others (threads, folders, warnings) change no code.
+_DECIDING = frozenset(f"NUMBA_{name}" for name in ("BOUNDSCHECK", "OPT", "DEBUGINFO", "LOOP_VECTORIZE", "SLP_VECTORIZE"))
 
 
 def _options() -> tuple[object, ...]:
     """The compiler's options; it is not imported to find out that nobody sets them."""
     config: Any = sys.modules.get("numba.core.config")
     if config is None:
-        if not any(name.startswith("NUMBA_") for name in os.environ) and not os.path.exists(".numba_config.yaml"):
+        if _DECIDING.isdisjoint(os.environ) and not os.path.exists(".numba_config.yaml"):
             return _USUAL
         from numba.core import config
     found = config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE
@@ -70,7 +72,7 @@ def _version() -> str:
     libraries = [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]
     for path in [*own, *random, *libraries, *sorted((here / "compiled").glob("*.py"))]:
         digest.update(path.read_bytes())
-    environment = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_CPU"))
+    environment = sorted((name, value) for name, value in os.environ.items() if name.startswith(("NUMBA_CPU", "NUMBA_ENABLE")))
     versions = sys.version, platform.machine(), numpy.__version__
     digest.update(repr((versions, _processor(), environment, _options())).encode())
     return digest.hexdigest()[:12]
