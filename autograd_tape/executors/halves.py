@@ -10,7 +10,7 @@ import numpy as np
 
 from ..annotations import Fn, Functions
 from .kernels._on_demand import is_half
-from .kernels.halves import narrow, ufunc, widened
+from .kernels.halves import FEW, SINGLE, narrow, ufunc, widened
 
 
 class Halves(np.ndarray):
@@ -21,6 +21,16 @@ def _beside_numbers(name: str, function: np.ufunc, swapped: bool) -> Fn:
     plain = getattr(np.ndarray, name)
 
     def operator(self: Halves, other: Any) -> Any:
+        if self.size < FEW[0]:  # of which NumPy's own loops are the quickest
+            a = self.view(np.ndarray)
+            if other.__class__ is Halves and other.size < FEW[0] and other.dtype is a.dtype:
+                b = other.view(np.ndarray)
+                found = function(b, a) if swapped else function(a, b)
+                return found.view(Halves) if found.__class__ is np.ndarray else halves(found)
+            if other.__class__ is float and is_half(a.dtype):
+                b = a.astype(SINGLE)
+                found = function(other, b) if swapped else function(b, other)
+                return found.astype(a.dtype).view(Halves) if found.__class__ is np.ndarray else halves(np.asarray(found, a.dtype))
         if (other.__class__ is float or other.__class__ is int and abs(other) > 2048) and is_half(self.dtype):
             return halves(narrow(plain(widened(self.view(np.ndarray)), other), self.dtype))
         if isinstance(other, np.ndarray) and other.dtype == self.dtype and is_half(self.dtype):

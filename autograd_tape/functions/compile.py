@@ -18,7 +18,8 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.sharing import BIG, FEW
+from ..executors.kernels.pairs import FEW, LEAST, SLOW
+from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
 from ..executors.numpy import in_single, narrow, widened, widens
 from ..ops._samples import IN_ALL
@@ -197,17 +198,17 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     arguments = ["_o" if p.name == scalar else f"converted({_raw(p)}, _k.np)" if integers and rec.promotion == "float" and p.is_tensor else
                  _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
-    compares = half and rec.family == "compare" and isinstance(rec.field("numpy"), np.ufunc)
+    compares = (half or scalar is None) and rec.result == "bool" and rec.broadcasts and isinstance(rec.field("numpy"), np.ufunc)
     if not (ufunc or compares) or half and rec.field("numpy") in halves.OF_SIGNS:
         return call
     # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
     at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
     first, arguments[at] = arguments[at], "_a"
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
-    least, many = (halves.FEW[len(big) - 1], "halved") if half else (BIG, f"ufunc{len(big)}")
+    least, many = (halves.FEW[len(big) - 1], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
     if not half and scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table.
-        return (f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or _a.shape == {big[1]}.shape and _a.size < {BIG} else "
+        return (f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or _a.shape == {big[1]}.shape and _a.size < {least} else "
                 f"{many}(kernel, {', '.join(big)})")
     return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 

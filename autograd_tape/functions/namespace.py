@@ -9,7 +9,8 @@ import numpy as np
 from ..annotations import Keywords
 from .. import dtypes
 from ..errors import AutogradError
-from ..executors.kernels.sharing import ufunc1, ufunc2
+from ..executors.kernels.pairs import ufunc2
+from ..executors.kernels.sharing import ufunc1
 from ..modes import GradMode, grad_mode
 from ..strided import laid_out
 from ..tensor import LEAF, next_id

@@ -70,6 +70,8 @@ _once, _twice = tabled(_root_rounded_once), tabled(_root_rounded_twice)
 def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     """1 / sqrt(input) of half precision, as torch rounds it: once where `block` elements in a row fill its vectors. Of those left over, and
     of those that are not in a row, the root is rounded, too."""
+    if input.ndim > 1 and input.flags.f_contiguous and not input.flags.c_contiguous:  # columns are rows of the transposed
+        return reciprocal_root(input.T, block).T
     if input.flags.c_contiguous and input.ndim and input.size < _TABLED:
         over = input.size % block
         if over == input.size:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from autograd_tape.executors.kernels import _on_demand
-from autograd_tape.executors.kernels.pairs import Pairs, geometry
-from autograd_tape.ops.elementwise import arithmetic
+from autograd_tape.executors.kernels.pairs import OF_UFUNC, Pairs, geometry, ufunc2
+from autograd_tape.ops.elementwise import arithmetic, special
 
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e-45, -1e-45, 3, -3, 0.5, -0.5, 6, 1, -1, 1e300, 3e38, -3e38, 7, 1e-3, 16777217]
@@ -17,9 +17,11 @@ BF16 = ml_dtypes.bfloat16
 EXPECTED = {
     "fmod": (np.fmod, "fdeE"), "remainder": (arithmetic._remainder.__wrapped__, "fdeE"), "floor_divide": (np.floor_divide, "fdeE"),  # type: ignore[attr-defined]
     "trunc_divide": (lambda x, y: np.trunc(x / y), "eE"), "floor_steps": (arithmetic._floor_steps, "eE"),
-    "trunc_steps": (lambda x, y: np.trunc(x / y), "eE"), "hypot": (np.hypot, "feE"), "add": (np.add, "eE"), "divide": (np.divide, "eE"),
-    "less": (np.less, "eE"), "not_equal": (np.not_equal, "eE"), "maximum": (np.maximum, "eE"), "fmin": (np.fmin, "eE")}
-DTYPES = {"f": np.float32, "d": np.float64, "e": np.float16, "E": BF16}
+    "trunc_steps": (lambda x, y: np.trunc(x / y), "eE"), "hypot": (np.hypot, "feE"),
+    "heaviside": (special.heaviside.field("numpy").__wrapped__, "fdeEl"),  # type: ignore[attr-defined]
+    **{f.__name__: (f, "".join(sorted(pair._chars))) for f, pair in OF_UFUNC.items()}}  # type: ignore[attr-defined]  # they are ufuncs
+DTYPES = {"f": np.float32, "d": np.float64, "e": np.float16, "E": BF16, "l": np.int64, "?": np.bool_}
+TESTS = {f.__name__ for f, pair in OF_UFUNC.items() if pair._result is not None}  # type: ignore[attr-defined]
 SHAPES = [((2, 1, 3), (4, 1)), ((5,), (7, 1)), ((3, 4), (3, 4)), ((), (3,)), ((3,), ()), ((2, 3, 1, 4), (1, 5, 1)), ((40, 1), (1, 75)),
           ((), ()), ((1, 1), (1,)), ((3, 5000), (3, 1)), ((1, 7), (6, 1)), ((2, 3, 4), (3, 1))]
 
@@ -33,14 +35,14 @@ def test_gives_numpys_numbers(name: str, char: str) -> None:
         with np.errstate(all="ignore"):
             x = np.concatenate([np.repeat(SPECIAL, len(SPECIAL)), rng.standard_normal(900) * 10 ** rng.uniform(-3, 9, 900)]).astype(dtype)
             y = np.concatenate([np.tile(SPECIAL, len(SPECIAL)), rng.standard_normal(900) * 10 ** rng.uniform(-3, 3, 900)]).astype(dtype)
-            found = Pairs(name, test=name in ("less", "not_equal"))(x, y)
+            found = Pairs(name, char, test=name in TESTS)(x, y)
             single = char in "eE" and not name.endswith("_steps")
             expected = function(x.astype(np.float32), y.astype(np.float32)).astype(dtype) if single else function(x, y)
             assert found is not None
             if found.dtype == bool:
                 expected = expected.astype(bool)
             a, b = found.astype(np.float64), expected.astype(np.float64)
-            signs = (np.signbit(a) == np.signbit(b)) | (name in ("maximum", "fmin"))  # of equal zeros NumPy takes either
+            signs = (np.signbit(a) == np.signbit(b)) | (name in ("maximum", "minimum", "fmax", "fmin"))  # of equal zeros NumPy takes either
             same = (a == b) & signs | np.isnan(a) & np.isnan(b)
             assert same.all(), (x[~same], y[~same], found[~same], expected[~same])
     finally:
@@ -57,6 +59,30 @@ def test_broadcasts(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         np.testing.assert_array_equal(found, np.fmod(x, y))
         turned = np.asfortranarray(x)[::-1] if x.ndim else x
         np.testing.assert_array_equal(Pairs("fmod")(turned, y), np.fmod(turned, y))  # type: ignore[arg-type]  # not None
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("function", OF_UFUNC, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shapes", [((70, 1, 5), (14, 1)), ((1, 50), (50, 1)), ((200, 1), (3,)), ((7, 1, 64), (3, 1)), ((300, 9), (9,)),
+                                    ((2000,), (2000,))])
+def test_lines_of_all_lengths(function: np.ufunc, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """Sliced anywhere, too: the pool begins and ends in the midst of lines."""
+    rng, previous = np.random.default_rng(0), _on_demand.use_numba("numba")
+    try:
+        for char in OF_UFUNC[function]._chars - {"e", "E"}:
+            x, y = [rng.integers(1, 2 if char == "?" else 99, s).astype(DTYPES[char]) for s in shapes]
+            expected = function(x, y)
+            np.testing.assert_array_equal(ufunc2(function, x, y), expected)
+            found = geometry(x.shape, y.shape)
+            assert found is not None
+            out = np.zeros(found[1], expected.dtype)
+            kernel = OF_UFUNC[function]._kernel._few._kernel
+            bits = np.uint8 if char == "?" else DTYPES[char]
+            a, b, c = x.ravel().view(bits), y.ravel().view(bits), out if function.__name__ in TESTS else out.view(bits)
+            for start, stop in zip([0, 1, 7, 40, found[1] - 2], [1, 7, 40, found[1] - 2, found[1]], strict=True):
+                kernel["B" if char == "?" else char](a, b, c, *found[2], start, stop)
+            np.testing.assert_array_equal(out.reshape(expected.shape), expected)
     finally:
         _on_demand.use_numba(previous)
 

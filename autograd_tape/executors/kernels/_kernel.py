@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 from ...annotations import Fn
@@ -163,6 +164,19 @@ class _Compiled(dict[str, Callable[..., Any]]):
         return self[char]
 
 
+@cache
+def _apart() -> type:
+    """A compiler of functions of which no array overlaps with one that is written to, so that short loops need not find out."""
+    from numba.core.compiler import Compiler
+
+    class Apart(Compiler):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.state.flags.noalias = True
+
+    return Apart
+
+
 class Kernel(_Compiled):
     """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64; what moves
     elements, or adds integers, for some others, too; what reads and writes by ``wide`` and ``rounded`` also ``kernel["E"]`` for bfloat16
@@ -179,12 +193,13 @@ class Kernel(_Compiled):
 
     def __init__(
         self, function: Fn, spec: str, fastmath: frozenset[str], digest: str = "", complete: Callable[[], object] | None = None,
-        dtypes: str = "",
+        dtypes: str = "", fresh: bool = False,
     ) -> None:
-        """`digest` stands for what the loop refers to that is in no file of `compiled/`; `complete` puts it there before it is compiled."""
+        """`fresh`: what it writes to is memory of its own, of no array that it reads. `digest` stands for what the loop refers to that is
+        in no file of `compiled/`; `complete` puts it there before it is compiled."""
         super().__init__(self, "checked")
         code = function.__code__
-        self.digest, self.complete = digest, complete
+        self.digest, self.complete, self.fresh = digest, complete, fresh
         self.function = function
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
@@ -201,6 +216,8 @@ class Kernel(_Compiled):
             self.complete()
         result = types.boolean if self.spec.has_indices else types.void
         options: Any = {"fastmath": set(self.fastmath) or False, "no_cpython_wrapper": True}
+        if self.fresh:
+            options["pipeline_class"] = _apart()
         dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(self.function)
         dispatcher.compile(result(*self.spec.types(char)))
         dispatcher.disable_compile()

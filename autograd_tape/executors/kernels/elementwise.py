@@ -102,18 +102,14 @@ def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.n
         return None if found is None else found.T
     if n > _ALONE or (run := at_hand.of(x.dtype.char, n)) is None or not x.dtype.isnative:
         return None
-    y = np.empty(x.shape, x.dtype)
     if grad is None:
-        if x.itemsize == 2:
-            run(n, 1, bits(x), bits(y), *given, *_PADDING[len(given)])
-        else:
-            run(n, 1, x.ravel(), y.ravel(), *given, *_PADDING[len(given)])
+        y = np.empty(x.shape, x.dtype)
+        run(n, 1, bits(x), bits(y), *given, *_PADDING[len(given)])
     elif not grad.flags.carray:
         return None
-    elif x.itemsize == 2:
-        run(n, 1, bits(grad), bits(x), bits(y), *given, *_PADDING[len(given)])
     else:
-        run(n, 1, grad.ravel(), x.ravel(), y.ravel(), *given, *_PADDING[len(given)])
+        y = np.empty(x.shape, x.dtype)
+        run(n, 1, bits(grad), bits(x), bits(y), *given, *_PADDING[len(given)])
     return y
 
 
@@ -272,14 +268,23 @@ def _dense(c: np.ndarray) -> np.ndarray:
     return dense
 
 
+def _in_columns(x: np.ndarray) -> bool:
+    """Whether the elements lie in rows of the transposed, and not of the array."""
+    return x.ndim > 1 and x.flags.f_contiguous and not x.flags.c_contiguous
+
+
 def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
     """``formula`` over ``x`` in its compute precision, with overflow to infinity in silence as everywhere in torch."""
+    if _in_columns(x):
+        return _composed(x.T, formula).T
     c = compute_array(x)
     with ignoring():
         return np.asarray(formula(c), x.dtype)
 
 
 def _composed2(grad: np.ndarray, x: np.ndarray, formula: Callable[[Any, Any], Any]) -> np.ndarray:
+    if _in_columns(x) and _in_columns(grad):
+        return _composed2(grad.T, x.T, formula).T
     c = compute_array(x)
     with ignoring():
         return np.asarray(formula(grad.astype(c.dtype, copy=False), c), x.dtype)
@@ -571,19 +576,20 @@ def _erf_single(x: np.ndarray) -> np.ndarray:
 
 def _erf_each(x: np.ndarray) -> np.ndarray:
     """erf of a few numbers one by one, in a fraction of the time of the passes below."""
-    return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
+    order: Any = "C" if x.flags.c_contiguous else "F"
+    return np.fromiter(map(math.erf, x.ravel(order).tolist()), x.dtype, x.size).reshape(x.shape, order=order)
 
 
 def erf_for_gelu(x: np.ndarray) -> np.ndarray:
     """erf to 5e-7 for float32, where gelu's own rounding is of that size, and to full precision for float64."""
-    if x.size <= FEW and x.flags.c_contiguous:
+    if x.size <= FEW and x.flags.forc:
         return _erf_each(x)
     return _erf_single(x) if x.dtype == np.float32 else _erf(x)
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
     dtype = x.dtype
-    if x.size <= FEW and x.flags.c_contiguous and x.dtype.kind == "f":
+    if x.size <= FEW and x.flags.forc and x.dtype.kind == "f":
         return _erf_each(x)
     if not x.flags.forc or dtype.char not in "fd":
         return erf_of_lanes(x).astype(dtype, copy=False)

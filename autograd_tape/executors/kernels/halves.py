@@ -23,21 +23,21 @@ SINGLE = np.dtype(np.float32)
 FEW, _MANY = (512, 4096), 8192
 #: NumPy's functions of signs alone, for which its loops convert nothing, or next to nothing.
 OF_SIGNS = frozenset([np.absolute, np.negative])
-_widen, _narrow = Handy("elementwise", "widen"), Handy("elementwise", "narrow")
+_widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
-#: Elements up to which there are tables, and below which ufuncs have one for each power of two from `FEW` on; calls after which one is
+#: Elements up to which there is one table, and below which there is one for each power of two from the next on; calls after which one is
 #: made, and the most of one function.
-_TABLED, _LONG, _OFTEN, _MOST = 256, 4096, 64, 16
+_TABLED, _LONG, _OFTEN, _MOST = 256, 16384, 64, 16
 _BITS = np.dtype(np.uint16)
 #: As what kernels see half precision.
 BITS = {"E": _BITS, "e": np.dtype(np.int16)}
+_ALONE = 32768  # elements that are not shared
 _BLOCK = 16384  # elements that stay in a core's cache in float32, too
 
 
 def bits(a: np.ndarray) -> np.ndarray:
-    """The elements in the order in which they fill a block of memory, as kernels take them: half precision as its bits."""
-    flat = a.ravel("K")
-    return flat if a.itemsize != 2 else flat.view(np.int16 if a.dtype.char == "e" else np.uint16)
+    """The elements in the order in which they fill a block of memory, as kernels take them that see arrays flat."""
+    return a if a.ndim and a.flags.c_contiguous else a.ravel("K")
 
 
 def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -51,14 +51,13 @@ def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
             kernel, at_hand, half = "narrow", _narrow, char
         else:
             return a.astype(dtype)
-        if n >= state.fused:
+        run = at_hand.of(half, n) if n < state.fused else at_hand.surely(half) if n < _ALONE else None
+        if run is not None or n >= state.fused:
             out = np.empty_like(a, dtype)
-            share_elements(getattr(_compiled, kernel), half, n, bits(a), bits(out))
-            return out
-        run = at_hand.of(half, n)
-        if run is not None:
-            out = np.empty_like(a, dtype)
-            run(n, 1, bits(a), bits(out))
+            if run is not None:
+                run(n, 1, bits(a), bits(out))
+            else:
+                share_elements(getattr(_compiled, kernel), half, n, bits(a), bits(out))
             return out
     return a.astype(dtype)
 
@@ -67,23 +66,28 @@ class _Tabled:
     """A function of one number of half precision, and others that say how: after some calls with the same of those, few numbers are
     looked up in a table of all 65536, which is made by the very function, so that the bits are the same."""
 
-    def __init__(self, function: Fn, end: int = _TABLED + 1) -> None:
+    def __init__(self, function: Fn, end: int = _LONG) -> None:
         self.function, self.end = function, end
         self.formula = getattr(function, "formula", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
-        if (n := x.size) < self.end and x.flags.forc and (char := x.dtype.char) in "eE":
+        if ((n := x.size) <= _TABLED or 2 * _TABLED <= n < self.end) and (char := x.dtype.char) in "eE":
             if not x.flags.c_contiguous:  # columns are rows of the transposed
-                return self(x.T, *how).T
+                return self(x.T, *how).T if x.flags.f_contiguous else self.function(x, *how)
             # By which kernel a function goes depends on sizes, by powers of two.
             size = _TABLED if n <= _TABLED else 1 << n.bit_length() - 1
             key = (char, size, state.fused, *how)
             table = self.found.get(key, 0)
             if table.__class__ is not int:
+                run = _lookup.of(char, n)
+                if run is not None and n > _CAST and table.dtype is x.dtype and x.flags.aligned:  # type: ignore[union-attr]  # no number
+                    out = np.empty(x.shape, x.dtype)
+                    run(n, 1, x, table, out)
+                    return out
                 places = x.view(_BITS)
-                return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]  # no number
+                return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]
             self.count(key, table, x.dtype, size, how)
         return self.function(x, *how)
 
@@ -123,13 +127,13 @@ def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:
         if not x.flags.carray or x.size != n or x.dtype != half:
             return None
         y = np.empty(x.shape, SINGLE)
-        widen(n, 1, bits(x), y.ravel())
+        widen(n, 1, bits(x), y)
         wide.append(y)
     result: np.ndarray = function(*wide)
     if result.__class__ is not np.ndarray or result.dtype != SINGLE or not result.flags.carray:
         return narrow(result, half)
     out = np.empty(result.shape, half)
-    rounded(result.size, 1, result.ravel(), bits(out))
+    rounded(result.size, 1, result, out)
     return out
 
 
@@ -143,7 +147,7 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     if len(arrays) == 1 and FEW[0] <= a.size < _LONG and function.__class__ is np.ufunc and a.dtype.isnative:
         found = _UFUNCS.get(function)
         if found is None:
-            _UFUNCS[function] = found = _Tabled(partial(_ufunc, function), _LONG)
+            _UFUNCS[function] = found = _Tabled(partial(_ufunc, function))
         result: np.ndarray = found(a)
         return result
     return _ufunc(function, *arrays)

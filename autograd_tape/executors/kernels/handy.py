@@ -98,9 +98,11 @@ class Exact:
         self._module, self._name, self._few = module, name, Handy(module, name)
         self._many: dict[str, Run] = {}
 
-    def over(self, char: str, n: int) -> Run | None:
-        """What runs it; None where NumPy is to."""
-        return self._few.of(char, n) if n < state.fused else self._many.get(char) or self._shared(char)
+    def over(self, char: str, n: int, many: int | None = None) -> Run | None:
+        """What runs it, for so `many` elements surely; None where NumPy is to."""
+        if n < (state.fused if many is None else many):
+            return self._few.of(char, n)
+        return self._many.get(char) or self._shared(char)
 
     def _shared(self, char: str) -> Run:
         kernel = getattr(LazyModule(self._module), self._name)

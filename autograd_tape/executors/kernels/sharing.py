@@ -31,13 +31,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from ...annotations import Fn
 from ...locks import on_fork
-from ._common import BINARY, TILE, UNARY, YIELD
+from ._common import TILE, UNARY, YIELD
 from ._kernel import AnyKernel
 from ._on_demand import LazyModule, state
 
 __all__ = [
     "BIG",
-    "FEW",
     "GRAIN",
     "copy",
     "get_num_threads",
@@ -48,7 +47,6 @@ __all__ = [
     "share_elements",
     "share_rows",
     "ufunc1",
-    "ufunc2",
     "zeros",
 ]
 
@@ -59,8 +57,6 @@ _arithmetic = LazyModule("arithmetic")
 GRAIN = 65536
 #: Fewest elements of one element-wise NumPy call worth sharing.
 BIG = 4 * GRAIN
-#: Fewest elements of a first operand of which another makes a big result, by a column or a table.
-FEW = 512
 #: Fewest elements of cheap work in one chunk of a compiled kernel.
 _SHARED_GRAIN = 32768
 #: Elements of a row from which on NumPy copies it as fast.
@@ -411,104 +407,4 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
     out = np.empty(a.shape, ufunc(a.reshape(-1)[:0]).dtype)
     x, y = a.reshape(-1), out.reshape(-1)
     parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], out=y[start:stop]))
-    return out
-
-
-def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``ufunc(a, b)``, shared by the pool when big and C-contiguous: of one shape, or one of them a scalar or a row; a column, too, where
-    there is machine code for the function.
-
-    >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
-    array([2., 5.])
-    """
-    full, part = (a, b) if a.size >= b.size else (b, a)
-    if full.size < BIG and part.ndim and part.shape[-1] == full.shape[-1] or a.size * b.size < _SHARED_GRAIN:
-        return ufunc(a, b)  # the same line, or few numbers
-    if (
-        full.size < BIG
-        or a.dtype != b.dtype
-        or not full.flags.c_contiguous
-        or part.shape != full.shape[full.ndim - part.ndim :]
-        or not part.flags.c_contiguous
-    ):
-        ops = BINARY.get(ufunc)
-        found = None if ops is None else _spread(ops, a, b)
-        return ufunc(a, b) if found is None else found
-    swapped = full is b
-    if a.dtype.char in "fd" and full.size >= state.cheap and full.flags.aligned and part.flags.aligned:
-        ops = BINARY.get(ufunc)
-        if ops is not None:
-            return _arithmetic2(ops[swapped], full, part)
-    if _pool.n_threads == 1:
-        return ufunc(a, b)
-    # The first call on empty slices lets NumPy itself choose the result dtype.
-    out = np.empty(full.shape, ufunc(a.reshape(-1)[:0], b.reshape(-1)[:0]).dtype)
-    if full.size == part.size:
-        x, z, y = a.reshape(-1), b.reshape(-1), out.reshape(-1)
-
-        def run(start: int, stop: int) -> None:
-            ufunc(x[start:stop], z[start:stop], out=y[start:stop])
-    else:
-        x, z, y = full.reshape(-1, part.size), part.reshape(-1), out.reshape(-1, part.size)
-        if part.size == 1:
-            x, z, y = x.reshape(-1), part.reshape(()), y.reshape(-1)
-
-        def run(start: int, stop: int) -> None:
-            if swapped:
-                ufunc(z, x[start:stop], out=y[start:stop])
-            else:
-                ufunc(x[start:stop], z, out=y[start:stop])
-
-    parallel_for(len(x), max(1, len(x) // (2 * _pool.n_threads)), run)
-    return out
-
-
-def _spread(ops: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """Arithmetic where innermost dimensions of one operand are broadcast, as those of a column; None where that is not so, or where the
-    others are neither leading ones that are broadcast nor all there."""
-    if a.dtype.char not in "fd" or b.dtype is not a.dtype or state.cheap > BIG or not all(
-        [x.flags.c_contiguous and x.flags.aligned for x in (a, b)]
-    ):
-        return None
-    ndim = max(a.ndim, b.ndim)
-    shapes = [(1,) * (ndim - x.ndim) + x.shape for x in (a, b)]
-    shape = tuple([m if n == 1 else n for n, m in zip(*shapes, strict=True)])
-    if 0 in shape or shape not in (shapes[0], shapes[1]) and np.broadcast_shapes(*shapes) != shape:
-        return None
-    for swapped, (x, z) in enumerate(((a, b), (b, a))):
-        wide, part = shapes[swapped], shapes[1 - swapped]
-        at = ndim
-        while at and part[at - 1] == 1 and wide[at - 1] == shape[at - 1]:
-            at -= 1
-        lead, inner = shape[:at], 1
-        for n in shape[at:]:
-            inner *= n
-        if inner >= _WIDE and all([_by_turns(own[:at], lead) for own in (wide, part)]):
-            out = np.empty(shape, a.dtype)
-            lines = out.reshape(-1, inner)
-            share_rows(_arithmetic.columns, a.dtype.char, len(lines), inner, 1, ops[swapped], x.reshape(-1, inner), z.reshape(-1), lines)
-            return out
-    return None
-
-
-#: How many numbers a line has that is computed with one number.
-_WIDE = 16
-
-
-def _by_turns(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an operand's dimensions repeat it as a whole."""
-    return all([n == m or all([k == 1 for k in own[: i + 1]]) for i, (n, m) in enumerate(zip(own, shape, strict=True))])
-
-
-def _arithmetic2(op: int, full: np.ndarray, part: np.ndarray) -> np.ndarray:
-    out = np.empty(full.shape, full.dtype)
-    char, width = full.dtype.char, part.size
-    if width == full.size:
-        share_elements(_arithmetic.pairs, char, width, op, full.reshape(-1), part.reshape(-1), out.reshape(-1))
-    elif width == 1:
-        number = float(part.reshape(()))
-        share_elements(_arithmetic.scalars, char, full.size, op, full.reshape(-1), number, out.reshape(-1))
-    else:
-        x, y = full.reshape(-1, width), out.reshape(-1, width)
-        share_rows(_arithmetic.rows, char, len(x), width, 1, op, x, part.reshape(-1), y)
     return out

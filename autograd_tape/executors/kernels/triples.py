@@ -17,8 +17,6 @@ from .pairs import geometry
 __all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
 _triples = Exact("arithmetic", "triples")
-#: Elements up to which operands that are broadcast are copied.
-_FEW = 16384
 
 
 def of_halves(formula: Fn) -> Fn:
@@ -40,24 +38,22 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     are not of one dtype, float32, float64 or half precision, for results that have not the shape of ``x`` or do not lie in rows, and for
     few numbers."""
     dtype, shape, char = x.dtype, x.shape, x.dtype.char
-    if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE":
+    if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE" or (run := _triples.over(char, n := x.size)) is None:
         return None
-    n = x.size
     if a.shape != shape or b.shape != shape:
-        if n > _FEW or any([(found := geometry(shape, y.shape)) is None or found[0] != shape for y in (a, b)]):
+        if any([(found := geometry(shape, y.shape)) is None or found[0] != shape for y in (a, b)]):
             return None
-    run = _triples.over(char, n)
-    if run is None or not x.flags.c_contiguous:
-        turned = triple(op, value, x.T, a.T, b.T) if run is not None and x.shape == a.shape == b.shape and x.T.flags.c_contiguous else None
-        return None if turned is None else turned.T
-    out, whole = np.empty(shape, dtype), [x]
-    for y in (a, b):
-        if y.shape != shape:
-            y, part = np.empty(shape, dtype), y
-            y[...] = part
-        whole.append(y if y.flags.c_contiguous else y.copy(order="C"))
+        a, b = [y if y.shape == shape else np.broadcast_to(y, shape).copy("C" if x.flags.c_contiguous else "F") for y in (a, b)]
+    if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
+        if x.flags.f_contiguous and not x.flags.c_contiguous:
+            turned = triple(op, value, x.T, a.T, b.T)
+            return None if turned is None else turned.T
+        if not x.flags.c_contiguous:
+            return None
+        a, b = [y if y.flags.c_contiguous else y.copy("C") for y in (a, b)]
+    out = np.empty(shape, dtype)
     try:
-        run(n, 1, op, value, *[bits(y) for y in whole], bits(out))
+        run(n, 1, op, value, bits(x), bits(a), bits(b), bits(out))
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
     return out

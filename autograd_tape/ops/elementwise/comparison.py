@@ -303,7 +303,7 @@ def _isreal(input: np.ndarray) -> np.ndarray:
 
 def _signbit(input: np.ndarray) -> np.ndarray:
     kind = input.dtype.kind
-    return np.signbit(input) if kind in "fV" else np.less(input, 0) if kind != "c" else _never(input, kind)
+    return np.signbit(input) if kind in "fV" else np.less(input, 0) if kind in "iu" else _never(input, kind)
 
 
 def _real_only(error: AutogradError, kernel: bool = False) -> Fn:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ...executors.kernels import elementwise as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import is_half, state
+from ...executors.kernels.halves import ufunc as on_halves
 from ...executors.kernels.pairs import pairwise
 from ...functions.constants import BLOCKS, ONE, block
 from ...functions.out import castable, OutRule
@@ -279,7 +280,10 @@ class logaddexp2:
 
 
 def _ldexp(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
+    other = np.asarray(other)
+    if is_half(other.dtype):
+        return on_halves(np.multiply, np.asarray(input), on_halves(np.exp2, other))
+    return np.multiply(input, np.exp2(other))
 
 
 @op("ldexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,

@@ -14,6 +14,7 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels.formulas import (
     copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
 from ...executors.kernels.halves import by_element
+from ...executors.kernels.pairs import pairwise
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -500,10 +501,6 @@ class copysign:
         yield np.array([[1.5, -0.5, 2.0]]), -1.0
 
 
-def _step(x: float, at_zero: float) -> float:
-    return at_zero if x == 0.0 else 1.0 if x > 0.0 else 0.0
-
-
 @op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
     inplace=True, node="NotImplemented",
     dtypes="float int half", complex="RuntimeError: heaviside is not yet implemented for complex tensors.")
@@ -517,7 +514,7 @@ class heaviside:
     lacks = {"uint float8": "heaviside_cpu"}
     out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
     ufunc = np.heaviside
-    @few(_step, 2, exact=True)
+    @pairwise("heaviside", "fdeEl")
     def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")

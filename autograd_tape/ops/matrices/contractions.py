@@ -16,7 +16,8 @@ from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
 from ...executors.kernels import halves
 from ...executors.kernels._on_demand import is_half
-from ...executors.kernels.sharing import BIG, ufunc2
+from ...executors.kernels.pairs import ufunc2
+from ...executors.kernels.sharing import BIG
 from ...record import Sample, get_record, op
 from ...warned import warn_once
 from .. import _batch as batches

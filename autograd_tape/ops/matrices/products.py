@@ -15,7 +15,8 @@ import numpy as np
 from ...dtypes import SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import blas
-from ...executors.kernels.sharing import BIG, ufunc2
+from ...executors.kernels.pairs import ufunc2
+from ...executors.kernels.sharing import BIG
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS

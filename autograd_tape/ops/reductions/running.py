@@ -11,7 +11,7 @@ from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
 from ...executors.kernels.halves import ufunc
-from ...executors.kernels.sharing import ufunc2
+from ...executors.kernels.pairs import ufunc2
 from ...functions.out import EXPECTED, SCALAR_TYPE
 from ...record import op
 from ...strided import laid_out

@@ -1,4 +1,4 @@
-"""NumPy's arithmetic on big arrays, and selection and copying, for threads to share.
+"""NumPy's arithmetic on one big array, and selection and copying, for threads to share.
 
 ``op`` names the operation (``OPS``): one loop each, chosen outside of it.
 """
@@ -8,80 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
-from .._common import ABSOLUTE, ADD, BETWEEN, DIVIDE, MULTIPLY, NEGATE, PRODUCT, SCALED, SQUARE, SUBTRACT, SUBTRACT_FROM, TILE, WEIGHED
+from .._common import ABSOLUTE, BETWEEN, NEGATE, PRODUCT, SCALED, SQUARE, TILE, WEIGHED
 from .base import kernel, like, rounded, u8, wide
 
-@register_jitable
-def _line(op, xs, zs, ys):
-    if op == ADD:
-        for i in range(ys.size):
-            ys[i] = xs[i] + zs[i]
-    elif op == SUBTRACT:
-        for i in range(ys.size):
-            ys[i] = xs[i] - zs[i]
-    elif op == MULTIPLY:
-        for i in range(ys.size):
-            ys[i] = xs[i] * zs[i]
-    elif op == DIVIDE:
-        for i in range(ys.size):
-            ys[i] = xs[i] / zs[i]
-    elif op == SUBTRACT_FROM:
-        for i in range(ys.size):
-            ys[i] = zs[i] - xs[i]
-    else:
-        for i in range(ys.size):
-            ys[i] = zs[i] / xs[i]
 
-
-@kernel("i r1[n] r1[n] w1[n] :n")
-def pairs(op, x, z, y, start, stop):
-    _line(op, x[start:stop], z[start:stop], y[start:stop])
-
-
-@kernel("i r2[n,m] r1[m] w2[n,m] :n")
-def rows(op, x, z, y, start, stop):
-    """Each row of ``x`` with all of ``z``."""
-    for r in range(start, stop):
-        _line(op, x[r], z, y[r])
-
-
-@register_jitable
-def _line_with(op, xs, z, ys):
-    if op == ADD:
-        for i in range(ys.size):
-            ys[i] = xs[i] + z
-    elif op == SUBTRACT:
-        for i in range(ys.size):
-            ys[i] = xs[i] - z
-    elif op == MULTIPLY:
-        for i in range(ys.size):
-            ys[i] = xs[i] * z
-    elif op == DIVIDE:
-        for i in range(ys.size):
-            ys[i] = xs[i] / z
-    elif op == SUBTRACT_FROM:
-        for i in range(ys.size):
-            ys[i] = z - xs[i]
-    else:
-        for i in range(ys.size):
-            ys[i] = z / xs[i]
-
-
-@kernel("i r1[n] s w1[n] :n")
-def scalars(op, x, number, y, start, stop):
-    _line_with(op, x[start:stop], x.dtype.type(number), y[start:stop])
-
-
-@kernel("i r2[k,m] r1[j] w2[n,m] (k>0) (j>0) :n")
-def columns(op, x, z, y, start, stop):
-    """Each row of ``y`` is one of ``x``, by turns, with one number of ``z``, by turns."""
-    for r in range(start, stop):
-        _line_with(op, x[r % x.shape[0]], z[r % z.size], y[r])
-
-
-@kernel("i r1[n] w1[n] :n")
+@kernel("i r0[n] w0[n] :n")
 def each(op, x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     if op == NEGATE:
@@ -189,7 +121,7 @@ def apart(first, step, lanes, y, start, stop):
         y[i] = T(first + np.float64(np.int32(i)) * step)
 
 
-@kernel("i s r1[n] r1[n] r1[n] w1[n] :n", frozenset())
+@kernel("i s r0[n] r0[n] r0[n] w0[n] :n", frozenset())
 def triples(op, value, x, a, b, y, start, stop):
     """``x + a * value * b``, ``x + a * value / b``, ``x + value * (a * b)``, or what is between ``x`` and ``a``, from the nearer end, at
     ``value`` or at ``b``. Half precision computes in single."""

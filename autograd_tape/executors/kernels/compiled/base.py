@@ -29,12 +29,12 @@ _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "for
 f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64
 
 
-def kernel(spec: str, fastmath: frozenset[str] = FUSE, dtypes: str = "") -> Callable[[Fn], Kernel]:
+def kernel(spec: str, fastmath: frozenset[str] = FUSE, dtypes: str = "", fresh: bool = False) -> Callable[[Fn], Kernel]:
     """Decorator: a loop with the arguments ``spec`` (see ``Spec``). ``dtypes`` are those that it is written for (else single and double
-    precision, and half where it says ``wide``), which `compile_all` asks."""
+    precision, and half where it says ``wide``), which `compile_all` asks; ``fresh`` promises that nothing it reads is in what it writes."""
 
     def register(function: Fn) -> Kernel:
-        made = Kernel(function, spec, fastmath, dtypes=dtypes)
+        made = Kernel(function, spec, fastmath, dtypes=dtypes, fresh=fresh)
         Kernel.registry[made.name] = made
         return made
 
@@ -69,6 +69,12 @@ def _by_type2(single: Fn, double: Fn) -> Fn:
 
 #: ``like(v, number)``: a number in the precision of ``v``.
 like = _by_type2(lambda v, number: f4(number), lambda v, number: f8(number))
+
+
+@intrinsic
+def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """``a * b + c``, rounded once."""
+    return a(a, b, c), lambda context, builder, signature, args: builder.fma(*args)
 
 
 # Half precision in registers: bfloat16 as uint16, the upper half of a float32; float16 as int16, whose exponent is 112 less. Rounding

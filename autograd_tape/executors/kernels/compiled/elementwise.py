@@ -36,7 +36,7 @@ def unary(formula: Fn) -> Kernel:
         for i in range(ys.size):
             ys[i] = rounded(ys, number(wide(xs[i]), a, b))
 
-    return _named(loop, formula, "r1[n] w1[n] s s :n")
+    return _named(loop, formula, "r0[n] w0[n] s s :n")
 
 
 def vjp(formula: Fn) -> Kernel:
@@ -48,7 +48,7 @@ def vjp(formula: Fn) -> Kernel:
         for i in range(ds.size):
             ds[i] = rounded(ds, number(wide(gs[i]), wide(xs[i]), a, b))
 
-    return _named(loop, formula, "r1[n] r1[n] w1[n] s s :n")
+    return _named(loop, formula, "r0[n] r0[n] w0[n] s s :n")
 
 
 def _named(loop: Fn, formula: Fn, spec: str) -> Kernel:
@@ -56,18 +56,26 @@ def _named(loop: Fn, formula: Fn, spec: str) -> Kernel:
     return kernel(spec)(loop)
 
 
-@kernel("r1[n] E1[n] :n")
+@kernel("r0[n] E0[n] :n")
 def widen(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = wide(xs[i])
 
 
-@kernel("e1[n] w1[n] :n")
+@kernel("e0[n] w0[n] :n")
 def narrow(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = rounded(ys, xs[i])
+
+
+@kernel("r0[n] r1[65536] w0[n] :n", dtypes="Ee")
+def lookup(x, table, y, start, stop):
+    """What a table has of half precision, by its bits."""
+    xs, ys = x[start:stop], y[start:stop]
+    for i in range(ys.size):
+        ys[i] = table[np.uint16(xs[i])]
 
 
 # -- functions ----------------------------------------------------------------------------------------------------------
@@ -242,7 +250,7 @@ def _slope(kind, g, x, t, a, dx):
     return g * d / (like(x, 1e-12) if low < like(x, 1e-12) else low)
 
 
-@kernel("r1[m] r1[n] r1[n] w1[n] i s ((m==1)|(m==n)) :n")
+@kernel("r0[m] r0[n] r0[n] w0[n] i s ((m==1)|(m==n)) :n")
 def difference_backward(grad, x, t, dx, kind, a, start, stop):
     xs, ts, ds = x[start:stop], t[start:stop], dx[start:stop]
     if grad.size == 1 and ds.size > 0:
@@ -368,7 +376,7 @@ def hardswish_backward(g, v, a, b):
 # -- dropout ------------------------------------------------------------------------------------------------------------
 
 
-@kernel("r1[n] b1[n] w1[n] s :n")
+@kernel("r0[n] b0[n] w0[n] s :n")
 def mask_scale(x, keep, y, scale, start, stop):
     T = x.dtype.type
     s = T(scale)
@@ -377,7 +385,7 @@ def mask_scale(x, keep, y, scale, start, stop):
         ys[i] = xs[i] * (s if ks[i] else T(0))
 
 
-@kernel("r1[n] u1[n] w1[n] B1[n] s i :n")
+@kernel("r0[n] u0[n] w0[n] B0[n] s i :n")
 def dropout_bits(x, bits, y, keep, scale, limit, start, stop):
     T = x.dtype.type
     s = T(scale)

@@ -16,52 +16,72 @@ from numba.extending import overload, register_jitable
 
 from ....annotations import Fn
 from .._kernel import Kernel
-from .base import EXACT, FUSE, exp, f8, kernel, like, log1p_unit, rounded, wide
+from .base import EXACT, FUSE, exp, f4, f8, fma, i8, kernel, like, log1p_unit, rounded, u4, u8, wide
 
-_SPEC = ("r1[nx] r1[nz] {}1[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (x1>=0) (x2>=0) (x3>=0) (x3<2) (z1>=0) "
+_SPEC = ("r0[nx] r0[nz] {}0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (x1>=0) (x2>=0) (x3>=0) (x3<2) (z1>=0) "
          "(z2>=0) (z3>=0) (z3<2) (x3+z3>0) ((n1-1)*x1+(n2-1)*x2+(n3-1)*x3<nx) ((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2*n3")
 _LINE = 2048  # elements after which a quick formula's results are looked at
+_FEW, _LINES = 8, 256  # elements of a line from which on it is computed by itself; lines of fewer that are computed at once
 
 
-def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None) -> Kernel:
+def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: str = "") -> Kernel:
     options: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "fastmath": set(EXACT if exact else FUSE) or False}
     number = register_jitable(**options)(formula)
     first = number if quick is None else register_jitable(**options)(quick)
     unsure = quick is not None
 
+    @register_jitable(**options)
+    def along(x, z, y, of, by, to, count, x3, z3):
+        """A line, from unsigned places on: of others each would be asked whether it is negative."""
+        failed = False
+        if x3 == z3:
+            for i in range(u8(count)):
+                v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
+                y[to + u8(i)] = rounded(y, v)
+                failed |= v != v
+        elif x3:
+            b = wide(z[by])
+            for i in range(u8(count)):
+                v = first(wide(x[of + u8(i)]), b, y)
+                y[to + u8(i)] = rounded(y, v)
+                failed |= v != v
+        else:
+            a = wide(x[of])
+            for i in range(u8(count)):
+                v = first(a, wide(z[by + u8(i)]), y)
+                y[to + u8(i)] = rounded(y, v)
+                failed |= v != v
+        if unsure and failed:
+            for i in range(u8(count)):
+                y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
+
     def loop(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
-        at = start
+        row, begin, at = start // n3, start % n3, start
+        plane, line = row // n2, row % n2
+        xline, zline = plane * x1 + line * x2, plane * z1 + line * z2
         while at < stop:
-            row, begin = at // n3, at % n3
-            count = min(n3 - begin, stop - at, _LINE)
-            xat = row // n2 * x1 + row % n2 * x2 + begin * x3
-            zat = row // n2 * z1 + row % n2 * z2 + begin * z3
-            ys, xs, zs = y[at : at + count], x[xat : xat + (count - 1) * x3 + 1], z[zat : zat + (count - 1) * z3 + 1]
-            failed = False
-            if x3 == z3:
-                for i in range(ys.size):
-                    v = first(wide(xs[i]), wide(zs[i]), y)
-                    ys[i] = rounded(y, v)
-                    failed |= v != v
-            elif x3:
-                b = wide(zs[0])
-                for i in range(ys.size):
-                    v = first(wide(xs[i]), b, y)
-                    ys[i] = rounded(y, v)
-                    failed |= v != v
+            lines = min(n2 - line, (stop - at) // n3, _LINES) if n3 < _FEW and begin == 0 else 0
+            if lines > 0:  # of few elements: column by column
+                for i in range(n3):
+                    to, of, by = u8(at + i), u8(xline + i * x3), u8(zline + i * z3)
+                    for _ in range(lines):
+                        y[to] = rounded(y, number(wide(x[of]), wide(z[by]), y))
+                        to, of, by = to + u8(n3), of + u8(x2), by + u8(z2)
+                at, line, xline, zline = at + lines * n3, line + lines, xline + lines * x2, zline + lines * z2
             else:
-                a = wide(xs[0])
-                for i in range(ys.size):
-                    v = first(a, wide(zs[i]), y)
-                    ys[i] = rounded(y, v)
-                    failed |= v != v
-            if unsure and failed:
-                for i in range(ys.size):
-                    ys[i] = rounded(y, number(wide(xs[i * x3]), wide(zs[i * z3]), y))
-            at += count
+                count = min(n3 - begin, stop - at, _LINE)
+                xat, zat = xline + begin * x3, zline + begin * z3
+                along(x, z, y, u8(xat), u8(zat), u8(at), count, x3, z3)
+                at, begin = at + count, begin + count
+                if begin < n3:
+                    continue
+                begin, line, xline, zline = 0, line + 1, xline + x2, zline + z2
+            if line == n2:
+                line, plane = 0, plane + 1
+                xline, zline = plane * x1, plane * z1
 
     loop.__name__ = loop.__qualname__ = formula.__name__
-    return kernel(_SPEC.format(out), EXACT if exact else FUSE)(loop)
+    return kernel(_SPEC.format(out), EXACT if exact else FUSE, dtypes, fresh=True)(loop)
 
 
 def pair(formula: Fn) -> Kernel:
@@ -80,8 +100,23 @@ def unsure(quick: Fn) -> Any:
 
 
 def test(formula: Fn) -> Kernel:
-    """The same of truth values."""
-    return _made(formula, "B", True)
+    """The same of truth values, of integers and of them, too."""
+    return _made(formula, "B", True, dtypes="fdEelB")
+
+
+def number(formula: Fn) -> Kernel:
+    """`pair` of integers, too."""
+    return _made(formula, "w", True, dtypes="fdEel")
+
+
+def floating(formula: Fn) -> Kernel:
+    """`pair` without half precision."""
+    return _made(formula, "w", True, dtypes="fd")
+
+
+def whole(formula: Fn) -> Kernel:
+    """`pair` of integers and truth values."""
+    return _made(formula, "w", True, dtypes="lB")
 
 
 # -- what division leaves -----------------------------------------------------------------------------------------------
@@ -96,15 +131,23 @@ def _double_(a: object) -> object:
     return (lambda a: f8(a)) if a == types.float32 else (lambda a: a)
 
 
-_SURE = 268435456.0  # 2**28
+_SURE, _SURE_TOO = 268435456.0, 9007199254740992.0  # 2**28, 2**53
 
 
 def _fmod_quick(a, b, y):
-    """In double precision the quotient of two float32 is on the right side of each whole number up to 2**28, and the product exact."""
-    wide_a, wide_b = f8(a), f8(b)
-    quotient = wide_a / wide_b
-    rest = math.copysign(abs(wide_a - np.trunc(quotient) * wide_b), wide_a)
-    return like(a, rest if abs(quotient) < (_SURE if _single(a) else 1.0) else math.nan)
+    """In double precision the quotient of two float32 is on the right side of each whole number up to 2**28, and the product exact. That of
+    float64, rounded, is too large by one at most, and what the rounded down leaves of the dividend is a number of the dtype, up to 2**53:
+    below zero the divisor is added."""
+    if _single(a):
+        wide_a, wide_b = f8(a), f8(b)
+        quotient = wide_a / wide_b
+        rest = abs(wide_a - np.trunc(quotient) * wide_b)
+    else:
+        wide_a, wide_b = f8(a), abs(f8(b))
+        quotient = abs(wide_a) / wide_b
+        rest = fma(-np.floor(quotient), wide_b, abs(wide_a))
+        rest = rest + wide_b if rest < 0.0 else rest
+    return like(a, math.copysign(rest, wide_a) if abs(quotient) < (_SURE if _single(a) else _SURE_TOO) else math.nan)
 
 
 def _single(a: object) -> object:
@@ -222,42 +265,42 @@ def hypot(a, b, y):
 # -- NumPy's own, for half precision and for operands that are broadcast ------------------------------------------------
 
 
-@pair
+@number
 def add(a, b, y):
     return a + b
 
 
-@pair
+@number
 def subtract(a, b, y):
     return a - b
 
 
-@pair
+@number
 def multiply(a, b, y):
     return a * b
 
 
-@pair
+@number
 def divide(a, b, y):
     return a / b
 
 
-@pair
+@number
 def maximum(a, b, y):
     return a if (a >= b) | (a != a) else b
 
 
-@pair
+@number
 def minimum(a, b, y):
     return a if (a <= b) | (a != a) else b
 
 
-@pair
+@number
 def fmax(a, b, y):
     return a if (a >= b) | (b != b) else b
 
 
-@pair
+@number
 def fmin(a, b, y):
     return a if (a <= b) | (b != b) else b
 
@@ -290,3 +333,72 @@ def greater(a, b, y):
 @test
 def greater_equal(a, b, y):
     return a >= b
+
+
+@whole
+def bitwise_and(a, b, y):
+    return a & b
+
+
+@whole
+def bitwise_or(a, b, y):
+    return a | b
+
+
+@whole
+def bitwise_xor(a, b, y):
+    return a ^ b
+
+
+@test
+def logical_and(a, b, y):
+    return (a != 0) & (b != 0)
+
+
+@test
+def logical_or(a, b, y):
+    return (a != 0) | (b != 0)
+
+
+@test
+def logical_xor(a, b, y):
+    return (a != 0) != (b != 0)
+
+
+@whole
+def left_shift(a, b, y):
+    return a << b if (b >= 0) & (b < 64) else 0
+
+
+@whole
+def right_shift(a, b, y):
+    return a >> (b if (b >= 0) & (b < 64) else 63)
+
+
+@pair
+def copysign(a, b, y):
+    return math.copysign(a, b)
+
+
+@number
+def heaviside(a, b, y):
+    return b if a == 0 else i8(a > 0)
+
+
+def _after(bits: Fn, number: Fn) -> Fn:
+    def after(a, b):
+        word = number(a).view(bits)
+        next_ = bits(word + bits(1) if (b > a) == (a > 0) else word - bits(1)).view(number)
+        next_ = math.copysign(bits(1).view(number), b) if a == 0 else next_
+        return number(a + b) if (a != a) | (b != b) else number(b) if a == b else number(next_)
+
+    return register_jitable(forceinline=True)(after)
+
+
+_after4, _after8 = _after(u4, f4), _after(u8, f8)
+
+
+@floating
+def nextafter(a, b, y):
+    """By its bits."""
+    return _after4(a, b) if _single(a) else _after8(a, b)

@@ -6,23 +6,15 @@ import math
 from types import FunctionType
 
 import numpy as np
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import overload, register_jitable
 
 from ....annotations import Fn
 from ....random import polynomials as poly
 from ....random import rejection
 from ....random.rejection import SMALL, STIRLING, THIRD, wide  # noqa: F401  # its functions, below, look for them here
-from .base import kernel
+from .base import fma, kernel
 
 _EXACT: frozenset[str] = frozenset()  # every rounding is torch's
-
-
-@intrinsic
-def fma(typing, a, b, c):
-    def codegen(context, builder, signature, args):
-        return builder.fma(*args)
-
-    return a(a, b, c), codegen
 
 
 f32, u32, i32 = np.float32, np.uint32, np.int32
