@@ -19,6 +19,8 @@ import numpy as np
 from .annotations import Fn, Functions, Keywords, Values
 from . import ownership
 from .dtypes import SCALAR_TYPE_NAMES, added
+from .executors.kernels._on_demand import is_half
+from .executors.kernels.pairs import halved
 from .functions.nodes import on_tensors
 from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .locks import cached_property
@@ -176,6 +178,8 @@ class _Pass:
             slot[at] = g
         elif self.create_graph:
             slot[at] = have + g
+        elif have.itemsize == 2 and have.__class__ is _ndarray and is_half(have.dtype) and have.dtype is g.dtype and have.shape == g.shape:
+            slot[at], slot[owned] = halved(np.add, have, g), True
         elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape and have.dtype.isbuiltin:
             np.add(have, g, out=have)
         else:

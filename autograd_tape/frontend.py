@@ -86,7 +86,7 @@ class Frontend:
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
-        self.half_namespace = {**self.namespace, "halved": halved, "SINGLE": CPU_KINDS[halves.SINGLE]}
+        self.half_namespace = {**self.namespace, "halved": halved, "signed": halves.signed, "SINGLE": CPU_KINDS[halves.SINGLE]}
         self.integer_namespace = dict(self.namespace)
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)

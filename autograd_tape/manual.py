@@ -82,7 +82,7 @@ class ManualEntry(TapeEntry):
     def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Calls the gradient function with the saved buffers, computing those that nobody has asked for yet."""
         _, saved = self._prepared()
-        executor = getattr(F, "_executor", None)
+        executor = getattr(F, "executor", None)
         return self._cotangents(grad, [s if not isinstance(s, TensorRef) else evaluate(s, executor) if s._data is None else array_of(s)
                                        for s in saved], F)
 
@@ -105,7 +105,7 @@ def fit_cotangent(F: Functions, grad: Any, primal: TensorRef, position: int, op:
         if lead < 0 or any(n not in (1, m) for n, m in zip(shape, found[lead:])):
             raise ShapeMismatchError(f"The gradient of '{op}' with respect to input {position} has the wrong shape", expected=str(shape),
                                      found=str(found), remedy="return a gradient of the input's shape from the gradient function")
-    if getattr(F, "_executor", None) is None:  # a front end: gradients are tensors
+    if getattr(F, "executor", None) is None:  # a front end: gradients are tensors
         return F.fit(grad if isinstance(grad, TensorRef) else F.wrap(np.asarray(grad)), shape, primal._k.np)
     return F.fit(grad._data if isinstance(grad, TensorRef) else np.asarray(grad), shape, primal._k.np)
 

@@ -26,13 +26,13 @@ class RawOps:
     """An executor's operations on buffers, `F.name(...)`: its kernel, or the composition, with the schema's defaults."""
 
     def __init__(self, executor: "Executor") -> None:
-        self._executor = executor
+        self.executor = executor
 
     def __getattr__(self, name: str) -> Fn:
         if name.startswith("__"):
             raise AttributeError(name)
         rec = get_record(name)
-        function = self._executor.raw_function(rec)
+        function = self.executor.raw_function(rec)
         if rec.saved_returns:
             function = _outputs_only(function, len(rec.returns))
         self.__dict__[name] = function

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..annotations import Fn, Functions
+from ..record import RECORDS
 from .kernels._on_demand import is_half
-from .kernels.halves import FEW, SINGLE, narrow, ufunc, widened
+from .kernels.halves import FEW, SINGLE, narrow, signed, ufunc, widened
+from .kernels.elementwise import with_number
+from .kernels.pairs import halved
+from .numpy import NumpyExecutor, half_kernel, of_one
 
 
 class Halves(np.ndarray):
     """A buffer of half precision whose products, quotients, sums and differences with numbers are those of float32, rounded once."""
+
+    def __neg__(self) -> Any:
+        return halves(signed(np.negative, self.view(np.ndarray)) if is_half(self.dtype) else np.negative(self.view(np.ndarray)))
 
 
 def _beside_numbers(name: str, function: np.ufunc, swapped: bool) -> Fn:
@@ -31,11 +38,13 @@ def _beside_numbers(name: str, function: np.ufunc, swapped: bool) -> Fn:
                 b = a.astype(SINGLE)
                 found = function(other, b) if swapped else function(b, other)
                 return found.astype(a.dtype).view(Halves) if found.__class__ is np.ndarray else halves(np.asarray(found, a.dtype))
+        elif (other.__class__ is float or other.__class__ is int) and is_half(self.dtype):
+            return halves(with_number(function, self.view(np.ndarray), other, swapped))
         if (other.__class__ is float or other.__class__ is int and abs(other) > 2048) and is_half(self.dtype):
             return halves(narrow(plain(widened(self.view(np.ndarray)), other), self.dtype))
         if isinstance(other, np.ndarray) and other.dtype == self.dtype and is_half(self.dtype):
             a, b = self.view(np.ndarray), other.view(np.ndarray)
-            return halves(ufunc(function, b, a) if swapped else ufunc(function, a, b))
+            return halves(halved(function, b, a) if swapped else halved(function, a, b))
         return plain(self, other)
 
     return operator
@@ -57,7 +66,12 @@ def bare(value: Any) -> Any:
     """What a kernel takes: `Halves` as the array that it is, also in a list."""
     if value.__class__ is list or value.__class__ is tuple:
         return type(value)([bare(v) for v in value])
-    return value.view(np.ndarray) if value.__class__ is Halves else value
+    if value.__class__ is not Halves:
+        return value
+    whole = value.base  # whose own memory it is, and not a view, can be taken for a gradient
+    if whole.__class__ is np.ndarray and whole.shape == value.shape and whole.strides == value.strides and whole.dtype is value.dtype:
+        return whole
+    return value.view(np.ndarray)
 
 
 class HalfOps:
@@ -70,8 +84,19 @@ class HalfOps:
         if name.startswith("__"):
             raise AttributeError(name)
         function = getattr(self._plain, name)
+        rec = RECORDS.get(name)
         if isinstance(function, np.ufunc):
             function = functools.partial(ufunc, function)
+        elif rec is not None and of_one(rec) and isinstance(getattr(self._plain, "executor", None), NumpyExecutor):
+            tabled, count = half_kernel(rec, rec.field("numpy")), sum([p.passed for p in rec.params]) - 1
+
+            def by_table(x: Any, *how: Any, **named: Any) -> Any:
+                x = bare(x)
+                return halves(tabled(x, *how) if len(how) == count and x.__class__ is np.ndarray and is_half(x.dtype) else
+                              function(x, *how, **named))
+
+            self.__dict__[name] = by_table
+            return by_table
 
         def on_bare(*args: Any, **kwargs: Any) -> Any:
             return halves(function(*[bare(a) for a in args], **{k: bare(v) for k, v in kwargs.items()}))

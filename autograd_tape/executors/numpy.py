@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ..annotations import Fn
 from ..record import Record
 from .base import Executor
+from .kernels import halves
 from .kernels._on_demand import is_half
 from .kernels.halves import SINGLE, narrow, recast, widened
 
 
-__all__ = ["SINGLE", "NumpyExecutor", "in_single", "narrow", "recast", "widened", "widens"]
+__all__ = ["SINGLE", "NumpyExecutor", "half_kernel", "in_single", "is_ufunc", "narrow", "of_one", "recast", "rounds", "widened", "widens"]
 
 
 class NumpyExecutor(Executor):
@@ -78,3 +80,48 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
         count = len(rec.returns)
         return (*[narrow(r, half) for r in results[:count]], *results[count:])
     return narrow(results, half)
+
+
+def is_ufunc(rec: Record) -> bool:
+    """Whether the kernel is one of NumPy's own, which the worker pool can share."""
+    return isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary")
+
+
+def rounds(rec: Record) -> bool:
+    """Whether all that half precision takes is a kernel of tensors in float32, whose result is rounded."""
+    return (widens(rec) and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
+            and all([p.type == "Tensor" or p.type in _NUMBERS for p in rec.params if p.passed]))
+
+
+_NUMBERS = frozenset(["Scalar", "float", "int", "bool"])  # which kernels take as they are
+
+
+def of_one(rec: Record) -> bool:
+    """Whether each element of the result is a function of the same element of the one tensor, by more than one of NumPy's functions."""
+    return (rec.family == "unary" and len(rec.tensor_params) == 1 == len(rec.returns) and rec.params[0].type == "Tensor"
+            and ((half := rec.field("half")) is None or getattr(half, "by_element", False)) and not rec.returns_list
+            and not rec.saved_returns and not is_ufunc(rec))
+
+
+@cache
+def half_kernel(rec: Record, kernel: Fn) -> Fn:
+    """The kernel as it takes half precision: by tables, where each element of the result is a function of one."""
+    by_one = of_one(rec)
+    if is_ufunc(rec) and rec.field("half") is None:  # which gets tensors alone
+        return kernel
+    if not widens(rec) or rounds(rec) and not by_one:
+        return halves.tabled(kernel) if by_one else kernel
+    own = rec.field("half")
+    if own is not None and not isinstance(kernel, np.ufunc) and not any([p.type.endswith("[]") and p.is_tensor for p in rec.params]):
+        return halves.tabled(own) if by_one else own  # all tensors are of one half precision here
+
+    rounded = rounds(rec)
+
+    def wide(*values: Any) -> Any:
+        found = halves.single((lambda x: kernel(x, *values[1:])) if values[1:] else kernel, values[0]) if rounded and by_one else None
+        return in_single(rec, kernel, values) if found is None else found
+
+    if not by_one:
+        return wide
+    wide.formula = getattr(kernel, "formula", None)  # type: ignore[attr-defined]
+    return halves.tabled(wide)

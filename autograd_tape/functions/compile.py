@@ -21,7 +21,7 @@ from ..dtypes import floating
 from ..executors.kernels.pairs import FEW, LEAST, SLOW
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
-from ..executors.numpy import in_single, narrow, widened, widens
+from ..executors.numpy import half_kernel, is_ufunc, narrow, of_one, rounds, widened
 from ..ops._samples import IN_ALL
 from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
@@ -128,7 +128,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
               for p in rec.params if p.type in ("int", "int?") and rec.family not in ("view", "view?")]
     tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
-    tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if _is_ufunc(rec) else []
+    tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if is_ufunc(rec) else []
     return f"_k = {first}._k", " and ".join(tests)
 
 
@@ -156,30 +156,9 @@ def _meta(rec: Record, scalar: str | None = None) -> list[str]:
     return lines + [f"_n.meta = None if {same} else ({', '.join(metas)},)"]
 
 
-def _is_ufunc(rec: Record) -> bool:
-    """Whether the kernel is one of NumPy's own, which the worker pool can share."""
-    return isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary")
-
-
 def _defaults_test(params: Sequence[Param]) -> list[str]:
     """Sources of the tests that parameters have their defaults."""
     return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in params if p.default is not None]
-
-
-def _rounds(rec: Record) -> bool:
-    """Whether all that half precision takes is a kernel of tensors in float32, whose result is rounded."""
-    return (widens(rec) and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
-            and all([p.type == "Tensor" or p.type in _NUMBERS for p in rec.params if p.passed]))
-
-
-_NUMBERS = frozenset(["Scalar", "float", "int", "bool"])  # which kernels take as they are
-
-
-def _of_one(rec: Record) -> bool:
-    """Whether each element of the result is a function of the same element of the one tensor, by more than one of NumPy's functions."""
-    return (rec.family == "unary" and len(rec.tensor_params) == 1 == len(rec.returns) and rec.params[0].type == "Tensor"
-            and ((half := rec.field("half")) is None or getattr(half, "by_element", False)) and not rec.returns_list
-            and not rec.saved_returns and not _is_ufunc(rec))
 
 
 def _in_single(rec: Record) -> bool:
@@ -188,8 +167,8 @@ def _in_single(rec: Record) -> bool:
 
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False) -> str:
-    ufunc = _is_ufunc(rec)
-    if half and (_rounds(rec) and not _of_one(rec) or scalar and _in_single(rec)):
+    ufunc = is_ufunc(rec)
+    if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
         wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
@@ -199,12 +178,14 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
                  _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
     compares = (half or scalar is None) and rec.result == "bool" and rec.broadcasts and isinstance(rec.field("numpy"), np.ufunc)
-    if not (ufunc or compares) or half and rec.field("numpy") in halves.OF_SIGNS:
+    if not (ufunc or compares):
         return call
     # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
     at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
     first, arguments[at] = arguments[at], "_a"
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
+    if half and rec.field("numpy") in halves.OF_SIGNS:
+        return f"signed(kernel, {first})"
     least, many = (halves.FEW[len(big) - 1], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
     if not half and scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table.
@@ -539,7 +520,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
     further = rec.params[2 if rec.family == "binary" else 1:]
     if rec.field("store") is not None:
         return "\n".join([*lines, *_store_lines(rec), *_ending(rec, operator, ", None, True")]) + "\n"
-    if _is_ufunc(rec) and all(p.default is not None for p in further):
+    if is_ufunc(rec) and all(p.default is not None for p in further):
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
@@ -675,29 +656,6 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
-def _half_kernel(rec: Record, kernel: Fn) -> Fn:
-    """The kernel as it takes half precision."""
-    of_one = _of_one(rec)
-    if _is_ufunc(rec) and rec.field("half") is None:  # which gets tensors alone
-        return kernel
-    if not widens(rec) or _rounds(rec) and not of_one:
-        return halves.tabled(kernel) if of_one else kernel
-    own = rec.field("half")
-    if own is not None and not isinstance(kernel, np.ufunc) and not any([p.type.endswith("[]") and p.is_tensor for p in rec.params]):
-        return halves.tabled(own) if of_one else own  # all tensors are of one half precision here
-
-    rounds = _rounds(rec)
-
-    def wide(*values: Any) -> Any:
-        found = halves.single((lambda x: kernel(x, *values[1:])) if values[1:] else kernel, values[0]) if rounds and of_one else None
-        return in_single(rec, kernel, values) if found is None else found
-
-    if not of_one:
-        return wide
-    wide.formula = getattr(kernel, "formula", None)  # type: ignore[attr-defined]
-    return halves.tabled(wide)
-
-
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
                      method: bool = False, below: Any = None, half: bool = False, integers: bool = False, numpys: str = "",
                      loose: bool = False) -> Fn:
@@ -715,7 +673,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
         plain = cells["kernel"]
-        cells |= {"kernel": _half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened}
+        cells |= {"kernel": half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened}
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)

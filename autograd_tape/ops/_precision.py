@@ -15,7 +15,6 @@ from ..executors.kernels.halves import narrow, tabled, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
 
-_TABLED = 256  # numbers, from which tables are slower than arithmetic
 _HALVES = {float16: float16, bfloat16: bfloat16, float16.np: float16, bfloat16.np: bfloat16}
 
 
@@ -72,28 +71,17 @@ def reciprocal_root(input: np.ndarray, block: int = 32) -> np.ndarray:
     of those that are not in a row, the root is rounded, too."""
     if input.ndim > 1 and input.flags.f_contiguous and not input.flags.c_contiguous:  # columns are rows of the transposed
         return reciprocal_root(input.T, block).T
-    if input.flags.c_contiguous and input.ndim and input.size < _TABLED:
-        over = input.size % block
-        if over == input.size:
+    if not input.flags.c_contiguous or not input.ndim:
+        ordered = input.transpose(sorted(range(input.ndim), key=lambda axis: -input.strides[axis]))
+        if not input.ndim or not ordered.flags.c_contiguous:
             return np.asarray(_twice(input))
-        once: np.ndarray = _once(input)
-        if over:
-            once.reshape(-1)[-over:] = _twice(input.reshape(-1)[-over:])
-        return once
-    with ignoring():
-        root = np.asarray(np.sqrt(widened(input)))
-        if input.flags.c_contiguous:
-            once = narrow(np.reciprocal(root), input.dtype)
-            if over := once.size % block:
-                left = root.reshape(-1)[-over:].astype(input.dtype).astype(np.float32)
-                once.reshape(-1)[-over:] = np.reciprocal(left).astype(input.dtype)
-            return once
-        once, twice = [np.asarray(np.reciprocal(r)).astype(input.dtype) for r in (root, root.astype(input.dtype).astype(np.float32))]
-    rows, others = [a.transpose(np.argsort([-s for s in a.strides], kind="stable")) for a in (once, twice)]
-    if not (input.ndim == 0 or input.transpose(np.argsort([-s for s in input.strides], kind="stable")).flags.c_contiguous):
-        return twice
-    if over := once.size % block:
-        rows.reshape(-1)[-over:] = others.reshape(-1)[-over:]
+        return reciprocal_root(ordered, block).transpose(np.argsort(sorted(range(input.ndim), key=lambda axis: -input.strides[axis])))
+    over = input.size % block
+    if over == input.size:
+        return np.asarray(_twice(input))
+    once: np.ndarray = _once(input)
+    if over:
+        once.reshape(-1)[-over:] = _twice(input.reshape(-1)[-over:])
     return once
 
 

@@ -13,6 +13,9 @@ from autograd_tape.modes import GradMode, _mode, engine_depth, grad_mode
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
+from autograd_tape.executors.kernels._on_demand import is_half
+from autograd_tape.executors.kernels.halves import FEW
+from autograd_tape.executors.kernels.pairs import halved
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.node import WATCHED, NoGradView, edge_of
 from autograd_tape.tensor import BUFFERS, LEAF, NOTHING, TensorRef, buffer_of
@@ -102,7 +105,10 @@ def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
     else:
         target = have._data
         if g.__class__ is _ndarray and g.dtype is target.dtype:
-            _add(target, g, target)
+            if g.size >= FEW[0] and is_half(g.dtype):
+                target[...] = halved(_add, target, g)
+            else:
+                _add(target, g, target)
         elif target.__class__ is _ndarray:
             _add(target, g, target, casting="unsafe")
         else:

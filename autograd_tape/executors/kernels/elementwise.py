@@ -48,6 +48,7 @@ __all__ = [
     "tanh",
     "tanh_backward",
     "threshold_backward",
+    "with_number",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -156,6 +157,7 @@ def one_pass(
                 return narrow(formula(widened(x), *options), x.dtype)
             return formula(x, *options)
 
+        kernel.exact = exact  # type: ignore[attr-defined]
         return takes_half(kernel)
 
     return decorate
@@ -199,6 +201,18 @@ def one_pass_vjp(
         return vjp if formula.__code__.co_varnames[0] == "F" else takes_half(kernel)
 
     return decorate
+
+
+_WITH_NUMBER = {(np.add, False): "plus", (np.add, True): "plus", (np.subtract, False): "less", (np.subtract, True): "from_number",
+                (np.multiply, False): "times", (np.multiply, True): "times", (np.divide, False): "over", (np.divide, True): "under"}
+
+
+def with_number(function: np.ufunc, x: np.ndarray, number: float, swapped: bool) -> np.ndarray:
+    """Arithmetic of half precision and a number of single precision, rounded once; of the number and the array if `swapped`."""
+    if x.size >= _enough(x) and x.dtype.isnative and x.flags.forc:
+        return _run1(getattr(_compiled, _WITH_NUMBER[function, swapped]), x, float(number))
+    wide = widened(x)
+    return narrow(function(np.float32(number), wide) if swapped else function(wide, np.float32(number)), x.dtype)
 
 
 #: Gradients of losses of differences x - t, by what `difference_backward` calls them.

@@ -27,7 +27,7 @@ _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
 #: Elements up to which there is one table, and below which there is one for each power of two from the next on; calls after which one is
 #: made, and the most of one function.
-_TABLED, _LONG, _OFTEN, _MOST = 256, 16384, 64, 16
+_TABLED, _LONG, _OFTEN, _MOST = 256, 16384, 64, 32
 _BITS = np.dtype(np.uint16)
 #: As what kernels see half precision.
 BITS = {"E": _BITS, "e": np.dtype(np.int16)}
@@ -66,8 +66,10 @@ class _Tabled:
     """A function of one number of half precision, and others that say how: after some calls with the same of those, few numbers are
     looked up in a table of all 65536, which is made by the very function, so that the bits are the same."""
 
-    def __init__(self, function: Fn, end: int = _LONG) -> None:
-        self.function, self.end = function, end
+    def __init__(self, function: Fn) -> None:
+        self.function = function
+        #: From how many numbers on the function itself is as quick: one that chooses, or counts by signs.
+        self.end = _LONG if getattr(function, "exact", False) else 1 << 62
         self.formula = getattr(function, "formula", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
@@ -77,15 +79,20 @@ class _Tabled:
             if not x.flags.c_contiguous:  # columns are rows of the transposed
                 return self(x.T, *how).T if x.flags.f_contiguous else self.function(x, *how)
             # By which kernel a function goes depends on sizes, by powers of two.
-            size = _TABLED if n <= _TABLED else 1 << n.bit_length() - 1
+            size = _TABLED if n <= _TABLED else 1 << min(n.bit_length() - 1, 16)
             key = (char, size, state.fused, *how)
             table = self.found.get(key, 0)
             if table.__class__ is not int:
                 run = _lookup.of(char, n)
                 if run is not None and n > _CAST and table.dtype is x.dtype and x.flags.aligned:  # type: ignore[union-attr]  # no number
                     out = np.empty(x.shape, x.dtype)
-                    run(n, 1, x, table, out)
+                    if n < _ALONE:
+                        run(n, 1, x, table, out)
+                    else:
+                        share_elements(_compiled.lookup, char, n, x, table, out)
                     return out
+                if n > _LONG:
+                    return self.function(x, *how)
                 places = x.view(_BITS)
                 return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]
             self.count(key, table, x.dtype, size, how)
@@ -106,6 +113,21 @@ class _Tabled:
 
 tabled = _Tabled
 _UFUNCS: dict[Fn, _Tabled] = {}
+
+
+def signed(function: Fn, a: np.ndarray) -> np.ndarray:
+    """NumPy's function of signs of an array of half precision, by its bits where there are many."""
+    if a.size < _CAST or not a.dtype.isnative:
+        return function(a)
+    out = np.empty_like(a)  # which is nobody's view
+    if function is np.negative:
+        np.bitwise_xor(a.view(_BITS), _SIGN, out.view(_BITS))
+    else:
+        np.bitwise_and(a.view(_BITS), ~_SIGN, out.view(_BITS))
+    return out
+
+
+_SIGN = np.array(0x8000, _BITS)
 
 
 def by_element(half: Fn) -> Fn:
@@ -144,7 +166,7 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     array([3.], dtype=float16)
     """
     a = arrays[0] if arrays[0].ndim else arrays[-1]
-    if len(arrays) == 1 and FEW[0] <= a.size < _LONG and function.__class__ is np.ufunc and a.dtype.isnative:
+    if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
         found = _UFUNCS.get(function)
         if found is None:
             _UFUNCS[function] = found = _Tabled(partial(_ufunc, function))

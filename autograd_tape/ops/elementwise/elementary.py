@@ -8,6 +8,7 @@ import numpy as np
 
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import is_half, state
+from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels.halves import ufunc as on_halves
 from ...executors.kernels.pairs import pairwise
 from ...functions.constants import BLOCKS, ONE, block
@@ -79,7 +80,9 @@ class rsqrt:
     """
 
     lacks = {"float8 chalf": "rsqrt_cpu"}
+    @one_pass("rsqrt", exact=True)
     def numpy(input): return np.reciprocal(np.sqrt(input))
+
     half = reciprocal_root
     mindspore = "ops.Rsqrt"
     def vjp(F, grad, result): return grad * -0.5 * F.pow(result, 3)
@@ -617,19 +620,22 @@ class sigmoid:
     samples = domain(-2, 2)
 
 
-def _sigmoid_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
-    return _steps(grad, result) if result.size < state.cheap or result.dtype.kind == "c" else fused.sigmoid_backward(grad, result)
-
-
 def _steps(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
     rest = _subtract(ONE.get(result.dtype.char, 1), result)
     return grad * rest * result
 
 
+_in_one_pass = one_pass_vjp("sigmoid_backward", exact=True)(lambda grad, result: _steps(grad, result))
+
+
+def _sigmoid_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
+    found: np.ndarray = _in_one_pass(grad, result)
+    return found
+
+
 def _sigmoid_backward_half(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
     """In steps that are rounded for float16, in float32 for bfloat16, as torch."""
-    dtype = result.dtype
-    return _steps(grad, result) if dtype.char == "e" else _steps(grad.astype(np.float32), result.astype(np.float32)).astype(dtype)
+    return _steps(grad, result) if result.dtype.char == "e" else np.asarray(_in_one_pass(grad, result))
 
 
 @op("sigmoid_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,

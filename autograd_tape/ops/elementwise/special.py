@@ -13,7 +13,7 @@ from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.formulas import (
     copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
-from ...executors.kernels.halves import by_element
+from ...executors.kernels.halves import by_element, narrow, widened
 from ...executors.kernels.pairs import pairwise
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
@@ -142,8 +142,8 @@ class ndtr:
     numpy = unary(lambda x: 0.5 * erfc_(x * -_SQRT1_2), single=single.ndtr)
     @by_element
     def half(input):  # rounded where torch, whose operations these are, rounds it
-        scaled = (input.astype(np.float32) * _SQRT1_2).astype(input.dtype)
-        return (fused.erf(scaled.astype(np.float32)).astype(input.dtype) + input.dtype.type(1)) * input.dtype.type(0.5)
+        scaled = narrow(widened(input) * np.float32(_SQRT1_2), input.dtype)
+        return (fused.erf(scaled) + input.dtype.type(1)) * input.dtype.type(0.5)
 
     def compose(F, input): return F.erfc(input * -_SQRT1_2) * 0.5
 

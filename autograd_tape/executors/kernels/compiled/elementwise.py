@@ -161,6 +161,41 @@ def relu(v, a, b):
 
 
 @unary
+def rsqrt(v, a, b):
+    return like(v, 1) / np.sqrt(v)
+
+
+@unary
+def plus(v, a, b):
+    return v + like(v, a)
+
+
+@unary
+def less(v, a, b):
+    return v - like(v, a)
+
+
+@unary
+def from_number(v, a, b):
+    return like(v, a) - v
+
+
+@unary
+def times(v, a, b):
+    return v * like(v, a)
+
+
+@unary
+def over(v, a, b):
+    return v / like(v, a)
+
+
+@unary
+def under(v, a, b):
+    return like(v, a) / v
+
+
+@unary
 def clamp(v, a, b):
     low = like(v, a) if v < like(v, a) else v
     return like(v, b) if low > like(v, b) else low
