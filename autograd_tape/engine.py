@@ -179,7 +179,8 @@ class _Pass:
         elif self.create_graph:
             slot[at] = have + g
         elif have.itemsize == 2 and have.__class__ is _ndarray and is_half(have.dtype) and have.dtype is g.dtype and have.shape == g.shape:
-            slot[at], slot[owned] = halved(np.add, have, g), True
+            total = halved(np.add, have, g)
+            slot[at], slot[owned] = total, total.__class__ is _ndarray
         elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape and have.dtype.isbuiltin:
             np.add(have, g, out=have)
         else:

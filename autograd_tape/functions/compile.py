@@ -168,7 +168,7 @@ def _in_single(rec: Record) -> bool:
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False) -> str:
     ufunc = is_ufunc(rec)
-    if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec)):
+    if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and not getattr(rec.field("numpy"), "takes_number", False)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
         wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"

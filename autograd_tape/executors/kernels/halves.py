@@ -91,7 +91,7 @@ class _Tabled:
                     else:
                         share_elements(_compiled.lookup, char, n, x, table, out)
                     return out
-                if n > _LONG:
+                if n > _TABLED:
                     return self.function(x, *how)
                 places = x.view(_BITS)
                 return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]

@@ -125,6 +125,16 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
 #: Elements from which NumPy's way to reduce short rows, or a few columns, is worth going round, and what it needs to go well: the length
 #: of a row, and of what lies beside a reduced dimension; and how few columns are taken one after another.
 NARROW, _ROW, _BESIDE, _FEW = 1024, 16, 64, 8
+#: How many lines NumPy begins in the time of a call of an operation on columns.
+_LINES = 32
+
+
+def _line(sizes: list[int], reduced: list[bool]) -> int:
+    """The elements of a line of NumPy's: along the last dimensions that are all reduced, or all kept."""
+    at = len(sizes) - 1
+    while at > 0 and reduced[at - 1] == reduced[-1]:
+        at -= 1
+    return prod(sizes[at:])
 
 
 def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: np.dtype | None = None) -> np.ndarray:
@@ -136,11 +146,13 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
     >>> exactly(np.maximum, np.arange(6000).reshape(2000, 3), 1, False)[:3].tolist()
     [2, 5, 8]
     """
-    if x.size >= NARROW:
+    if x.size >= NARROW and (x.shape[-1] < _ROW or x.size >= _LINES * _LINES * _ROW):
         reduced = {*_axes(x, axes)}
         order = folds.in_memory(x.shape, x.strides, x.itemsize)
         some = order and not reduced.isdisjoint(order)  # of more than one element
-        if order and some and (order[-1] in reduced and x.shape[order[-1]] <= _ROW or order[-1] not in reduced and prod(
+        line = _line([x.shape[d] for d in order or ()], [d in reduced for d in order or ()])
+        worth = some and x.size >= _LINES * line * min(_ROW, max([x.shape[d] for d in reduced]))
+        if order and worth and (order[-1] in reduced and x.shape[order[-1]] <= _ROW or order[-1] not in reduced and prod(
                 [x.shape[d] for d in order[max([i for i, d in enumerate(order) if d in reduced], default=0) + 1:]]) < _BESIDE):
             close = x.transpose(order + [d for d in range(x.ndim) if x.shape[d] == 1]).reshape([x.shape[d] for d in order])
             found = _narrow(ufunc, close, [d in reduced for d in order], dtype)

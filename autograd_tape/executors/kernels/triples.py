@@ -29,6 +29,7 @@ def of_halves(formula: Fn) -> Fn:
         half = x.dtype if x.itemsize == 2 else a.dtype
         return narrow(formula(*[widened(y) if y.itemsize == 2 else y for y in (x, a, b)], *how), half)
 
+    kernel.takes_number = True  # type: ignore[attr-defined]  # in single precision, beside them
     return takes_half(kernel)
 
 
@@ -43,7 +44,7 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     if a.shape != shape or b.shape != shape:
         if any([(found := geometry(shape, y.shape)) is None or found[0] != shape for y in (a, b)]):
             return None
-        a, b = [y if y.shape == shape else np.broadcast_to(y, shape).copy("C" if x.flags.c_contiguous else "F") for y in (a, b)]
+        a, b = [y if y.shape == shape else _spread(y, x) for y in (a, b)]
     if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             turned = triple(op, value, x.T, a.T, b.T)
@@ -56,4 +57,11 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         run(n, 1, op, value, bits(x), bits(a), bits(b), bits(out))
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
+    return out
+
+
+def _spread(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """An operand as large as the first, and lying like it."""
+    out = np.empty_like(x)
+    out[...] = y
     return out

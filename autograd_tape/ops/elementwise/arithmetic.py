@@ -461,6 +461,8 @@ class lerp:
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
         if 2 in (input.itemsize, end.itemsize, weight.itemsize):
+            if not weight.ndim and weight.itemsize > 2:  # a number, which is not rounded
+                return triple(BETWEEN, weight.item(), input, end, end)
             return triple(WEIGHED, 1, input, end, weight)
         if not weight.ndim and weight.dtype.kind == "f":
             found = triple(BETWEEN, weight.item(), input, end, end)

@@ -13,7 +13,8 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import exp, expm1, few, log1p
-from ...executors.kernels.halves import by_element, narrow, ufunc, widened
+from ...executors.kernels.halves import by_element, ufunc
+from ...executors.kernels.pairs import pairwise
 from ...executors.kernels.select import where
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
@@ -274,9 +275,7 @@ class prelu:
         elif input.ndim > 2:
             weight = weight.reshape(_channels(input, weight))
         char = input.dtype.char
-        if char == "f" or char == "d":
-            return _rectifier(input, weight)
-        return narrow(_rectifier(widened(input), widened(weight)), input.dtype) if char in "eE" else None
+        return _rectifier(input, weight) if char in "fdeE" else None
 
     def samples(rng):
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
@@ -288,11 +287,7 @@ class prelu:
         yield (np.ones((2, 3), np.float32), np.ones(3, int)), RuntimeError, "prelu: Type promoting not supported. Got Float and Long"
 
 
-def _rectified(x: float, weight: float) -> float:
-    return x if x > 0.0 else x * weight
-
-
-@few(_rectified, 2, exact=True)
+@pairwise("prelu")
 def _rectifier(input: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return where(input > 0, input, input * weight)
 

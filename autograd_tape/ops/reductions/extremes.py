@@ -29,6 +29,7 @@ from ...warned import ignoring
 if TYPE_CHECKING:
     from ...return_types import median, nanmedian, sort
 
+_BESIDE = 64  # elements beside a reduced dimension from which on they are compared side by side
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
 
 
@@ -255,7 +256,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             return finish(shared.exactly(ufunc, wide, dim, keepdim).astype(input.dtype), input)
         if input.dtype.char in "eE" and input.size >= _HALVES:
             return _half_extremes(input, dim, keepdim, "<" if smallest else ">")[0]
-        if input.size >= LARGE and input.dtype.kind == "f" and (dim is None or input.shape[dim[-1]] > 64):
+        if input.size >= LARGE and input.dtype.kind == "f" and (dim is None or input.shape[dim[-1]] > 64 and (
+                dim[-1] == input.ndim - 1 or input.shape[-1] >= _BESIDE)):
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
         return finish(shared.exactly(ufunc, input, dim, keepdim), input)
 

@@ -94,6 +94,18 @@ def _reversed_cumsum(F: Functions, x: Values, dim: int) -> Values:
     return F.flip(F.cumsum(F.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
+def _past_zeros(grad: np.ndarray, input: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
+    """The gradient of `cumprod` of numbers with zeros: before the first of a line as without, at it of the products up to the second
+    without it, and none beyond."""
+    zeros = input == 0
+    count = np.cumsum(zeros, dim)
+    first = zeros & (count == 1)
+    whole = np.multiply.accumulate(np.where(first, input.dtype.type(1), input), dim)
+    own = np.add.reduce(np.where(count > 0, grad * whole, grad.dtype.type(0)), dim, keepdims=True)
+    sums = np.flip(np.add.accumulate(np.flip(grad * result, dim), dim), dim)
+    return np.where(count == 0, sums / np.where(zeros, input.dtype.type(1), input), np.where(first, own, grad.dtype.type(0)))
+
+
 @op("cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
 class cumprod:
     """The running product along a dimension.
@@ -119,6 +131,8 @@ class cumprod:
             return grad
         if bool(F.all(F.ne(input, 0))):
             return _reversed_cumsum(F, grad * result, dim) / input
+        if isinstance(input, np.ndarray) and isinstance(grad, np.ndarray):
+            return _past_zeros(grad, input, result, dim)
         # With zeros: element k takes part in all products from k on, each without it.
         d = dim % len(shape)
         parts = []

@@ -380,6 +380,11 @@ def copysign(a, b, y):
     return math.copysign(a, b)
 
 
+@pair
+def prelu(a, b, y):
+    return a if a > 0 else a * b
+
+
 @number
 def heaviside(a, b, y):
     return b if a == 0 else i8(a > 0)
