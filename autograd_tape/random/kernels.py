@@ -62,7 +62,7 @@ def load(size: int) -> Kernels | None:
     if _tried:
         return _loaded
     _small_draws += 1 + size // WORDS
-    ready = "numba" in sys.modules or _links()
+    ready = sys.modules.get("numba") is not None or _links()
     if size >= (WORTH_LOADING if ready else WORTH_IMPORTING) or _small_draws > (LESS_PATIENCE if ready else PATIENCE):
         _loaded = Kernels() if find_spec("numba") is not None else None
         _tried = True

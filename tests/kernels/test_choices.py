@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -68,3 +70,11 @@ def test_extremes_and_where_they_are(shape: tuple[int, ...], dtype: str) -> None
                 assert torch.equal(at, first) and values.is_contiguous()
                 assert not np.shares_memory(values.numpy() if dtype != "bfloat16" else values.view(torch.int16).numpy(),
                                             laid.numpy() if dtype != "bfloat16" else laid.view(torch.int16).numpy())
+
+
+def test_a_blocked_compiler_is_none() -> None:
+    """`sys.modules["numba"] = None` is how programs do without a package."""
+    text = ("import sys; sys.modules['numba'] = None; import torchcompat as torch; m = torch.randn(256, 400); "
+            "print(m.mode(1)[0].shape, m.cummax(1)[0].shape, m.topk(5, 1)[0].shape, torch.randperm(10), m.bfloat16().sigmoid().dtype)")
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert ran.returncode == 0 and "torch.Size([256, 5])" in ran.stdout, ran.stderr

@@ -90,7 +90,7 @@ def available() -> bool:
 
 def at_hand() -> bool:
     """Whether little is needed for one compiled kernel more: the compiler is imported, or what was kept is being linked."""
-    return state.linking or "numba" in sys.modules
+    return state.linking or sys.modules.get("numba") is not None
 
 
 def use_numba(flag: bool | str) -> str:
