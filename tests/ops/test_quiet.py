@@ -124,6 +124,11 @@ def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str
     assert quiet or name in LOUD_IN_PLACE, f"no sample of {name} fits its in-place variant"
 
 
+def test_half_precision_has_one_kernel() -> None:
+    """What takes half precision itself is never asked for another, `half`."""
+    assert not [name for name, rec in RECORDS.items() if getattr(rec.field("numpy"), "takes_half", False) and rec.field("half") is not None]
+
+
 @pytest.mark.no_numbers("the same bits")
 @pytest.mark.parametrize("name", [n for n in REGULAR if half_operand(RECORDS[n]) is not None])
 def test_the_quiet_path_of_half_precision_does_what_the_general_one_does(name: str) -> None:

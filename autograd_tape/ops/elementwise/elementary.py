@@ -71,6 +71,11 @@ class sqrt:
     samples = domain(0.5, 2)
 
 
+@one_pass("rsqrt", exact=True)
+def _one_over_root(input: np.ndarray) -> np.ndarray:
+    return np.reciprocal(np.sqrt(input))
+
+
 @op("rsqrt(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
 class rsqrt:
     """1 / sqrt(input).
@@ -80,9 +85,7 @@ class rsqrt:
     """
 
     lacks = {"float8 chalf": "rsqrt_cpu"}
-    @one_pass("rsqrt", exact=True)
-    def numpy(input): return np.reciprocal(np.sqrt(input))
-
+    def numpy(input): return _one_over_root(input)
     half = reciprocal_root
     mindspore = "ops.Rsqrt"
     def vjp(F, grad, result): return grad * -0.5 * F.pow(result, 3)
