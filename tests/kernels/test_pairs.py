@@ -90,3 +90,15 @@ def test_lines_of_all_lengths(function: np.ufunc, shapes: tuple[tuple[int, ...],
 @pytest.mark.parametrize("shapes", [((0, 3), (3,)), ((2,), (3,)), ((4, 1, 5, 1), (1, 6, 1, 7))])
 def test_leaves_to_numpy(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     assert geometry(*shapes) is None
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_results_lie_as_operands_that_lie_alike(axes: tuple[int, ...]) -> None:
+    x, y = [np.random.default_rng(i).standard_normal((3, 4, 5)).astype(np.float32).transpose(axes) for i in range(2)]
+    previous = _on_demand.use_numba("numba")
+    try:
+        found = Pairs("multiply")(x, y)
+        assert found is not None and found.strides == x.strides
+        np.testing.assert_array_equal(found, x * y)
+    finally:
+        _on_demand.use_numba(previous)

@@ -97,6 +97,11 @@ class Pairs:
             return None
         shape, n, sizes = found
         many = state.cheap if self._cheap and char not in "eE" else state.fused
+        if not x.flags.c_contiguous and x.ndim > 1 and x.strides == z.strides and x.shape == z.shape:  # in another order
+            order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+            if (turned := x.transpose(order)).flags.c_contiguous:
+                result = self(turned, z.transpose(order), least)
+                return None if result is None else result.transpose([order.index(axis) for axis in range(x.ndim)])
         if n < least or least and _SHORT <= sizes[2] < _LONG or not self._exact and n < (many if char not in "eE" else many >> 4):
             return None
         run = self._kernel.over("B" if char == "?" else char, n, many)
