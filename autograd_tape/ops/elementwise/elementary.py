@@ -629,11 +629,12 @@ def _steps(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
     return grad * rest * result
 
 
+_SOME = 512  # numbers from which on one pass takes less than three, and the way to it
 _in_one_pass = one_pass_vjp("sigmoid_backward", exact=True)(lambda grad, result: _steps(grad, result))
 
 
 def _sigmoid_backward(grad: np.ndarray, result: np.ndarray) -> np.ndarray:
-    found: np.ndarray = _in_one_pass(grad, result)
+    found: np.ndarray = _in_one_pass(grad, result) if result.size >= _SOME else _steps(grad, result)
     return found
 
 
