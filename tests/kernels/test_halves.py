@@ -109,3 +109,11 @@ def test_formulas_are_those_of_the_records(call: tuple[Any, ...], as_python: lis
     assert len(as_python) == 2 - (call[0] == "logsigmoid"), as_python
     for plain, compiled in zip(*found):
         np.testing.assert_allclose(compiled, plain, 4e-6, 2e-6)
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", ["neg", "abs", "square", "sigmoid", "floor", "relu"])
+def test_results_of_expanded_halves_lie_in_rows(name: str, half: Any) -> None:
+    function, column = getattr(torchcompat, name), torchcompat.randn(20, 1).to(getattr(torchcompat, half.name))
+    found = function(column.expand(20, 20))
+    assert found.stride() == (20, 1) and torchcompat.equal(found, function(column).expand(20, 20))

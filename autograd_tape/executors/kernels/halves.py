@@ -117,7 +117,7 @@ _UFUNCS: dict[Fn, _Tabled] = {}
 
 def signed(function: Fn, a: np.ndarray) -> np.ndarray:
     """NumPy's function of signs of an array of half precision, by its bits where there are many."""
-    if a.size < _CAST or not a.dtype.isnative:
+    if a.size < _CAST or not a.dtype.isnative or 0 in a.strides:  # NumPy puts what was expanded innermost
         return function(a)
     out = np.empty_like(a)  # which is nobody's view
     if function is np.negative:
