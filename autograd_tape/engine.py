@@ -582,13 +582,16 @@ def ends_in(edges: Iterable[Any], ends: Iterable[Any]) -> bool:
     edges are among them, so that no gradient is computed in vain."""
     if WATCHED or observers:
         return False
-    seen: set[Any] = {None, *ends}
-    if not all([end.__class__ in LEAF_CLASSES for end in ends]):
-        return False
+    seen = {id(None)}  # numbers of what lives in the graph: tensors are hashed by Python
+    for end in ends:
+        if end.__class__ not in LEAF_CLASSES:
+            return False
+        seen.add(id(end))
     found = list(edges)  # grows as it is gone through
     for edge in found:
-        if edge not in seen:
-            seen.add(edge)
+        nr = id(edge)
+        if nr not in seen:
+            seen.add(nr)
             if edge._tag == 1:
                 return False
             found += (edge.entry if edge._tag == 2 else edge).edges

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.engine import ON_TENSORS, Engine
+from autograd_tape.annotations import Fn
+from autograd_tape.engine import ON_TENSORS, Engine, ends_in
 from autograd_tape.modes import GradMode, _mode, engine_depth, grad_mode
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
@@ -255,13 +256,13 @@ def _root_edge(output: TensorRef, nr: int) -> Any:
 
 
 def run(roots: Sequence[tuple[object, object]], device: Device, *, retain_graph: bool, create_graph: bool,
-        capture: Sequence[Tensor] | None = None, accumulate_grad: bool = True) -> Engine:
-    """One pass of the engine, in the right grad mode and with torch's error types."""
+        capture: Sequence[Tensor] | None = None, accumulate_grad: bool = True, keep: Fn | None = None) -> Engine:
+    """One pass of the engine, in the right grad mode and with torch's error types. `keep` takes the place of what accumulates."""
     tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
     F = frontend if tensors else executor_for(device).F
     wrap: Any = frontend.wrap if device.type == "cpu" else lambda g: frontend.wrap(g, kind(dtype_of(g), device))
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=wrap,
-                    accumulate=None if not accumulate_grad else accumulate if not tensors else
+                    accumulate=keep if not accumulate_grad else accumulate if not tensors else
                     accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)
     if capture is not None and accumulate_grad:
         engine.runs_captured = True
@@ -447,13 +448,19 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if captured is None:
         roots = _roots(outputs, given, create_graph)
         keys = [capture_of(i) for i in inputs]
-        engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
-                     create_graph=create_graph, capture=keys, accumulate_grad=False)
-        captured = [engine.captured.get(key) for key in keys]
+        retain = create_graph if retain_graph is None else retain_graph
+        if ends_in([edge for edge, _ in roots], keys):
+            kept: dict[int, Any] = {}
+            run(roots, outputs[0]._k.device, retain_graph=retain, create_graph=create_graph, accumulate_grad=False,
+                keep=lambda leaf, g, owned: kept.__setitem__(id(leaf), g))
+            captured = [kept.get(id(key)) for key in keys]
+        else:
+            engine = run(roots, outputs[0]._k.device, retain_graph=retain, create_graph=create_graph, capture=keys, accumulate_grad=False)
+            captured = [engine.captured.get(key) for key in keys]
     found: list[Any] = []
     for i, (ref, g) in enumerate(zip(inputs, captured)):
         # One gradient that is passed on to several tensors is one tensor.
-        same = None if g is None else next((n for n in range(i) if captured[n] is g), None)
+        same = next((n for n in range(i) if captured[n] is g), None) if i and g is not None else None
         if same is not None:
             g = found[same]
         elif g is None:
