@@ -229,6 +229,11 @@ def write_numbers(into: np.ndarray, numbers: np.ndarray) -> None:
     np.copyto(into, numbers, casting="unsafe")
 
 
+def as_bits(x: np.ndarray) -> np.ndarray:
+    """An array whose elements NumPy moves as they are, not one by one through a function of their dtype."""
+    return x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
+
+
 def fill(into: np.ndarray, number: np.ndarray) -> None:
     """Sets all elements to a 0-dim array of the same dtype. Those of dtypes that are not NumPy's own it would set one by one, through a
     function for each: they are moved as integers."""

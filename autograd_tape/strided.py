@@ -53,8 +53,8 @@ def storage_offset(a: np.ndarray) -> int:
         return a.offset
     if a.base is None:
         return 0
-    owner, flags = owner_of(a), a.flags
-    if a.nbytes == owner.nbytes and (flags.c_contiguous or flags.f_contiguous):
+    owner = owner_of(a)
+    if not owner.size:
         return 0
     return (address(a) - address(owner)) // a.itemsize
 

@@ -239,7 +239,8 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
-        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_FLOAT'] or _k in _ns['Q_HALF']) "
+        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF']) "
+                     f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) "
                      f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None]")
         arrays.append(f"[_x._data for _x in {listed}]")
     others = {p.name: p.type for p in rec.params if not p.is_tensor}

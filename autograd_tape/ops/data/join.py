@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import wrap_dim
+from ...dtypes import as_bits
 from ...errors import AutogradError
 from ...executors.kernels.sharing import copy
 from ...functions.out import CASTS, CASTS_INPUTS
@@ -204,6 +205,13 @@ def _each_at_least(F: Functions, tensors: Sequence[Any], n: int) -> Any:
     return F.list_type(RECORDS["broadcast_tensors"])([_at_least(F, x, n) for x in tensors])
 
 
+def _with_rank(a: np.ndarray, n: int) -> np.ndarray:
+    """The same of an array."""
+    if a.ndim >= n:
+        return a
+    return a.reshape(a.shape + (1,) if a.ndim == 2 else (1, a.size, 1)[:n])
+
+
 @op("atleast_1d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
 class atleast_1d:
     """Tensors with at least one dimension.
@@ -276,6 +284,7 @@ class hstack:
     tensor([1., 2., 3.])
     """
 
+    def quick(tensors): return _cat(tensors, 0 if tensors[0].ndim == 1 else 1)
     def function(F, tensors, *, out=None): return _joined(F, "hstack", tensors, 1, 1, out)
     def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal(3)],)
     def errors(rng): yield ([],), RuntimeError, "hstack expects a non-empty TensorList"
@@ -290,6 +299,7 @@ class vstack:
             [3., 4.]])
     """
 
+    def quick(tensors): return _cat([_with_rank(a, 2) for a in tensors], 0)
     def function(F, tensors, *, out=None): return _joined(F, "vstack", tensors, 2, 0, out)
     def samples(rng): yield ([rng.standard_normal(3), rng.standard_normal((2, 3))],)
 
@@ -303,6 +313,7 @@ class dstack:
              [2., 4.]]])
     """
 
+    def quick(tensors): return _cat([_with_rank(a, 3) for a in tensors], 2)
     def function(F, tensors, *, out=None): return _joined(F, "dstack", tensors, 3, 2, out)
     def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3, 2))],)
 
@@ -315,6 +326,8 @@ class column_stack:
     tensor([[1., 3.],
             [2., 4.]])
     """
+
+    def quick(tensors): return _cat([a if a.ndim > 1 else a.reshape(a.size, 1) for a in tensors], 1)
 
     def function(F, tensors, *, out=None):
         if not tensors:
@@ -380,6 +393,7 @@ class block_diag:
     """
 
     home = "functional"
+    def quick(tensors): return _block_diag(tensors)
     def function(F, *tensors): return F.block_diag_list(tensors) if tensors else F.empty((1, 0))
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
@@ -440,6 +454,16 @@ class cartesian_prod:
     """
 
     home = "functional"
+    def quick(tensors):
+        sizes, n = tuple([a.size for a in tensors]), len(tensors)
+        if n == 1 or [a for a in tensors if a.ndim != 1]:
+            return None
+        rows = np.empty((*sizes, n), tensors[0].dtype)
+        moved = as_bits(rows)
+        for i, a in enumerate(tensors):
+            moved[..., i] = as_bits(a).reshape((-1,) + (1,) * (n - 1 - i))
+        return rows.reshape(-1, n)
+
     def function(F, *tensors):
         for t in tensors:
             if t.ndim != 1:
@@ -504,6 +528,20 @@ class _chunk_cat:
     """
 
     out_dtype = CASTS
+
+    def quick(tensors, dim, num_chunks):
+        lead = tensors[0].shape[:dim]
+        if num_chunks < 1 or dim < 0 or [a for a in tensors if a.ndim <= dim or not a.size or a.shape[:dim] != lead]:
+            return None
+        pieces = []
+        for a in tensors:
+            n = a.shape[dim]
+            if missing := -n % num_chunks:
+                filled = np.zeros((*lead, n + missing, *a.shape[dim + 1:]), a.dtype)
+                filled[(slice(None),) * dim + (slice(0, n),)] = a
+                a = filled
+            pieces.append(a.reshape(*lead, num_chunks, -1))
+        return _cat(pieces, dim + 1)
 
     def function(F, tensors, dim, num_chunks):
         def refuse_unless(holds: Any, why: str) -> None:

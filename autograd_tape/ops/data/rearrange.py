@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...dtypes import DType, fitting
+from ...dtypes import DType, as_bits, fitting
 from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
@@ -20,7 +20,7 @@ from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
-from ...strided import copy_like, in_format, suggests_channels_last
+from ...strided import contiguous_strides, copy_like, in_format, suggests_channels_last
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -28,14 +28,15 @@ from .._host import need_values, on_host
 from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ..reductions.sums import finish
-from ..views.parts import _diagonal
+from ..views.parts import _diagonal, _diagonal_of
 from ...annotations import Fn, Functions, Keywords, Number
 
 if TYPE_CHECKING:
     from ...record import Record
     from ...sharding.rules import Call, Plan
 
-_ALL = slice(None)
+_ALL, _BACK = slice(None), slice(None, None, -1)
+SHORT = 1024  # elements up to which the fewest calls are the quickest
 _BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are moved, by their bytes
 
 
@@ -43,22 +44,24 @@ _BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are mov
 
 
 def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    axes = normalize_dims(dims, input.ndim) if dims.__class__ is int or len(dims) else ()
-    key = [_ALL] * input.ndim
-    for a in axes or ():
-        key[a] = slice(None, None, -1)
+    axes, key = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *dims)
     if input.flags.c_contiguous:
+        if input.size < SHORT:
+            return input[key].copy()
         result = np.empty(input.shape, input.dtype)
         if axes and turned(input, axes, result):
             return result
     else:
         result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
-    source = input[tuple(key)]
-    if input.dtype.isbuiltin == 2:  # moved as they are
-        result.view(_BITS[input.itemsize])[...] = source.view(_BITS[input.itemsize])
-    else:
-        result[...] = source
+    as_bits(result)[...] = as_bits(input)[key]
     return result
+
+
+@lru_cache(512, typed=True)
+def _turning(n: int, *dims: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
+    """(dimensions counted from the front, the index that turns them)."""
+    axes = (normalize_dims(dims, n) if dims else None) or ()
+    return axes, tuple([_BACK if d in axes else _ALL for d in range(n)])
 
 
 def _flip_lacks(input: TensorRef, dims: int | Sequence[int]) -> str | None:
@@ -102,6 +105,8 @@ class fliplr:
     tensor([[2., 1.]])
     """
 
+    def quick(input): return _flip(input, (1,)) if input.ndim > 1 else None
+
     def function(F, input):
         if input.ndim < 2:
             raise AutogradError("Input must be >= 2-d.")
@@ -119,6 +124,8 @@ class flipud:
     tensor([2., 1.])
     """
 
+    def quick(input): return _flip(input, (0,)) if input.ndim else None
+
     def function(F, input):
         if input.ndim < 1:
             raise AutogradError("Input must be >= 1-d.")
@@ -135,6 +142,16 @@ class rot90:
     tensor([[2., 4.],
             [1., 3.]])
     """
+
+    def quick(input, k, dims):
+        a, b = dims
+        n = input.ndim
+        if not (-n <= a < n and -n <= b < n) or (a - b) % n == 0:
+            return None
+        k %= 4
+        if k == 0:
+            return copy(input)
+        return _flip(input, (a, b)) if k == 2 else _flip(input, (b,) if k == 1 else (a,)).swapaxes(a, b)
 
     def function(F, input, k=1, dims=(0, 1)):
         if len(dims) != 2:
@@ -229,7 +246,15 @@ def _repeat(input: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
         raise AutogradError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any([r < 0 for r in repeats]):
         raise AutogradError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
-    return np.array(np.tile(input, repeats), order="C")
+    if input.ndim < len(repeats):
+        input = input.reshape((1,) * (len(repeats) - input.ndim) + input.shape)
+    shape = input.shape
+    result = np.empty([r * n for r, n in zip(repeats, shape)], input.dtype)
+    if result.size:
+        # One after the other along each dimension: repetition and place in what is repeated.
+        apart = as_bits(result).reshape([size for pair in zip(repeats, shape) for size in pair])
+        apart[...] = as_bits(input).reshape([size for n in shape for size in (1, n)])
+    return result
 
 
 @op("repeat(Tensor input, int[] repeats) -> Tensor", quiet="all", varargs="repeats", out=False)
@@ -291,6 +316,10 @@ class tile:
     >>> torch.tile(torch.tensor([1., 2.]), (2,))
     tensor([1., 2., 1., 2.])
     """
+
+    def quick(input, dims):
+        dims = (dims,) if dims.__class__ is int else tuple(dims)
+        return _repeat(input, (1,) * (input.ndim - len(dims)) + dims)
 
     def function(F, input, dims):
         dims = (dims,) if isinstance(dims, int) else tuple(dims)
@@ -399,6 +428,13 @@ def _outside(rows: int, columns: int, k: int, lower: bool) -> np.ndarray:
     return ~np.tri(rows, columns, k, bool) if lower else np.tri(rows, columns, k - 1, bool)
 
 
+@lru_cache(64)
+def _kept_bits(rows: int, columns: int, k: int, lower: bool, item: int) -> np.ndarray:
+    """All bits set within a triangle, none outside, for elements of so many bytes."""
+    return np.negative(~_outside(rows, columns, k, lower), dtype=_BITS[item])
+
+
+_MASKED = 4096  # elements up to which what is outside of a triangle is kept
 _zero = lru_cache(64)(lambda dtype: np.zeros((), dtype))
 
 
@@ -406,13 +442,16 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
+        if input.size <= _MASKED and (item := input.itemsize) <= 8:
+            bits = _BITS[item]
+            return np.bitwise_and(input.view(bits), _kept_bits(*input.shape[-2:], diagonal, lower, item), order="C").view(input.dtype)
         if (found := triangle(input, diagonal, lower)) is not None:
             return finish(found, input)
         return finish(where(outside(input, diagonal), _zero(input.dtype), input), input)
 
     def outside(input: np.ndarray, diagonal: int) -> np.ndarray:
         rows, columns = input.shape[-2:]
-        return (_kept_outside if rows * columns <= 4096 else _outside)(rows, columns, diagonal, lower)
+        return (_kept_outside if rows * columns <= _MASKED else _outside)(rows, columns, diagonal, lower)
 
     def store_part(a: np.ndarray, diagonal: int) -> None:
         np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
@@ -493,15 +532,23 @@ class triu:
 
 
 def _diag_embed(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    n = input.ndim + 1
+    whole, (shape, strides, start) = _embedded(input.shape, input.itemsize, offset, dim1, dim2)
+    result = np.zeros(whole, input.dtype)
+    if input.size:
+        np.ndarray(shape, input.dtype, result, start, strides)[...] = input
+    return result
+
+
+@lru_cache(512, typed=True)
+def _embedded(shape: tuple[int, ...], item: int, offset: int, dim1: int, dim2: int) -> tuple[list[int], tuple[Any, Any, int]]:
+    """(the sizes with the last dimension as a diagonal of two, where that lies, in bytes)."""
+    n = len(shape) + 1
     a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
     if a == b:
         raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    size = input.shape[-1] + abs(offset)
-    rest = iter(input.shape[:-1])
-    result = np.zeros([size if i in (a, b) else next(rest) for i in range(n)], input.dtype)
-    _diagonal(result, offset, a, b)[...] = input
-    return result
+    rest = iter(shape[:-1])
+    whole = [shape[-1] + abs(offset) if i in (a, b) else next(rest) for i in range(n)]
+    return whole, _diagonal_of(tuple(whole), tuple([s * item for s in contiguous_strides(tuple(whole))]), offset, a, b)
 
 
 @op("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", quiet="all", out=False)
@@ -542,6 +589,11 @@ class diag:
     """
 
     out_dtype = EXPECTED
+    def quick(input, diagonal):
+        if input.ndim == 1:
+            return _diag_embed(input, diagonal, 0, 1)
+        return copy(_diagonal(input, diagonal, 0, 1)) if input.ndim == 2 else None
+
     def function(F, input, diagonal=0):
         if input.ndim not in (1, 2):
             raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
@@ -563,6 +615,7 @@ class diagflat:
     torch.Size([2, 2])
     """
 
+    def quick(input, offset): return _diag_embed(input.reshape(-1), offset, 0, 1)
     def function(F, input, offset=0): return F.diag_embed(F.reshape(input, (-1,)), offset)
     def samples(rng): yield rng.standard_normal((2, 2)), 1
 
@@ -735,7 +788,7 @@ def _pad_by_strips(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarr
     short = 1 if mode == "reflect" else 0
     if min(pad) < 0 or 0 in sizes or mode != "replicate" and any([max(b, a) > n - short for b, a, n in zip(befores, afters, sizes)]):
         return None
-    moved = _as_bits(input)
+    moved = as_bits(input)
     padded = np.empty((*input.shape[:ndim - k], *[b + n + a for b, n, a in zip(befores, sizes, afters)]), moved.dtype)
     inner = [slice(b, b + n) for b, n in zip(befores, sizes)]
     padded[(..., *inner)] = moved
@@ -777,19 +830,14 @@ def _sources(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndar
     return flat
 
 
-def _as_bits(x: np.ndarray) -> np.ndarray:
-    """An array whose elements NumPy moves as they are."""
-    return x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
-
-
 def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
     padded = None
     if 0 < input.size <= _GATHERED and (table := _sources(input.shape, tuple(pad), mode)) is not None:
         if table.ndim < input.ndim:
             planes = input.size // prod(input.shape[input.ndim - table.ndim:])
-            padded = _as_bits(input).reshape(planes, -1).take(table, 1).reshape(*input.shape[:input.ndim - table.ndim], *table.shape)
+            padded = as_bits(input).reshape(planes, -1).take(table, 1).reshape(*input.shape[:input.ndim - table.ndim], *table.shape)
         else:
-            padded = _as_bits(input).take(table)
+            padded = as_bits(input).take(table)
         if padded.dtype is not input.dtype:
             padded = padded.view(input.dtype)
     if padded is None:

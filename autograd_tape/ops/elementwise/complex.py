@@ -14,7 +14,7 @@ from ...functions.out import ARGUMENT_OUT, FOUND
 from ...executors.kernels.elementwise import one_pass
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import copy_like
+from ...strided import copy_like, storage_offset
 from .. import _batch as batches
 from .._samples import domain
 from .arithmetic import broadcast_shapes, is_complex
@@ -143,10 +143,15 @@ def _view_as_complex(input: np.ndarray) -> np.ndarray:
     whole = COMPLEX32 if input.itemsize == 2 else np.dtype(f"c{2 * input.itemsize}")
     if not input.size:  # NumPy forgets how such an array lies in memory
         return np.empty(input.shape[:-1], whole)
-    if input.strides[-1] != input.itemsize:
+    steps, pair = input.strides, whole.itemsize
+    if steps[-1] != input.itemsize:
         raise AutogradError("Tensor must have a last dimension with stride 1")
-    if any([s % (2 * input.itemsize) for s in input.strides[:-1]]):
+    if [s for s in steps[:-1] if s % pair]:
         raise AutogradError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if storage_offset(input) % 2:
+        raise AutogradError("Tensor must have a storage_offset divisible by 2")
+    if input.__class__ is np.ndarray and input.flags.c_contiguous:
+        return np.ndarray(input.shape[:-1], whole, input)
     return input.view(whole)[..., 0]
 
 
@@ -158,7 +163,6 @@ class view_as_complex:
     tensor([1.+2.j])
     """
 
-    sharding = "*a W -> *a"
     amp = "float32"
     sharding = "*a PARTS -> *a"
     numpy = _view_as_complex
@@ -171,6 +175,7 @@ class view_as_complex:
 
     def errors(rng):
         yield (np.ones((2, 3)),), RuntimeError, "Tensor must have a last dimension of size 2"
+        yield (np.ones((3, 4))[:, 1:3],), RuntimeError, "Tensor must have a storage_offset divisible by 2"
         yield (np.ones((3, 3))[:, :2],), RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension"
         yield (np.ones((2, 2), np.int64),), RuntimeError, (
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: Long")

@@ -720,7 +720,8 @@ def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _dots(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
     """The same of plain arrays, where nothing is wrong with them."""
     first, last = arrays[0], arrays[-1]
-    if len(arrays) < 2 or not 0 < first.ndim < 3 or not 0 < last.ndim < 3 or any([x.ndim != 2 for x in arrays[1:-1]]):
+    if len(arrays) < 2 or first.dtype.kind in "biu" or not 0 < first.ndim < 3 or not 0 < last.ndim < 3 or any([
+            x.ndim != 2 for x in arrays[1:-1]]):
         return None
     xs = [x if x.ndim == 2 else x.reshape(1, -1) if x is first else x.reshape(-1, 1) for x in arrays]
     shape = first.shape[:first.ndim - 1] + last.shape[1:]

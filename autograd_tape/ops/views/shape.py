@@ -899,7 +899,6 @@ class ones_for:
     def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
     def samples(rng): yield rng.standard_normal(2), (2, 3)
-    compose = on_host(numpy)
 
 
 @op("zeros_for(Tensor like, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -911,7 +910,6 @@ class zeros_for:
     def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
     def samples(rng): yield rng.standard_normal(2), (2, 3)
-    compose = on_host(numpy)
 
 
 def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
