@@ -30,11 +30,9 @@ from .common import in_dtype
 from .entries import edge_lines, edges, fitted, saved_items
 from .general import General, half_operand, takes_integers
 from .layout import layout_operands
-from .namespace import STUMBLES
 from .nodes import backward_source, node_class
 from .refusals import no_operand
 from .words import signature_of, spelled_too, told_where_missing, words_of
-from ..warned import ignoring
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -206,7 +204,8 @@ def _widens(rec: Record, scalar: str | None) -> str:
             and not any([_computes(name) for name in formula.__code__.co_names])
             for _, vjp, needed in rec.vjps for formula in _wrapped(vjp)]):
         return ""
-    return "_r0.__class__ is not ndarray" + (" or not _r0.ndim" if _gives_arrays(rec) else "")
+    # NumPy's functions give its scalars; other kernels an array, too, some of them only once machine code is at hand.
+    return "_r0.__class__ is not ndarray" + ("" if isinstance(rec.field("numpy"), np.ufunc) else " or not _r0.ndim")
 
 
 def _wrapped(formula: Fn | None) -> Iterator[Any]:
@@ -220,20 +219,6 @@ def _computes(name: str) -> bool:
     """Whether it names an element-wise operation whose kernel is more than one of NumPy's."""
     rec = RECORDS.get(name)
     return rec is not None and rec.family in ("unary", "binary") and not isinstance(rec.field("numpy"), np.ufunc)
-
-
-def _gives_arrays(rec: Record) -> bool:
-    """Whether a kernel of numbers gives 0-dim arrays, where those of NumPy give its scalars."""
-    kernel = rec.field("numpy")
-    if isinstance(kernel, np.ufunc) or rec.family not in ("unary", "binary"):
-        return False
-    one = np.ones((), np.float32)
-    try:
-        with ignoring():
-            result = kernel(*[one if p.is_tensor else rec.defaults.get(p.name, 1) for p in rec.params if p.passed])
-    except STUMBLES:
-        return False
-    return result.__class__ is np.ndarray
 
 
 _KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])

@@ -52,6 +52,16 @@ class pair_product:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4))
 
 
+@op("quarter(Tensor input) -> Tensor", family="unary", promotion="float", result="same")
+class quarter:
+    """input / 4, of a 0-dim array as NumPy's scalar or as an array: a kernel may turn to machine code at any call."""
+
+    as_array = False
+    def numpy(input): return np.asarray(input / 4) if quarter.body.as_array else input / 4
+    def vjp(F, grad): return grad * 0.25
+    def samples(rng): yield rng.standard_normal(3)
+
+
 def wrong(name: str, **fields):
     """A copy of `pair_product` with other fields."""
     op(f"{name}(Tensor left, Tensor right) -> Tensor", method=False)(type(name, (), {
@@ -107,6 +117,12 @@ def main() -> None:
     assert torch.scaled_cube(torch.empty(2, 3, device="meta")).shape == (2, 3)
     with torch.autocast("cpu"):
         assert torch.scaled_cube(y.bfloat16()).dtype is torch.float32
+
+    for quarter.body.as_array in (False, True):
+        t, seen = torch.tensor(2.0, requires_grad=True) * 1, []
+        t.register_hook(seen.append)
+        torch.quarter(t).backward()
+        assert [g.dtype for g in seen] == [torch.float32], f"as an array: {quarter.body.as_array}"
 
     # transforms, modes, profiles
     rows = torch.arange(6.0).reshape(2, 3)

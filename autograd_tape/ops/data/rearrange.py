@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
@@ -44,7 +45,7 @@ _BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are mov
 
 
 def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    axes, key = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *dims)
+    axes, key = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *map(index, dims))
     if input.flags.c_contiguous:
         if input.size < SHORT:
             return input[key].copy()
@@ -60,7 +61,7 @@ def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 @lru_cache(512, typed=True)
 def _turning(n: int, *dims: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
     """(dimensions counted from the front, the index that turns them)."""
-    axes = (normalize_dims(dims, n) if dims else None) or ()
+    axes = normalize_dims(dims, n) or ()
     return axes, tuple([_BACK if d in axes else _ALL for d in range(n)])
 
 

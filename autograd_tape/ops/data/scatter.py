@@ -772,10 +772,12 @@ class take_along_dim:
     reads = "indices"
 
     def quick(input, indices, dim):
+        if indices.dtype.char != "l":
+            return None
         if dim is None:
             return _gather(input.reshape(-1), 0, indices.reshape(-1))
         i, j = input.shape, indices.shape
-        if indices.dtype.char != "l" or len(i) != len(j):
+        if len(i) != len(j):
             return None
         d = wrap_dim(dim, len(i))
         if i[:d] != j[:d] or i[d + 1:] != j[d + 1:]:
