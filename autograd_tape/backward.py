@@ -241,7 +241,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
         _mode.set(before)
     for key, ref in refs.items() if capture is not None else ():
         if engine.captured.get(key) is not None:
-            engine.hand_over({ref: [engine.captured.pop(key), False]})
+            engine.hand_over({id(ref): [ref, engine.captured.pop(key), False]})
     if not retain:
         if walk is not None:
             walk.free()

@@ -93,7 +93,7 @@ class _Pass:
         create_graph, retain, F, leaf_classes, odd = self.create_graph, self.retain_graph, self.F, LEAF_CLASSES, ODD
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
         heap: list[int] = []                # the ids in `pending`, negated
-        leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
+        leaves: dict[int, list[Any]] = {}   # the same of leaves, by their number as objects: their classes hash in Python
         for edge, grad in roots:
             if edge is not None:
                 self._arrive(edge, grad, pending, heap, leaves)
@@ -120,11 +120,12 @@ class _Pass:
                 if g is None or edge.__class__ is OutputEdge:
                     self._arrive(edge, g, pending, heap, leaves)
                 elif edge.__class__ in leaf_classes:
-                    slot = leaves.get(edge)
+                    nr = id(edge)
+                    slot = leaves.get(nr)
                     if slot is None:
-                        leaves[edge] = [g, False]
+                        leaves[nr] = [edge, g, False]
                     else:
-                        self._add(slot, g, 0, 1)
+                        self._add(slot, g)
                 else:
                     nr = edge.id
                     slot = pending.get(nr)
@@ -132,7 +133,7 @@ class _Pass:
                         pending[nr] = [edge, g, False]
                         heappush(heap, -nr)
                     else:
-                        self._add(slot, g, 1, 2)
+                        self._add(slot, g)
         g = grads = slot = None
         self.hand_over(leaves)
 
@@ -146,15 +147,15 @@ class _Pass:
             return on_tensors(entry, grad)
         return entry.raw(grad, self.F)
 
-    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]]) -> None:
+    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[int, list[Any]]) -> None:
         """A gradient, or None, has come along `edge`."""
         tag = edge._tag
         if tag == 1:
-            slot = leaves.get(edge)
+            slot = leaves.get(id(edge))
             if slot is None:
-                leaves[edge] = [g, False]
+                leaves[id(edge)] = [edge, g, False]
             elif g is not None:
-                self._add(slot, g, 0, 1)
+                self._add(slot, g)
             return
         entry = edge.entry if tag == 2 else edge
         slot = pending.get(entry.id)
@@ -169,26 +170,26 @@ class _Pass:
             held = slot[1][edge.nr]
             slot[1][edge.nr] = g if held is None else added(held, g)
         else:
-            self._add(slot, g, 1, 2)
+            self._add(slot, g)
 
-    def _add(self, slot: list[Any], g: np.ndarray, at: int, owned: int) -> None:
+    def _add(self, slot: list[Any], g: np.ndarray) -> None:
         """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
-        have = slot[at]
+        have = slot[1]
         if have is None:
-            slot[at] = g
+            slot[1] = g
         elif self.create_graph:
-            slot[at] = have + g
+            slot[1] = have + g
         elif have.itemsize == 2 and have.__class__ is _ndarray and is_half(have.dtype) and have.dtype is g.dtype and have.shape == g.shape:
             total = halved(np.add, have, g)
-            slot[at], slot[owned] = total, total.__class__ is _ndarray
-        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape and have.dtype.isbuiltin:
+            slot[1], slot[2] = total, total.__class__ is _ndarray
+        elif slot[2] and have.dtype is g.dtype and have.shape == g.shape and have.dtype.isbuiltin:
             np.add(have, g, out=have)
         else:
             total = added(have, g)
-            slot[at], slot[owned] = total, total.__class__ is _ndarray
+            slot[1], slot[2] = total, total.__class__ is _ndarray
 
-    def hand_over(self, leaves: dict[Any, list[Any]]) -> None:
-        """Gives each leaf its gradient, saying whether anybody else holds it."""
+    def hand_over(self, leaves: dict[int, list[Any]]) -> None:
+        """Gives each leaf its gradient, saying whether anybody else holds it; there are [leaf, gradient, whether the buffer is ours]."""
         raise NotImplementedError
 
 
@@ -268,7 +269,7 @@ class Engine(_Pass):
     def _run_watched(self, roots: Sequence[tuple[Any, Any]]) -> None:
         pending: dict[int, list[Any]] = {}
         heap: list[int] = []
-        leaves: dict[Any, list[Any]] = {}
+        leaves: dict[int, list[Any]] = {}
         waiting: dict[Any, int] = {}  # a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks
         if self.capture is not None:
             self.needed = self._needed([edge for edge, _ in roots])
@@ -305,7 +306,7 @@ class Engine(_Pass):
         if self.capture is None:
             self.hand_over(leaves)
         else:
-            self.captured |= {leaf: self._leaf_hooks(leaf, slot[0]) for leaf, slot in leaves.items() if leaf in self.capture}
+            self.captured |= {leaf: self._leaf_hooks(leaf, g) for leaf, g, _ in leaves.values() if leaf in self.capture}
 
     def _step(self, entry: TapeEntry, grad: Any) -> Any:
         """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
@@ -355,11 +356,11 @@ class Engine(_Pass):
                 uses[edge] = uses.get(edge, 0) + 1
         return uses
 
-    def _leaf_done(self, leaf: Any, waiting: dict[TensorRef, int], leaves: dict[Any, list[Any]]) -> None:
+    def _leaf_done(self, leaf: Any, waiting: dict[TensorRef, int], leaves: dict[int, list[Any]]) -> None:
         """Counts a contribution; finishes the leaf with the last one."""
         waiting[leaf] -= 1
-        if not waiting[leaf] and leaf in leaves:
-            self.hand_over({leaf: leaves.pop(leaf)})
+        if not waiting[leaf] and id(leaf) in leaves:
+            self.hand_over({id(leaf): leaves.pop(id(leaf))})
 
     # -- hooks ----------------------------------------------------------------------------------------------------
 
@@ -433,14 +434,13 @@ class Engine(_Pass):
         target = edge.entry if edge is not None and edge._tag == 2 else edge
         return target in needed or target in self.wanted
 
-    def hand_over(self, leaves: dict[Any, list[Any]]) -> None:
+    def hand_over(self, leaves: dict[int, list[Any]]) -> None:
         """Gives each leaf its gradient, saying whether anybody else holds it. (The hooks of captured ones have run.)"""
         accumulate = self.accumulate
         if accumulate is None:
             return
-        while leaves:
-            leaf = next(iter(leaves))
-            g, owned = leaves.pop(leaf)
+        for nr in [*leaves]:
+            leaf, g, owned = leaves.pop(nr)
             if WATCHED and self.capture is None and getattr(leaf, "_info", NOTHING) is not NOTHING:
                 g, owned = self._leaf_hooks(leaf, g), False  # hooks may keep what they see, and give what they keep
             if g is not None:

@@ -243,6 +243,17 @@ def runs_on_tensors() -> bool:
 
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
     """(edge, cotangent) of each root."""
+    if not create_graph and not _on_tensors:
+        found = []
+        for output, g in zip(outputs, given):
+            node = output._node
+            # Computed, plain, and with a cotangent of its kind and shape: there is nothing to find out.
+            if (node is None or node is LEAF or node._tag == 1 or node.blank or g.__class__ is not Tensor or g._k is not output._k
+                    or g._k.special is not None or g._data.shape != output._data.shape):
+                break
+            found.append((node, g._data))
+        else:
+            return found
     tensors = create_graph or _on_tensors > 0 or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
     gradients = [_root_gradient(output, g, tensors) for output, g in zip(outputs, given)]
     return [(_root_edge(output, i), g) for i, (output, g) in enumerate(zip(outputs, gradients))]
@@ -393,7 +404,7 @@ def backward(tensors: Any, grad_tensors: Tensor | Sequence[Tensor | None] | None
     try:
         for ref, key in dict(zip(inputs, keys)).items():
             if ref.is_leaf and engine.captured.get(key) is not None:
-                engine.hand_over({ref: [engine.captured.pop(key), False]})
+                engine.hand_over({id(ref): [ref, engine.captured.pop(key), False]})
     finally:
         _mode.set(before)
 
@@ -447,12 +458,15 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     captured = None if under is None else under(outputs, inputs, given, create_graph)
     if captured is None:
         roots = _roots(outputs, given, create_graph)
-        keys = [capture_of(i) for i in inputs]
+        keys = [i if i.__class__ is Tensor and i._node is LEAF else capture_of(i) for i in inputs]
         retain = create_graph if retain_graph is None else retain_graph
         if ends_in([edge for edge, _ in roots], keys):
             kept: dict[int, Any] = {}
-            run(roots, outputs[0]._k.device, retain_graph=retain, create_graph=create_graph, accumulate_grad=False,
-                keep=lambda leaf, g, owned: kept.__setitem__(id(leaf), g))
+
+            def keep(leaf: Tensor, g: Any, owned: bool) -> None:
+                kept[id(leaf)] = g
+
+            run(roots, outputs[0]._k.device, retain_graph=retain, create_graph=create_graph, accumulate_grad=False, keep=keep)
             captured = [kept.get(id(key)) for key in keys]
         else:
             engine = run(roots, outputs[0]._k.device, retain_graph=retain, create_graph=create_graph, capture=keys, accumulate_grad=False)
@@ -472,7 +486,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             data = ref._data
-            if ON_TENSORS and _is_sparse(g, ref):
+            if g.__class__ is _ndarray and ref._k.special is None and g.dtype is data.dtype and g.shape == data.shape:
+                g = frontend.wrap(g, ref._k)
+            elif ON_TENSORS and _is_sparse(g, ref):
                 g = frontend.wrap(g)
             elif data is None:  # an edge whose tensor nobody knows any more
                 g = frontend.wrap(buffer_of(g))

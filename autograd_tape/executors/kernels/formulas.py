@@ -341,6 +341,8 @@ def _several(formula: Formula) -> Callable[..., np.ndarray]:
                 return out
             if (found := _at_once(alone, operands)) is not None:
                 return found
+        if any([a is None for a in operands]):  # which NumPy takes for NaN
+            raise TypeError("a tensor without elements")
         dtype = np.result_type(*operands)
         arrays = [compute_array(np.asarray(a, dtype)) for a in operands]
         first = arrays[0]
