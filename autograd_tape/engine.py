@@ -95,7 +95,12 @@ class _Pass:
         heap: list[int] = []                # the ids in `pending`, negated
         leaves: dict[int, list[Any]] = {}   # the same of leaves, by their number as objects: their classes hash in Python
         for edge, grad in roots:
-            if edge is not None:
+            if edge is None:
+                continue
+            if edge._tag == 0 and edge.id not in pending:
+                pending[edge.id] = [edge, grad, False]
+                heappush(heap, -edge.id)
+            else:
                 self._arrive(edge, grad, pending, heap, leaves)
         grad = None
         while heap:
@@ -240,8 +245,11 @@ class Engine(_Pass):
     def __init__(self, F: Functions, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
                  wrap: Callable[[Any], Any] | None = None) -> None:
-        self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
-        self.accumulate, self.wrap = accumulate, wrap
+        self.F, self.accumulate, self.wrap = F, accumulate, wrap
+        if create_graph:
+            self.create_graph = True
+        if retain_graph:
+            self.retain_graph = True
         if observers:
             self.observe = _observer()
         if capture is not None:

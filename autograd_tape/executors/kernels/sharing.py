@@ -323,11 +323,17 @@ def share(kernel: Shared, char: str, n: int, grain: int, *arguments: object) -> 
 
 def share_rows(kernel: AnyKernel, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
     """``share`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
+    if rows * cols * work < _SHARED_GRAIN:  # a frame less where there is little to do
+        kernel.shared[char](_pool.cells, rows, 1, *arguments)
+        return
     share(kernel, char, rows, max(1, _SHARED_GRAIN // max(1, cols * work)), *arguments)
 
 
 def share_elements(kernel: AnyKernel, char: str, n: int, *arguments: object) -> None:
     """``share`` over ``n`` elements of flat arrays."""
+    if n < 2 * _SHARED_GRAIN:
+        kernel.shared[char](_pool.cells, n, 1, *arguments)
+        return
     share(kernel, char, n, _SHARED_GRAIN, *arguments)
 
 

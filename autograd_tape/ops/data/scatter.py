@@ -775,7 +775,8 @@ class take_along_dim:
         if indices.dtype.char != "l":
             return None
         if dim is None:
-            return _gather(input.reshape(-1), 0, indices.reshape(-1))
+            rows = input.flags.c_contiguous and indices.flags.c_contiguous  # of others torch wants a view
+            return _gather(input.reshape(-1), 0, indices.reshape(-1)) if rows else None
         i, j = input.shape, indices.shape
         if len(i) != len(j):
             return None
@@ -787,7 +788,7 @@ class take_along_dim:
 
     def function(F, input, indices, dim=None, *, out=None):
         if dim is None:
-            return F.gather(F.reshape(input, (-1,)), 0, F.reshape(indices, (-1,)), out=out)
+            return F.gather(F.view(input, (-1,)), 0, F.view(indices, (-1,)), out=out)
         if input.ndim != indices.ndim:
             raise AutogradError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                                 f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
