@@ -216,6 +216,7 @@ class Record:
                           real numbers or truth values, with the arguments in order, those of no tensors of the very
                           classes that the schema says (so `quick` need not ask for them), as an array, a tuple of them or, where it
                           `gives` that, a bool; None where its `function` is to look at them, and an error leads there, too
+    `quick_complex`       whether `quick` takes complex numbers, too
     `fresh(k, ...)`       of an irregular operation that makes new tensors: the array of kind `k`, of the arguments before the options (of a
                           tensor its array), where no option but the dtype is given and nobody looks; None, or an error, as for `quick`
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in

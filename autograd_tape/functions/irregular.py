@@ -227,8 +227,10 @@ def _plain_test(rec: Record, params: Sequence[Parameter], out: str) -> str:
 
 
 def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -> list[str]:
-    """Statements that return what `quick` makes of plain arrays, of real numbers or truth values, if it makes something of them."""
+    """Statements that return what `quick` makes of plain arrays, if it makes something of them: of real numbers or truth values, and where
+    the record says `quick_complex`, of complex numbers."""
     frontend = cells["_F"]
+    taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"],
               "_lacked": frozenset(rec.lacks), "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray}
@@ -249,7 +251,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             arrays.append(n)
             tests += _exact_tests(n, others.get(n, "Any"))
             continue
-        plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF'])"
+        plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
         if n != tensors[0]:
             plain = plain.replace("_k", f"{n}._k")
         optional = types[n].endswith("?")

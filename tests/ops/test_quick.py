@@ -24,6 +24,8 @@ def _arguments(sample: Any, dtype: str, columns: bool) -> tuple[tuple[Any, ...],
             return [tensor(y) for y in x]
         if not isinstance(x, np.ndarray):
             return x
+        if x.dtype.kind == "c" and dtype == "float32":
+            x = x.astype("complex64")
         half = dtype == "bfloat16" and x.dtype.kind == "f"
         a = (x * 3).astype("float32" if half else dtype) if x.dtype.kind == "f" else x
         t = torch.from_numpy(np.asfortranarray(a) if columns else a.copy())
@@ -47,7 +49,7 @@ def test_there_are_such_operations() -> None:
 
 @pytest.mark.filterwarnings("ignore:torch.chain_matmul")
 @pytest.mark.parametrize("columns", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool", "bfloat16", "complex64"])
 @pytest.mark.parametrize("name", [*NAMES, "einsum"])
 def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
     function = FRONT_END.function(name)

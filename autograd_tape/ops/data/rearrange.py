@@ -186,7 +186,7 @@ def _rolled(input: np.ndarray, shift: int, d: int) -> np.ndarray:
     return np.concatenate((input[lead + (slice(at, None),)], input[lead + (slice(None, at),)]), d)
 
 
-def _roll(input: np.ndarray, shifts: int | Sequence[int], dims: Sequence[int]) -> np.ndarray:
+def roll_array(input: np.ndarray, shifts: int | Sequence[int], dims: Sequence[int]) -> np.ndarray:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
     if not shifts:
@@ -213,9 +213,9 @@ class roll:
     """
 
     sharding = "along dims"
-    numpy = _roll
+    numpy = roll_array
     moves = True
-    compose = on_host(_roll)
+    compose = on_host(roll_array)
     def shape(input, shifts, dims): return input
     def vjp(F, grad, shifts, dims): return F.roll(grad, -shifts if isinstance(shifts, int) else tuple([-s for s in shifts]), dims)
     jvp = "linear"
@@ -720,7 +720,7 @@ def _frames(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[list[int], tu
     return sizes, tuple(source), tuple(target)
 
 
-def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.ndarray:
+def pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.ndarray:
     n = input.ndim
     sizes, source, target = _frames(input.shape, tuple(pad))
     if not isinstance(value, complex) and value and input.dtype.kind in "iu":
@@ -746,9 +746,9 @@ class constant_pad_nd:
     """
 
     def sharding(call): return _padded_plan(call, len(call.shape("input")), linear="all" if call["value"] == 0 else "")
-    numpy = _pad_constant
+    numpy = pad_constant
     shape = shapes.padded
-    compose = on_host(_pad_constant)
+    compose = on_host(pad_constant)
     def vjp(F, grad, pad): return F.constant_pad_nd(grad, tuple([-p for p in pad]))
     def jvp(F, outputs, arguments, tangents): return F.constant_pad_nd(tangents["input"], arguments["pad"])
     def batch(F, call): return call() if len(call.pad) <= 2 * call.ranks["input"] else NotImplemented
@@ -950,7 +950,7 @@ class pad:
         if value or pad.__class__ is int or None in pad:
             return None
         if mode == "constant":
-            return None if len(pad) % 2 or len(pad) > 2 * input.ndim else _pad_constant(input, pad, 0)
+            return None if len(pad) % 2 or len(pad) > 2 * input.ndim else pad_constant(input, pad, 0)
         pad = tuple(pad)
         return _pad_by_index(input, pad, mode) if (input.shape, pad, mode) in _CHECKED else None
 

@@ -129,7 +129,7 @@ def _check_dtype(wanted: str, category: int) -> Callable[..., None]:
     return check
 
 
-def _c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
+def c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
     dims, order, back, count = _geometry_of(input, dim)
@@ -156,8 +156,8 @@ class _fft_c2c:
     """
 
     sharding = "along dim"
-    numpy = _c2c
-    compose = on_host(_c2c)
+    numpy = c2c
+    compose = on_host(c2c)
     meta = _c2c_on_meta
     check = _check_dtype("complex", COMPLEX)
     jvp = "linear"
@@ -175,7 +175,7 @@ class _fft_c2c:
             "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
 
 
-def _r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:
+def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:
     dims, order, back, count = _geometry_of(input, dim, 1)
     if not dims:
         _real_dims(dim, input.ndim)
@@ -224,8 +224,8 @@ class _fft_r2c:
     """
 
     sharding = "along dim"
-    numpy = _r2c
-    compose = on_host(_r2c)
+    numpy = r2c
+    compose = on_host(r2c)
     lacks = {"half": "RuntimeError: MKL FFT doesn't support tensors of type: {dtype}"}
     meta = _r2c_on_meta
     check = _check_dtype("floating-point", FLOATING)
@@ -248,14 +248,14 @@ class _fft_r2c:
         yield (np.ones((2, 3)), (), 0, True), RuntimeError, "ArrayRef: attempted to access back() of empty list"
 
 
-def _c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> np.ndarray:
+def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> np.ndarray:
     *others, last = _real_dims(dim, input.ndim)
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
     _check_half(input.shape[last], last_dim_size)
     count = math.prod([input.shape[d] for d in others]) * last_dim_size
     if others:
-        input = _c2c(input, others, 0, False)
+        input = c2c(input, others, 0, False)
     _, order, back, _ = _geometry_of(input, last)
     lines, n = input if order is None else input.transpose(order), last_dim_size
     if lines.shape[-1] != n:  # as many as there are to be, of which the first half counts
@@ -289,8 +289,8 @@ class _fft_c2r:
     """
 
     sharding = "along dim"
-    numpy = _c2r
-    compose = on_host(_c2r)
+    numpy = c2r
+    compose = on_host(c2r)
     meta = _c2r_on_meta
     check = _check_dtype("complex", COMPLEX)
     jvp = "linear"

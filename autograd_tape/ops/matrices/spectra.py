@@ -4,19 +4,22 @@ are cut or filled with zeros, and norms have names."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..data.create import emptied, finish
-from ...annotations import Functions
+from ..data.rearrange import pad_constant, roll_array
+from ...annotations import Functions, Shape
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
 from ...errors import AutogradError
 from ...functions.out import OutRule
 from ...functions.refusals import on_meta
 from ...record import op
+from ...strided import copy_like, laid_out
 from ...tensor import TensorRef, as_dtype
-from .fourier import wrap_dims
+from .fourier import c2c, c2r, r2c, wrap_dims
 from ...warned import ignoring
 
 _NORMS = {("backward", True): 0, ("backward", False): 2, ("ortho", True): 1, ("ortho", False): 1,
@@ -55,20 +58,37 @@ def _computed(F: Functions, input: TensorRef, complex: bool) -> TensorRef:
     return input if wanted is found else F.cast(input, wanted)
 
 
-def _fitted(F: Functions, x: TensorRef, dims: Sequence[int], sizes: Sequence[int]) -> TensorRef:
-    """The first so many elements along dimensions, zeros after the last."""
-    pad: list[int] = []
+_Lengths = Callable[[Shape, Any, Any], tuple[list[int], list[int], int]]
+"""What says, for a shape, lengths and dimensions as they are given: (the dimensions, how many elements are transformed along each, how many
+numbers the last one has in all)."""
+
+
+@lru_cache(1024)
+def _cut(shape: Shape, s: Any, dim: Any, lengths: _Lengths) -> tuple[Shape, int, dict[int, int], Shape]:
+    """(dimensions, how many numbers the last one has in all, of which so many elements are left, how many zeros come before and after the
+    last dimension, the one before it, ...)."""
+    dims, sizes, count = lengths(shape, s, dim)
+    cut: dict[int, int] = {}
+    pad = [0] * (2 * len(shape))
     for d, n in zip(dims, sizes):
-        have = x.shape[d]
-        if n < have:
-            x = F.slice(x, d, 0, n)
-        elif n > have:
-            pad = pad or [0] * (2 * x.ndim)
-            pad[2 * (x.ndim - 1 - d) + 1] = n - have
-    x = F.constant_pad_nd(x, tuple(pad)) if pad else x
+        if n < shape[d]:
+            cut[d] = n
+        pad[2 * (len(shape) - 1 - d) + 1] = max(n - shape[d], 0)
+    return tuple(dims), count, cut, tuple(pad) if any(pad) else ()
+
+
+def _fitted(F: Functions, x: TensorRef, s: Any, dim: Any, lengths: _Lengths, complex: bool | None = None
+            ) -> tuple[TensorRef, Shape, int]:
+    """(the first so many elements along dimensions, zeros after the last, in the dtype in which they are transformed unless that is theirs;
+    the dimensions; how many numbers the last one has in all)."""
+    dims, count, cut, pad = (_cut if s is None and dim.__class__ is int else _cut.__wrapped__)(x.shape, s, dim, lengths)
+    x = x if complex is None else _computed(F, x, complex)
+    for d, n in cut.items():
+        x = F.slice(x, d, 0, n)
+    x = F.constant_pad_nd(x, pad) if pad else x
     if 0 in x.shape and not on_meta(x):
         raise no_elements(x)
-    return x
+    return x, dims, count
 
 
 def _conjugates(F: Functions, x: TensorRef) -> TensorRef:
@@ -87,49 +107,87 @@ def _check_count(n: int) -> None:
         raise AutogradError(f"Invalid number of data points ({n}) specified", expected="1 or more", found=str(n))
 
 
+# -- of plain arrays ----------------------------------------------------------------------------------------------------------------------
+
+
+def _of_array(a: np.ndarray, s: Any, dim: Any, lengths: _Lengths, complex: bool) -> tuple[np.ndarray, Shape, int]:
+    """What `_fitted` makes of a tensor in the dtype in which it is transformed, of a plain array; TypeError where that says no."""
+    found = a.dtype
+    wanted = default_dtype().np if found.kind in "biu" else found
+    wanted = _WITH_COMPLEX[wanted.char] if complex else wanted
+    if wanted.char not in _WITH_COMPLEX or not a.size:
+        raise TypeError
+    if wanted is not found:
+        a = (a if a.flags.c_contiguous else copy_like(a)).astype(wanted)
+    dims, count, cut, pad = _cut(a.shape, tuple(s) if s.__class__ is list else s, tuple(dim) if dim.__class__ is list else dim, lengths)
+    if cut:
+        a = a[tuple([slice(cut.get(d)) for d in range(a.ndim)])]
+    return pad_constant(a, pad, 0) if pad else a, dims, count
+
+
+_WITH_COMPLEX = {c: np.dtype(c.upper()) for c in "fdFD"}
+
+
+def _conjugated(a: np.ndarray) -> np.ndarray:
+    return np.conjugate(a) if a.flags.c_contiguous else laid_out(np.conjugate(a), a)
+
+
 # -- along one dimension ----------------------------------------------------------------------------------------------------------------
 
 
-def _as_it_is(x: TensorRef, n: int | None, dim: Any) -> list[int]:
-    """The dimension along which a tensor is transformed at its whole length; none where there is more to be looked at."""
-    ndim = x._data.ndim
-    return [dim % ndim] if n is None and dim.__class__ is int and -ndim <= dim < ndim and x._data.size else []
+def _length(shape: Shape, n: int | None, dim: int) -> tuple[list[int], list[int], int]:
+    """(the dimension, its length, which is `n` where that is given, and again)."""
+    dims = wrap_dims((dim,), len(shape))
+    count = shape[dims[0]] if n is None else n
+    _check_count(count)
+    return dims, [count], count
 
 
-def _spectrum(name: str, forward: bool, real: bool) -> Callable[..., TensorRef]:
-    """`function` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half."""
+def _half_length(shape: Shape, n: int | None, dim: int) -> tuple[list[int], list[int], int]:
+    """The same of a first half, and how many numbers there are in all."""
+    dims = wrap_dims((dim,), len(shape))
+    have = shape[dims[0]]
+    count = 2 * (have - 1) if n is None else n
+    _check_count(count)
+    return dims, [have if n is None else n // 2 + 1], count
+
+
+def _spectrum(name: str, forward: bool, real: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray | None]]:
+    """`function` and `quick` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half."""
     def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
         is_complex = input._k.dtype.is_complex
         if real and is_complex:
             raise AutogradError(f"{name} expects a real input tensor, but got {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
-        x = _computed(F, input, False)
-        dims = _as_it_is(x, n, dim)
-        if not dims:
-            dims = wrap_dims((dim,), x.ndim)
-            _check_count(x.shape[dims[0]] if n is None else n)
-            x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n,))
+        x, dims, _ = _fitted(F, _computed(F, input, False), n, dim, _length)
         kind = _normalization(norm, forward)
         if is_complex:
             return F._fft_c2c(x, dims, kind, forward)
         result = F._fft_r2c(x, dims, kind, real)
         return result if forward else F.conj(result)
 
-    return function
+    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray | None:
+        is_complex = input.dtype.kind == "c"
+        if not is_complex and not forward:  # which is a view of conjugates
+            return None
+        x, dims, _ = _of_array(input, n, dim, _length, False)
+        kind = _NORMS[norm or "backward", forward]
+        return c2c(x, dims, kind, forward) if is_complex else r2c(x, dims, kind, real)
+
+    return function, quick
 
 
-def _signal(forward: bool) -> Callable[..., TensorRef]:
-    """`function` of a transform of the first half to real numbers."""
+def _signal(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray]]:
+    """`function` and `quick` of a transform of the first half to real numbers."""
     def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
-        x = _computed(F, input, True)
-        dims = _as_it_is(x, n, dim) or wrap_dims((dim,), x.ndim)
-        count = 2 * (x.shape[dims[0]] - 1) if n is None else n
-        _check_count(count)
-        if n is not None or not x._data.size:
-            x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n // 2 + 1,))
+        x, dims, count = _fitted(F, _computed(F, input, True), n, dim, _half_length)
         kind = _normalization(norm, forward)
         return F._fft_c2r(_conjugates(F, x) if forward else x, dims, kind, count)
 
-    return function
+    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray:
+        x, dims, count = _of_array(input, n, dim, _half_length, True)
+        return c2r(_conjugated(x) if forward else x, dims, _NORMS[norm or "backward", forward], count)
+
+    return function, quick
 
 
 def _samples_of(real: bool, half: bool) -> Callable[..., Any]:
@@ -162,7 +220,8 @@ class fft_fft:
 
     amp = "float32"
     out_dtype = _to_complex("fft")
-    function = _spectrum("fft", True, False)
+    function, quick = _spectrum("fft", True, False)
+    quick_complex = True
     samples, errors = _samples_of(False, False), _errors
 
 
@@ -176,7 +235,8 @@ class fft_ifft:
 
     amp = "float32"
     out_dtype = _to_complex("ifft")
-    function = _spectrum("ifft", False, False)
+    function, quick = _spectrum("ifft", False, False)
+    quick_complex = True
     samples, errors = _samples_of(False, False), _errors
 
 
@@ -190,7 +250,7 @@ class fft_rfft:
 
     amp = "float32"
     out_dtype = _to_complex("rfft")
-    function = _spectrum("rfft", True, True)
+    function, quick = _spectrum("rfft", True, True)
     samples, errors = _samples_of(True, False), _errors
 
 
@@ -204,7 +264,8 @@ class fft_irfft:
 
     amp = "float32"
     out_dtype = _to_real("irfft")
-    function = _signal(False)
+    function, quick = _signal(False)
+    quick_complex = True
     samples, errors = _samples_of(False, True), _errors
 
 
@@ -218,7 +279,8 @@ class fft_hfft:
 
     amp = "float32"
     out_dtype = _to_real("hfft")
-    function = _signal(True)
+    function, quick = _signal(True)
+    quick_complex = True
     samples, errors = _samples_of(False, True), _errors
 
 
@@ -232,31 +294,32 @@ class fft_ihfft:
 
     amp = "float32"
     out_dtype = _to_complex("ihfft")
-    function = _spectrum("ihfft", False, True)
+    function, quick = _spectrum("ihfft", False, True)
     samples, errors = _samples_of(True, False), _errors
 
 
 # -- along several dimensions -----------------------------------------------------------------------------------------------------------
 
 
-def _sizes(input: TensorRef, s: Any, dim: Any) -> tuple[list[int], list[int]]:
-    """(dimensions, lengths) of transforms along several dimensions: `dim`, or the last ones that `s` has lengths for, or all."""
-    s = (s,) if isinstance(s, int) else s
-    dims = None if dim is None else wrap_dims((dim,) if isinstance(dim, int) else dim, input.ndim)
+def _sizes(shape: Shape, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
+    """(dimensions, lengths, the last of them) of transforms along several dimensions: `dim`, or the last ones that `s` has lengths for, or
+    all."""
+    ndim, s = len(shape), (s,) if isinstance(s, int) else s
+    dims = None if dim is None else wrap_dims((dim,) if isinstance(dim, int) else dim, ndim)
     if dims is not None and len({*dims}) < len(dims):
         raise AutogradError("FFT dims must be unique", found=str(dim), remedy="name each dimension once")
     if s is not None:
         if dims is not None and len(dims) != len(s):
             raise AutogradError("When given, dim and shape arguments must have the same length", expected=f"{len(dims)} lengths",
                                 found=str(len(s)))
-        if len(s) > input.ndim:
-            raise AutogradError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
+        if len(s) > ndim:
+            raise AutogradError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
     if dims is None:
-        dims = list(range(input.ndim - (input.ndim if s is None else len(s)), input.ndim))
-    sizes = [input.shape[d] if s is None or s[i] == -1 else int(s[i]) for i, d in enumerate(dims)]
+        dims = list(range(ndim - (ndim if s is None else len(s)), ndim))
+    sizes = [shape[d] if s is None or s[i] == -1 else int(s[i]) for i, d in enumerate(dims)]
     for n in sizes:
         _check_count(n)
-    return dims, sizes
+    return dims, sizes, sizes[-1] if sizes else 0
 
 
 def _check_some(name: str, dims: Sequence[int]) -> None:
@@ -264,71 +327,113 @@ def _check_some(name: str, dims: Sequence[int]) -> None:
         raise AutogradError(f"{name} must transform at least one axis", expected="dimensions", found="none")
 
 
-def _of_all(forward: bool) -> Callable[..., TensorRef]:
+def _sizes_of_some(name: str) -> _Lengths:
+    """The same of a transform along one dimension at least."""
+    def lengths(shape: Shape, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
+        found = _sizes(shape, s, dim)
+        if not found[0]:
+            raise AutogradError(f"{name} must transform at least one axis", expected="dimensions", found="none")
+        return found
+
+    return lengths
+
+
+def _half_sizes(name: str) -> _Lengths:
+    """The same of a first half, and how many numbers the last dimension has in all."""
+    of_some = _sizes_of_some(name)
+
+    def lengths(shape: Shape, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
+        dims, sizes, count = of_some(shape, s, dim)
+        s = (s,) if isinstance(s, int) else s
+        count = 2 * (shape[dims[-1]] - 1) if s is None or s[-1] == -1 else count
+        _check_count(count)
+        return dims, [*sizes[:-1], count // 2 + 1], count
+
+    return lengths
+
+
+_RFFT_SIZES, _IRFFT_SIZES, _HFFT_SIZES, _IHFFT_SIZES = (
+    _sizes_of_some("rfftn"), _half_sizes("irfftn"), _half_sizes("hfftn"), _sizes_of_some("ihfftn"))
+
+
+def _of_all(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray]]:
     def transformed(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
-        dims, sizes = _sizes(input, s, dim)
-        x = _fitted(F, _computed(F, input, True), dims, sizes)
+        x, dims, _ = _fitted(F, input, s, dim, _sizes, True)
         return F._fft_c2c(x, dims, _normalization(norm, forward), forward)
 
-    return transformed
+    def quick(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
+        x, dims, _ = _of_array(input, s, dim, _sizes, True)
+        return c2c(x, dims, _NORMS[norm or "backward", forward], forward)
+
+    return transformed, quick
 
 
 def _rfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
     if input._k.dtype.is_complex:
         raise AutogradError(f"rfftn expects a real-valued input tensor, but got {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
-    dims, sizes = _sizes(input, s, dim)
-    _check_some("rfftn", dims)
-    x = _fitted(F, _computed(F, input, False), dims, sizes)
+    x, dims, _ = _fitted(F, input, s, dim, _RFFT_SIZES, False)
     return F._fft_r2c(x, dims, _normalization(norm, True), True)
 
 
-def _half_sizes(name: str, input: TensorRef, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
-    """The same of a first half, and how many numbers the last dimension has in all."""
-    dims, sizes = _sizes(input, s, dim)
-    _check_some(name, dims)
-    s = (s,) if isinstance(s, int) else s
-    count = 2 * (input.shape[dims[-1]] - 1) if s is None or s[-1] == -1 else sizes[-1]
-    _check_count(count)
-    return dims, [*sizes[:-1], count // 2 + 1], count
+def _rfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
+    x, dims, _ = _of_array(input, s, dim, _RFFT_SIZES, False)
+    return r2c(x, dims, _NORMS[norm or "backward", True], True)
 
 
 def _irfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
-    dims, sizes, count = _half_sizes("irfftn", input, s, dim)
-    x = _fitted(F, _computed(F, input, True), dims, sizes)
+    x, dims, count = _fitted(F, input, s, dim, _IRFFT_SIZES, True)
     return F._fft_c2r(x, dims, _normalization(norm, False), count)
 
 
+def _irfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
+    x, dims, count = _of_array(input, s, dim, _IRFFT_SIZES, True)
+    return c2r(x, dims, _NORMS[norm or "backward", False], count)
+
+
 def _hfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
-    dims, sizes, count = _half_sizes("hfftn", input, s, dim)
-    x = _fitted(F, _computed(F, input, True), dims, sizes)
+    x, dims, count = _fitted(F, input, s, dim, _HFFT_SIZES, True)
     kind = _normalization(norm, True)
     if len(dims) > 1:
         x = F._fft_c2c(x, dims[:-1], kind, True)
     return F._fft_c2r(_conjugates(F, x), dims[-1:], kind, count)
 
 
+def _hfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
+    x, dims, count = _of_array(input, s, dim, _HFFT_SIZES, True)
+    kind = _NORMS[norm or "backward", True]
+    if len(dims) > 1:
+        x = c2c(x, dims[:-1], kind, True)
+    return c2r(_conjugated(x), dims[-1:], kind, count)
+
+
 def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
-    dims, sizes = _sizes(input, s, dim)
-    _check_some("ihfftn", dims)
-    x = _fitted(F, _computed(F, input, False), dims, sizes)
+    x, dims, _ = _fitted(F, input, s, dim, _IHFFT_SIZES, False)
     kind = _normalization(norm, False)
     half = F._fft_r2c(x, dims[-1:], kind, True)
     return F.conj(half) if len(dims) == 1 else F._fft_c2c(F.conj_physical(half), dims[:-1], kind, False)
 
 
-def _two_or_many(transformed: Callable[..., TensorRef]) -> tuple[Callable[..., TensorRef], Callable[..., TensorRef]]:
-    """The fields `function` of a transform along two dimensions, and along several."""
+def _ihfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray | None:
+    x, dims, _ = _of_array(input, s, dim, _IHFFT_SIZES, False)
+    if len(dims) == 1:  # which is a view of conjugates
+        return None
+    kind = _NORMS[norm or "backward", False]
+    return c2c(_conjugated(r2c(x, dims[-1:], kind, True)), dims[:-1], kind, False)
+
+
+def _two_or_many(transformed: Callable[..., TensorRef], quick: Callable[..., np.ndarray | None]) -> tuple[Any, Any]:
+    """The fields `function` and `quick` of a transform along two dimensions, and along several."""
     def two(F, input, s=None, dim=(-2, -1), norm=None): return transformed(F, input, s, dim, norm)
     def many(F, input, s=None, dim=None, norm=None): return transformed(F, input, s, dim, norm)
-    return two, many
+    return (two, quick), (many, quick)
 
 
-_FFT2, _FFTN = _two_or_many(_of_all(True))
-_IFFT2, _IFFTN = _two_or_many(_of_all(False))
-_RFFT2, _RFFTN = _two_or_many(_rfftn)
-_IRFFT2, _IRFFTN = _two_or_many(_irfftn)
-_HFFT2, _HFFTN = _two_or_many(_hfftn)
-_IHFFT2, _IHFFTN = _two_or_many(_ihfftn)
+_FFT2, _FFTN = _two_or_many(*_of_all(True))
+_IFFT2, _IFFTN = _two_or_many(*_of_all(False))
+_RFFT2, _RFFTN = _two_or_many(_rfftn, _rfftn_of_array)
+_IRFFT2, _IRFFTN = _two_or_many(_irfftn, _irfftn_of_array)
+_HFFT2, _HFFTN = _two_or_many(_hfftn, _hfftn_of_array)
+_IHFFT2, _IHFFTN = _two_or_many(_ihfftn, _ihfftn_of_array)
 
 
 def _samples_of_several(real: bool) -> Callable[..., Any]:
@@ -359,7 +464,9 @@ class fft_fft2:
     """
 
     amp = "float32"
-    out_dtype, function = _to_complex("fftn"), _FFT2
+    out_dtype = _to_complex("fftn")
+    function, quick = _FFT2
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -368,7 +475,9 @@ class fft_ifft2:
     """The inverse of `torch.fft.fft2`."""
 
     amp = "float32"
-    out_dtype, function = _to_complex("fftn"), _IFFT2
+    out_dtype = _to_complex("fftn")
+    function, quick = _IFFT2
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -381,7 +490,8 @@ class fft_rfft2:
     """
 
     amp = "float32"
-    out_dtype, function = _to_complex("rfftn"), _RFFT2
+    out_dtype = _to_complex("rfftn")
+    function, quick = _RFFT2
     samples, errors = _samples_of_several(True), _several_errors
 
 
@@ -390,7 +500,9 @@ class fft_irfft2:
     """The inverse of `torch.fft.rfft2`."""
 
     amp = "float32"
-    out_dtype, function = _to_real("irfftn"), _IRFFT2
+    out_dtype = _to_real("irfftn")
+    function, quick = _IRFFT2
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -398,7 +510,9 @@ class fft_irfft2:
 class fft_hfft2:
     """`torch.fft.fft` along the last dimension but one, and `torch.fft.hfft` along the last."""
 
-    out_dtype, function = _to_real("hfftn"), _HFFT2
+    out_dtype = _to_real("hfftn")
+    function, quick = _HFFT2
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -406,7 +520,8 @@ class fft_hfft2:
 class fft_ihfft2:
     """The inverse of `torch.fft.hfft2`."""
 
-    out_dtype, function = _to_complex("ihfftn"), _IHFFT2
+    out_dtype = _to_complex("ihfftn")
+    function, quick = _IHFFT2
     samples, errors = _samples_of_several(True), _several_errors
 
 
@@ -420,7 +535,9 @@ class fft_fftn:
     """
 
     amp = "float32"
-    out_dtype, function = _to_complex("fftn"), _FFTN
+    out_dtype = _to_complex("fftn")
+    function, quick = _FFTN
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -429,7 +546,9 @@ class fft_ifftn:
     """The inverse of `torch.fft.fftn`."""
 
     amp = "float32"
-    out_dtype, function = _to_complex("fftn"), _IFFTN
+    out_dtype = _to_complex("fftn")
+    function, quick = _IFFTN
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -438,7 +557,8 @@ class fft_rfftn:
     """`torch.fft.rfft` along the last of several dimensions, and `torch.fft.fft` along the others."""
 
     amp = "float32"
-    out_dtype, function = _to_complex("rfftn"), _RFFTN
+    out_dtype = _to_complex("rfftn")
+    function, quick = _RFFTN
     samples, errors = _samples_of_several(True), _several_errors
 
 
@@ -452,7 +572,9 @@ class fft_irfftn:
     """
 
     amp = "float32"
-    out_dtype, function = _to_real("irfftn"), _IRFFTN
+    out_dtype = _to_real("irfftn")
+    function, quick = _IRFFTN
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -460,7 +582,9 @@ class fft_irfftn:
 class fft_hfftn:
     """`torch.fft.hfft` along the last of several dimensions, after `torch.fft.fft` along the others."""
 
-    out_dtype, function = _to_real("hfftn"), _HFFTN
+    out_dtype = _to_real("hfftn")
+    function, quick = _HFFTN
+    quick_complex = True
     samples, errors = _samples_of_several(False), _several_errors
 
 
@@ -468,16 +592,26 @@ class fft_hfftn:
 class fft_ihfftn:
     """The inverse of `torch.fft.hfftn`."""
 
-    out_dtype, function = _to_complex("ihfftn"), _IHFFTN
+    out_dtype = _to_complex("ihfftn")
+    function, quick = _IHFFTN
     samples, errors = _samples_of_several(True), _several_errors
 
 
 # -- order of frequencies ---------------------------------------------------------------------------------------------------------------
 
 
-def _shift(F: Functions, input: TensorRef, dim: Any, up: bool) -> TensorRef:
-    dims = wrap_dims(range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim, input.ndim)
-    return F.roll(input, tuple([(input.shape[d] + up) // 2 for d in dims]), tuple(dims))
+@lru_cache(512)
+def _shifts(shape: Shape, dim: Any, up: bool) -> tuple[Shape, Shape]:
+    """(how far elements go, along which dimensions)."""
+    dims = wrap_dims(range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim, len(shape))
+    return tuple([(shape[d] + up) // 2 for d in dims]), tuple(dims)
+
+
+def _shift(up: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray]]:
+    """`function` and `quick` of a shift by half of the elements, rounded `up` or down."""
+    def function(F, input, dim=None): return F.roll(input, *_shifts.__wrapped__(input.shape, dim, up))
+    def quick(input, dim): return roll_array(input, *_shifts(input.shape, tuple(dim) if dim.__class__ is list else dim, up))
+    return function, quick
 
 
 def _shift_samples(rng: Any) -> Any:
@@ -494,7 +628,8 @@ class fft_fftshift:
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
 
-    def function(F, input, dim=None): return _shift(F, input, dim, False)
+    function, quick = _shift(False)
+    quick_complex = True
     samples = _shift_samples
 
 
@@ -506,7 +641,8 @@ class fft_ifftshift:
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
 
-    def function(F, input, dim=None): return _shift(F, input, dim, True)
+    function, quick = _shift(True)
+    quick_complex = True
     samples = _shift_samples
 
 
