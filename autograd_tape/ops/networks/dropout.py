@@ -120,14 +120,11 @@ def _refuse(x: TensorRef, integers: str = "") -> None:
                                     expected="a real dtype", found=x._k.dtype.name, remedy="drop real and imaginary parts")
 
 
-def _check_probability(p: float, error: type) -> None:
-    if p < 0 or p > 1:
-        raise error(f"dropout probability has to be between 0 and 1, but got {p:g}" if error is AutogradError else
-                    f"dropout probability has to be between 0 and 1, but got {p}")
+_NO_PROBABILITY = "dropout probability has to be between 0 and 1, but got "
 
 
-def _dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef:
-    if p == 0 or not train or not input._data.size:
+def _dropped(F: Functions, input: TensorRef, p: float) -> TensorRef:
+    if p == 0 or not input._data.size:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
@@ -146,8 +143,8 @@ def _feature_shape(input: TensorRef) -> tuple[int, ...]:
     return (*tuple(input.shape)[:2], *(1,) * (input.ndim - 2))
 
 
-def _feature_dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef:
-    if p == 0 or not train or not input._data.size:
+def _feature_dropped(F: Functions, input: TensorRef, p: float) -> TensorRef:
+    if p == 0 or not input._data.size:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
@@ -155,8 +152,8 @@ def _feature_dropped(F: Functions, input: TensorRef, p: float, train: bool) -> T
     return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
-def _alpha_dropped(F: Functions, input: TensorRef, p: float, train: bool, shape: Fn) -> TensorRef:
-    if p == 0 or not train or not input._data.size:
+def _alpha_dropped(F: Functions, input: TensorRef, p: float, shape: Fn) -> TensorRef:
+    if p == 0 or not input._data.size:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
@@ -181,15 +178,19 @@ def _whole(input: TensorRef) -> tuple[int, ...]:
 def _records(name: str, what: str, dropped: Fn) -> None:
     """`torch.name(input, p, train)`, `torch.name_`."""
     def function(F, input, p, train):
-        _check_probability(p, AutogradError)
-        return dropped(F, input, p, train)
+        if not 0 <= p <= 1:
+            raise AutogradError(f"{_NO_PROBABILITY}{p:g}")
+        return dropped(F, input, p) if train else input
 
     def inplace(F, input, p, train):
-        _check_probability(p, AutogradError)
-        return _into(F, input, dropped(F, input, p, train))
+        if not 0 <= p <= 1:
+            raise AutogradError(f"{_NO_PROBABILITY}{p:g}")
+        return _into(F, input, dropped(F, input, p)) if train else input
 
     def samples(rng): yield rng.standard_normal((2, 3, 4)), 0.5, False
-    def errors(rng): yield (np.ones((2, 3)), 1.5, True), RuntimeError, "dropout probability has to be between 0 and 1, but got 1.5"
+    def errors(rng):
+        yield (np.ones((2, 3)), 1.5, True), RuntimeError, _NO_PROBABILITY + "1.5"
+        yield (np.ones((2, 3)), float("nan"), False), RuntimeError, _NO_PROBABILITY + "nan"
 
     example = f">>> torch.{name}%s(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])"
     op(f"{name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False)(
@@ -203,9 +204,9 @@ def _records(name: str, what: str, dropped: Fn) -> None:
 _records("dropout", "Each element zero with chance `p`, else divided by 1 - p.", _dropped)
 _records("feature_dropout", "Each channel of (N, C, ...) zero with chance `p`, else divided by 1 - p.", _feature_dropped)
 _records("alpha_dropout", "Dropout that keeps the mean and variance of SELU's output (Klambauer et al., arXiv:1706.02515).",
-         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole))
+         lambda F, input, p: _alpha_dropped(F, input, p, _whole))
 _records("feature_alpha_dropout", "`alpha_dropout` of whole channels of (N, C, ...).",
-         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape))
+         lambda F, input, p: _alpha_dropped(F, input, p, _feature_shape))
 
 
 @op("native_dropout(Tensor input, float p, bool? train) -> (Tensor result, Mask mask)", method=False, out=False)
@@ -235,11 +236,14 @@ def _functional(name: str, what: str, dropped: Fn, check: Fn | None = None, defa
     """`nn.functional.name(input, p=0.5, training, inplace=False)`."""
     def function(F, input, p=0.5, training=default_training, inplace=False):
         if p < 0 or p > 1:
-            _check_probability(p, ValueError)
+            raise ValueError(f"{_NO_PROBABILITY}{p}")
         if check is not None:
             input_, after = check(F, input)
-            return after(_into(F, input_, dropped(F, input_, p, training)) if inplace else dropped(F, input_, p, training))
-        result = dropped(F, input, p, training)
+            result = dropped(F, input_, p) if training else input_
+            return after(_into(F, input_, result) if inplace else result)
+        if not training:
+            return input
+        result = dropped(F, input, p)
         return _into(F, input, result) if inplace else result
 
     def samples(rng): yield Sample((rng.standard_normal((2, 3, 4)), 0.5, False))
@@ -299,9 +303,9 @@ def _check_dropout3d(F: Functions, input: TensorRef) -> tuple[TensorRef, Fn]:
 
 _functional("dropout", "Each element zero with chance `p`, else divided by 1 - p; nothing where not `training`.", _dropped)
 _functional("alpha_dropout", "Dropout that keeps the mean and variance of SELU's output.",
-            lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole), None, False)
+            lambda F, input, p: _alpha_dropped(F, input, p, _whole), None, False)
 _functional("feature_alpha_dropout", "`alpha_dropout` of whole channels of (N, C, ...).",
-            lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape), None, False)
+            lambda F, input, p: _alpha_dropped(F, input, p, _feature_shape), None, False)
 _functional("dropout1d", "Dropout of whole channels of (N, C, L) or (C, L).", _feature_dropped, _check_dropout1d)
 _functional("dropout2d", "Dropout of whole channels of (N, C, H, W).", _feature_dropped, _check_dropout2d)
 _functional("dropout3d", "Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).", _feature_dropped, _check_dropout3d)
