@@ -234,25 +234,6 @@ def as_bits(x: np.ndarray) -> np.ndarray:
     return x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
 
 
-def fill(into: np.ndarray, number: np.ndarray) -> None:
-    """Sets all elements to a 0-dim array of the same dtype. Those of dtypes that are not NumPy's own it would set one by one, through a
-    function for each: they are moved as integers."""
-    bits: np.dtype | None = _BITS.get(into.itemsize) if into.dtype.isbuiltin == 2 and into.size > _FEW else None
-    if bits is None:
-        into.fill(number)
-    elif into.flags.c_contiguous:  # eight bytes at a time
-        flat, item = into.reshape(-1).view(bits), into.itemsize
-        whole = into.size * item // 8 * 8
-        flat[:whole // item].view(np.uint64).fill(np.frombuffer(number.tobytes() * (8 // item), np.uint64)[0])
-        flat[whole // item:] = number.view(bits)
-    else:
-        into.view(bits).fill(number.view(bits))
-
-
-_FEW = 512  # so many are set by the dtype's function in the time of making views
-_BITS: dict[int, np.dtype] = {1: np.dtype("u1"), 2: np.dtype("u2")}
-
-
 def added(a: Any, b: Any) -> Any:
     """The sum of two gradients."""
     code = DType.by_np[a.dtype].code if a.dtype.__class__ is not DType and a.dtype.isbuiltin == 0 else None

@@ -134,7 +134,8 @@ def _scalar_test(rec: Record) -> str:
     """Condition under which a Python number `_c` leaves the dtype of a tensor of kind `_k`."""
     if rec.quiet == "all" and (rec.promotion == "promote" or rec.field("number_fits")):
         fits = f" and -1 < {rec.tensor_params[-1].name} < 128" if rec.field("number_fits") else ""  # else the general path looks
-        return f"(_k is Q_F32 or _k in Q_FLOAT or _c is int and _k in Q_INT{fits})"
+        others = "_c is int and _k in Q_INT" if rec.promotion == "promote" else "_k in Q_REAL"  # what does not fit is cut off
+        return f"(_k is Q_F32 or _k in Q_FLOAT or {others}{fits})"
     return _in("_k", "Q_FLOAT")
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape.dtypes import DType, fill, number_array
+from autograd_tape.dtypes import FLOATING, DType, number_array
 from autograd_tape.executors.kernels._on_demand import use_numba
+from autograd_tape.executors.kernels.sharing import fill
 from autograd_tape.ops.data.create import _apart, _line
 from autograd_tape.record import RECORDS, Sample
 
@@ -53,15 +54,31 @@ def test_as_through_the_frame(name):
     assert tested > 20 and len(NAMES) > 12
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
-@pytest.mark.parametrize("shape", [(3,), (511,), (513,), (30, 41), (1031,)])
+@pytest.mark.parametrize("dtype", "bfloat16 float8_e5m2 float32 float64 complex64 complex128 int64 int32 uint8 bool".split())
+@pytest.mark.parametrize("shape", [(), (3,), (511,), (513,), (30, 41), (1031,), (331, 401)])
 def test_filled_eight_bytes_at_a_time(dtype, shape):
-    dtype = DType.by_name[dtype]
-    for value in (1.5, -0.0, float("nan"), float("-inf"), 3e-39):
-        for array in (np.empty(shape, dtype.np), np.empty((*shape, 2), dtype.np)[..., 0], np.empty(shape, dtype.np).T):
-            number = number_array(value, dtype)
+    dtype, n = DType.by_name[dtype], int(np.prod(shape))
+    for value in (1.5, -0.0, float("nan"), float("-inf"), 3e-39) if dtype.category >= FLOATING or dtype.group else (0, 1, 100):
+        number = number_array(value, dtype)
+        odd = np.zeros(n + 1, dtype.np)  # from its second element on, not where eight bytes begin
+        rows, parts, columns = np.empty(shape, dtype.np), np.empty((*shape, 2), dtype.np)[..., 0], np.empty(shape, dtype.np).T
+        for array in (rows, parts, columns, odd[1:].reshape(shape)):
             fill(array, number)
             assert array.tobytes() == number.tobytes() * array.size
+        assert odd[:1].tobytes() == bytes(dtype.itemsize)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("value", [0, 1, 127, 128, 1.5, -1, True, float("inf"), 1e30])
+def test_filled_with_numbers_of_other_dtypes(dtype, value):
+    """Those that fit all dtypes take the quiet path, where what does not fit is cut off; others the general way, as in place."""
+    found = []
+    for filled in (torch.fill, torch.Tensor.fill_):
+        try:
+            found.append(filled(torch.zeros(2, 3).to(dtype).T, value)._data.tobytes())
+        except RuntimeError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

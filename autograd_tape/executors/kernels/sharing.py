@@ -23,6 +23,8 @@ import atexit
 import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from struct import unpack
 from time import sleep
 from typing import Protocol
 
@@ -30,6 +32,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...annotations import Fn
+from ...dtypes import as_bits
 from ...locks import on_fork
 from ._common import TILE, UNARY, YIELD
 from ._kernel import AnyKernel
@@ -39,6 +42,7 @@ __all__ = [
     "BIG",
     "GRAIN",
     "copy",
+    "fill",
     "get_num_threads",
     "parallel_for",
     "parallel_rows",
@@ -63,6 +67,8 @@ _SHARED_GRAIN = 32768
 _LONG = 256
 #: As what elements are moved, by their bytes.
 MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
+#: Bytes from which on NumPy sets elements slower than compiled code, and elements that are set one by one in the time of making views.
+_MANY, _FEW = 1 << 16, 512
 #: Strides in bytes that ``copy`` does not follow.
 _FAR = 1 << 31
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
@@ -350,6 +356,38 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return out
     parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
     return out
+
+
+def fill(out: np.ndarray, number: np.ndarray) -> None:
+    """Sets all elements to a 0-dim array of the same dtype. Many are set eight bytes at a time, and so are those of dtypes that are not
+    NumPy's own, which it would set one by one, through a function for each.
+
+    >>> out = np.empty(3, np.int64)
+    >>> fill(out, np.array(5))
+    >>> out
+    array([5, 5, 5])
+    """
+    own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
+    if not own or item > 8 or (n * item < _MANY if own == 1 else n < _FEW):
+        out.fill(number)
+    elif not out.flags.forc:
+        as_bits(out).fill(as_bits(number))
+    else:
+        flat, whole = out.ravel("K"), n * item // 8 * 8 // item
+        words, word = flat[:whole].view(np.float64), _word(number.tobytes())
+        if words.size >= state.cheap and words.flags.aligned:
+            share_elements(_arithmetic.fill, "d", words.size, words, word)
+        else:
+            words.fill(word)
+        if whole < n:
+            flat[whole:] = number
+
+
+@lru_cache(64)
+def _word(pattern: bytes) -> float:
+    """Eight bytes of a pattern that is repeated."""
+    word: float = unpack("d", pattern * (8 // len(pattern)))[0]
+    return word
 
 
 def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

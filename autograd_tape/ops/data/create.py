@@ -18,11 +18,12 @@ import numpy as np
 from ... import warned
 from ...dtypes import (
     BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype,
-    dtype_of, fill, kind, number_array, scalar_dtype,
+    dtype_of, kind, number_array, scalar_dtype,
 )
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, type_name
 from ...executors import executor_for
 from ...executors.kernels.handy import Exact
+from ...executors.kernels.sharing import fill
 from ...executors.meta import meta_array
 from ...functions.namespace import KIND_SETS, REALS
 from ...functions.overloads import no_match
@@ -219,12 +220,11 @@ def _one(dtype: np.dtype, ndim: int) -> np.ndarray:
 
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
-    if dtype.isbuiltin != 1:
-        array = np.empty(shape, dtype)
-        fill(array, _one(dtype, array.ndim))
-        return array
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
-    array.fill(1)
+    if array.size < _SHORT and dtype.isbuiltin == 1:
+        array.fill(1)
+    else:
+        fill(array, _one(dtype, array.ndim))
     return array
 
 
@@ -379,10 +379,11 @@ def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | No
     if not (value.__class__ in _NUMBERS and -most < value < most and k.np.kind != "u"):  # type: ignore[operator]
         return None
     array = np.empty(size, k.np)
-    if k.np.isbuiltin == 1 and k.np.itemsize > 2:
+    if array.size < _SHORT and k.np.isbuiltin == 1 and k.np.itemsize > 2:
         array.fill(value)
     else:  # halves are rounded from float32
-        fill(array, k.scalar(value))  # type: ignore[arg-type]  # a number
+        found = k.scalars.get(value)
+        fill(array, k.scalar(value) if found is None else found)  # type: ignore[arg-type]  # a number
     return array
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...annotations import Functions, Values
-from ...dtypes import DType, fill as fill_with, fitting, number_array
+from ...dtypes import DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
+from ...executors.kernels.sharing import fill as fill_with
 from ...record import no_derivative, op
 from ...functions.namespace import REALS
 from ...strided import storage_offset, strided
@@ -85,6 +86,7 @@ class fill:
 
     def sharding(call): return call.elementwise()
     meta_layout = "input"
+    number_fits = True
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
