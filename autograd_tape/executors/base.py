@@ -6,6 +6,7 @@ their own kind takes and gives NumPy arrays at its border, without a copy where 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,19 +117,25 @@ class Executor:
         direct = f"kernel({passed})"
         body = f"    return call(rec, kernel, [{passed}])"
         first = rec.params[0] if rec.params else None
-        if type(self).call is Executor.call or rec.quiet == "all" and rec.field("half") is None or rec.family in ("view", "view?"):
+        call = self.caller(rec)
+        if call is None or rec.quiet == "all" and rec.field("half") is None or rec.family in ("view", "view?"):
             body = f"    return {direct}"
         elif first is not None and first.type == "Tensor":
             body = f"    if {first.name}.dtype.itemsize != 2: return {direct}\n{body}"
         elif rec.quiet == "all":
-            body = f"    try: return {direct}\n    except TypeError: pass\n{body}"
+            halves = " or ".join([f'{p.name}.__class__ is ndarray and {p.name}.dtype.char in "eE"' for p in rec.params if p.is_tensor])
+            body = f"    if not ({halves}):\n        try: return {direct}\n        except TypeError: pass\n{body}"
         text = f"def {rec.name}({rec.signature()}):\n{body}\n"
-        namespace = {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")}
+        namespace = {"kernel": kernel, "call": call, "rec": rec, "inf": float("inf"), "ndarray": np.ndarray}
         return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", namespace)
 
     def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel."""
         return kernel(*values)
+
+    def caller(self, rec: Record) -> Callable[[Record, Fn, list[Any]], Any] | None:
+        """What calls the kernel of an operation; None where that is all there is to be done."""
+        return None if type(self).call is Executor.call else self.call
 
     def run(self, rec: Record, arrays: dict[str, Any]) -> Any:
         """Carries out an operation on kernel arguments by name (dtype parameters already applied and left out)."""

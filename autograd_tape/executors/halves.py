@@ -17,6 +17,9 @@ from .kernels.pairs import halved
 from .numpy import NumpyExecutor, half_kernel, of_one
 
 
+_ndarray = np.ndarray
+
+
 class Halves(np.ndarray):
     """A buffer of half precision whose products, quotients, sums and differences with numbers are those of float32, rounded once."""
 
@@ -57,9 +60,9 @@ for _name, _function in (("add", np.add), ("sub", np.subtract), ("mul", np.multi
 
 def halves(value: Any) -> Any:
     """A buffer of half precision as `Halves`, everything else as it is."""
-    if value.__class__ is not np.ndarray and not isinstance(value, np.generic) or not is_half(value.dtype):
-        return value
-    return np.asarray(value).view(Halves)
+    if value.__class__ is _ndarray:
+        return value.view(Halves) if value.dtype.char in "eE" else value
+    return np.asarray(value).view(Halves) if isinstance(value, np.generic) and is_half(value.dtype) else value
 
 
 def bare(value: Any) -> Any:
@@ -99,7 +102,8 @@ class HalfOps:
             return by_table
 
         def on_bare(*args: Any, **kwargs: Any) -> Any:
-            return halves(function(*[bare(a) for a in args], **{k: bare(v) for k, v in kwargs.items()}))
+            arrays = [bare(a) if a.__class__ in _HOLDING else a for a in args]
+            return halves(function(*arrays, **{k: bare(v) for k, v in kwargs.items()}) if kwargs else function(*arrays))
 
         self.__dict__[name] = on_bare
         return on_bare
@@ -108,6 +112,9 @@ class HalfOps:
         """A gradient with the shape and dtype of its input, a plain array."""
         return self._plain.fit(bare(g), shape, dtype)
 
+
+_HOLDING = frozenset([Halves, list, tuple])
+"""The classes of what `bare` makes something else of."""
 
 half_ops = functools.cache(HalfOps)
 """`HalfOps` of an executor's operations, made once."""

@@ -16,6 +16,8 @@ from .kernels._on_demand import is_half
 from .kernels.halves import SINGLE, narrow, recast, widened
 
 
+_ndarray = np.ndarray
+
 __all__ = ["SINGLE", "NumpyExecutor", "half_kernel", "in_single", "is_ufunc", "narrow", "of_one", "recast", "rounds", "widened", "widens"]
 
 
@@ -28,6 +30,9 @@ class NumpyExecutor(Executor):
     def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
         return in_single(rec, kernel, values) if widens(rec) else kernel(*values)
+
+    def caller(self, rec: Record) -> Fn | None:
+        return in_single if widens(rec) else None
 
 
 def widens(rec: Record) -> bool:
@@ -47,10 +52,10 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
     mixed = False
     wide: list[object] = []
     for v in values:
-        if isinstance(v, (np.ndarray, np.generic)):  # NumPy's operators make scalars of arrays without dimensions
-            dtype = v.dtype
+        if v.__class__ is _ndarray or isinstance(v, (_ndarray, np.generic)):  # NumPy's operators make scalars of arrays without dimensions
+            dtype = v.dtype  # type: ignore[attr-defined]
             first = first or dtype
-            if dtype.itemsize == 2 and is_half(dtype):
+            if dtype.char in "eE":
                 half = dtype
                 v = recast(v, SINGLE) if own is None else v
             elif v.ndim and dtype.kind == "f":

@@ -15,12 +15,16 @@ from ..executors.kernels.halves import narrow, tabled, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
 
-_HALVES = {float16: float16, bfloat16: bfloat16, float16.np: float16, bfloat16.np: bfloat16}
+_HALVES = {float16: float16, bfloat16: bfloat16}
+_OF_CHAR = {dtype.np.char: dtype for dtype in _HALVES}
 
 
 def _half(value: Any) -> DType | None:
     """The dtype of a buffer or tensor in half precision."""
-    return _HALVES.get(value._k.dtype if isinstance(value, TensorRef) else getattr(value, "dtype", None))
+    if isinstance(value, TensorRef):
+        return _HALVES.get(value._k.dtype)
+    dtype = getattr(value, "dtype", None)
+    return None if dtype is None else _OF_CHAR.get(dtype.char) if isinstance(dtype, np.dtype) else _HALVES.get(dtype)
 
 
 def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = False) -> Any:
@@ -36,7 +40,8 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
 
     @wraps(formula)
     def wide(F: Functions, *values: Any) -> Any:
-        half = next((h for v in values if (h := _half(v)) is not None), None)
+        found_halves = [_half(v) for v in values]
+        half = next((h for h in found_halves if h is not None), None)
         if half is None or steps and not any([isinstance(v, TensorRef) for v in values]):
             return formula(F, *values)
         mixed = _is_single(values[0])
@@ -44,7 +49,7 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         def narrow(g: Any) -> Any:
             return g if g is None or mixed or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
 
-        wider = [v if _half(v) is None else F.cast(v, float32) for v in values]
+        wider = [v if h is None else F.cast(v, float32) for v, h in zip(values, found_halves)]
         if again and isinstance(values[0], TensorRef):
             wider[1 + names.index("result")] = again(F, *[wider[1 + i] for i in known])
         found = formula(F, *wider)
