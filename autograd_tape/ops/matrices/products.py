@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...dtypes import SCALAR_TYPE_NAMES, c_name
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import blas
 from ...executors.kernels.pairs import ufunc2
-from ...executors.kernels.sharing import BIG
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 _MANY = 256  # elements of a second matrix from which on integers are worth a look at how large they are
-_LARGE = 4096  # elements of a second matrix from which on a few rows may be multiplied otherwise than by one product
+_LARGE = 4096  # elements of a second matrix from which on a few rows may be multiplied otherwise than by one product; of products of pairs,
+# from which on a loop of our own is quicker
 
 
 # -- what is wrong with the arguments ---------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def _matmul_grad_input(F: Functions, grad: Values, other: Values, input_shape: S
         if n > 2:
             return F.reshape(F.mm_nt(_rows(F, grad), other), tuple(input_shape))
     if m == 1:
-        return (grad if n == 1 else F.reshape(grad, (*grad.shape, 1))) * other
+        return F.outer(grad, other) if n == 2 else (grad if n == 1 else F.reshape(grad, (*grad.shape, 1))) * other
     if n == 1:
         moved = F.matmul(other, F.reshape(grad, (*grad.shape, 1)))
         return F.reduce_to_shape(F.reshape(moved, tuple(moved.shape)[:-1]), tuple(input_shape))
@@ -291,7 +291,7 @@ def _matmul_grad_other(F: Functions, grad: Values, input: Values, other_shape: S
         return F.matmul(F.reshape(grad, (prod(grad.shape),)), _rows(F, input))
     if n == 1:
         shape = tuple(grad.shape)
-        return F.reshape(input, (input.shape[0], 1)) * F.reshape(grad, (*shape[:-1], 1, shape[-1]))
+        return F.outer(input, grad) if m == 2 else F.reshape(input, (input.shape[0], 1)) * F.reshape(grad, (*shape[:-1], 1, shape[-1]))
     return F.reduce_to_shape(F.matmul(F.transpose(input, -2, -1), grad), tuple(other_shape))
 
 
@@ -453,7 +453,7 @@ class mv:
     shape = shapes.matmul
     check = _check_mv
     def compose(F, input, vec): return F.matmul(input, vec)
-    def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * vec
+    def vjp_input(F, grad, vec): return F.outer(grad, vec)
     def vjp_vec(F, grad, input): return F.matmul(grad, input)
     jvp = "bilinear"
     batch = batches.product(2, 1)
@@ -522,6 +522,13 @@ def _check_outer(input: TensorRef, vec2: TensorRef) -> None:
             raise AutogradError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
 
 
+def _outer(input: np.ndarray, vec2: np.ndarray) -> np.ndarray:
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise ValueError("vectors expected")
+    column = input.reshape(-1, 1)
+    return np.multiply(column, vec2) if column.size * vec2.size < _LARGE else ufunc2(np.multiply, column, vec2)
+
+
 @op("outer(Tensor input, Tensor vec2) -> Tensor", alias="ger", promotion="promote", result="same", quiet="all", node="MulBackward0")
 class outer:
     """The products of all pairs of elements of two vectors (n,) and (m,): (n, m).
@@ -536,12 +543,7 @@ class outer:
     amp = "whole"
     saved_as = {"vec2": "other"}
 
-    def numpy(input, vec2):
-        if input.ndim != 1 or vec2.ndim != 1:
-            raise ValueError("vectors expected")
-        if input.size * vec2.size < BIG:
-            return np.multiply.outer(input, vec2)
-        return ufunc2(np.multiply, input.reshape(-1, 1), vec2)
+    numpy = _outer
     def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
@@ -700,6 +702,8 @@ class addmm:
 
 
 def _activated(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Number = 1, use_gelu: bool = False) -> np.ndarray:
+    if mat1.dtype.kind == "b" or use_gelu and mat1.dtype.kind in "iu":
+        raise TypeError  # `check` says so on the general path
     product = _plus(_mm(mat1, mat2), input, beta)
     if not use_gelu:
         return np.maximum(product, product.dtype.type(0))
@@ -708,7 +712,7 @@ def _activated(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Numb
 
 
 @op("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
-    promotion="promote", result="same", node="NotImplemented")
+    promotion="promote", result="same", quiet="numbers", node="NotImplemented")
 class _addmm_activation:
     """`addmm` and then `relu`, or `gelu`; it has no derivative.
 
@@ -726,7 +730,10 @@ class _addmm_activation:
         product = F.mm(mat1, mat2)
         product = product if beta == 0 else product + _scaled(F, input, beta)
         return F.gelu(product) if use_gelu else F.relu(product)
-    def check(input, mat1, mat2, beta, alpha, use_gelu): get_record("addmm").field("check")(input, mat1, mat2, beta, alpha)
+    def check(input, mat1, mat2, beta, alpha, use_gelu):
+        get_record("addmm").field("check")(input, mat1, mat2, beta, alpha)
+        if use_gelu and input.dtype.category < FLOATING:
+            no_kernel("GeluKernelImpl", input)
     def shape(input, mat1, mat2, beta, use_gelu): return (mat1[0], mat2[1])
     vjp = no_derivative("_addmm_activation")
 
@@ -738,6 +745,10 @@ class _addmm_activation:
         r = rng.standard_normal
         yield Sample((r((2, 4)), r((2, 3)), r((3, 4))), no_gradient="torch has none")
         yield Sample((r(4), r((2, 3)), r((3, 4))), {"beta": 0.5, "alpha": 2.0, "use_gelu": True}, no_gradient="torch has none")
+
+    def errors(rng):
+        x = np.ones((2, 2), np.int64)
+        yield Sample((x, x, x), {"use_gelu": True}), RuntimeError, "\"GeluKernelImpl\" not implemented for 'Long'"
 
 
 @op("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
@@ -764,7 +775,7 @@ class addmv:
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, mat, vec, beta, alpha): _check_mv(mat, vec, input)
     vjp_input = _grad_added
-    def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.reshape(grad, (grad.shape[0], 1)) * vec, alpha)
+    def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.outer(grad, vec), alpha)
     def vjp_vec(F, grad, mat, alpha): return _scaled(F, F.matmul(grad, mat), alpha)
     batch = batches.added_product(1, 2, 1)
 
@@ -869,11 +880,9 @@ class addbmm:
 
 
 def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> np.ndarray:
-    if vec1.ndim != 1 or vec2.ndim != 1:
-        raise ValueError("vectors expected")
     if input.ndim == 2 and input.flags.f_contiguous and not input.flags.c_contiguous:
-        return _plus(np.multiply.outer(vec2, vec1), input.T, beta).T
-    return _plus(np.multiply.outer(vec1, vec2), input, beta)
+        return _plus(_outer(vec2, vec1), input.T, beta).T
+    return _plus(_outer(vec1, vec2), input, beta)
 
 
 @op("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
@@ -915,7 +924,9 @@ class addr:
 
 
 def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-    if input.ndim == 2:
+    if weight.size >= _MANY and weight.ndim == 2 and input.dtype.kind in "iu":
+        result = blas.integers(input, weight.T)
+    elif input.ndim == 2:
         result = input.dot(weight.T) if weight.size < _LARGE or weight.ndim != 2 else blas.product(input, weight.T)
     elif weight.ndim == 2 and input.ndim > 2:
         shape = input.shape
