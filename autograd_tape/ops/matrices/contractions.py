@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_name, int64
+from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_name, default_dtype, int64
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
@@ -19,7 +19,7 @@ from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.pairs import ufunc2
 from ...executors.kernels.sharing import BIG
 from ...record import Sample, get_record, op
-from ...warned import warn_once
+from ...warned import ignoring, warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
@@ -32,6 +32,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
 F32 = CPU_KINDS[np.dtype("f4")]
 
+_DIAGONAL = 2048  # elements of a diagonal up to which NumPy's sum is that of any kernel
 _PRODUCTS = 2048  # in a Kronecker product, from which its rows are laid out first
 
 
@@ -271,7 +272,7 @@ class _Stand:
 
 
 class _Plan:
-    """The steps of an einsum of operands of these shapes, all of one floating-point dtype: made by the functions that carry it out, for
+    """The steps of an einsum of operands of these shapes, all of one dtype, floating-point or int64, of which sums are of that, too: made by the functions that carry it out, for
     which it stands in the place of a front end.
 
     Attributes:
@@ -379,7 +380,7 @@ class einsum:
         else:
             equation, operands = _from_sublists(args)
         k, quiet = getattr(operands[0], "_k", None), F.namespace
-        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"] or k in quiet["Q_HALF"]) and not [
+        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"] or k in quiet["Q_HALF"] or k in quiet["Q_INT64"]) and not [
                 x for x in operands if x._k is not k or x._node is not None]:
             plan = _planned(equation, tuple([x._data.shape for x in operands]))
             if plan is not None:
@@ -607,6 +608,14 @@ class cross:
 
     lacks = {"bool rare": "cross"}
     out_dtype = EXPECTED
+
+    def quick(input, other, dim):
+        if dim is None:
+            dim = input.shape.index(3)
+        if input.dtype is not other.dtype or input.dtype.kind not in "fiu" or not -input.ndim <= dim < input.ndim:
+            return None
+        return _cross(input, other, dim)
+
     def function(F, input, other, dim=None):
         if dim is None:
             shape = tuple(input.shape)
@@ -633,6 +642,8 @@ class trace:
             return None
         if is_half(input.dtype):
             return halves.narrow(_kernel("sum")(halves.widened(input.diagonal()), None, False), input.dtype)
+        if input.dtype.char in "fdl" and len(input) < _DIAGONAL:  # which are added up so in any case
+            return np.asarray(np.add.reduce(input.diagonal()))
         return np.asarray(_kernel("sum")(input.diagonal(), None, False))
 
     def function(F, input):
@@ -843,6 +854,13 @@ class linalg_vecdot:
              "int bool uint": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
     amp = "lower"
+
+    def quick(x, y, dim):
+        if x.dtype is not y.dtype or x.dtype.char not in "fd" or not x.flags.c_contiguous or not y.flags.c_contiguous:
+            return None
+        found = _kernel("sum")(x * y if x.size < BIG else ufunc2(np.multiply, x, y), dim, False)
+        return found if found.__class__ is np.ndarray else np.asarray(found)
+
     def function(F, x, y, *, dim=-1):
         if x.dtype is not y.dtype:
             kinds = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (x, y)]
@@ -856,6 +874,28 @@ class linalg_vecdot:
 # -- covariance -------------------------------------------------------------------------------------------------------
 
 
+def _covariance(x: np.ndarray, correction: int) -> np.ndarray | None:
+    """The covariance matrix of the rows of a plain array, each step of which is rounded in half precision; None where that is no matrix, or
+    one of truth values."""
+    if x.ndim != 2 or len(x) < 2 or x.dtype.kind == "b":
+        return None
+    total = _kernel("sum")(halves.widened(x) if is_half(x.dtype) else x, 1, True)
+    dtype = x.dtype
+    if dtype.kind in "iu":
+        dtype = default_dtype().np
+        x, total = x.astype(dtype), total.astype(dtype)
+
+    def rounded(a: np.ndarray) -> np.ndarray:
+        return halves.widened(halves.narrow(a, dtype)) if is_half(dtype) else a
+
+    if is_half(dtype):
+        x, total = halves.widened(x), rounded(total)
+    n, one = x.shape[1], x.dtype.type
+    with ignoring():
+        centred = rounded(x - rounded(total / one(n)))
+        return halves.narrow(rounded(_kernel("matmul")(centred, centred.T)) / rounded(np.asarray(one(max(n - correction, 0)))), dtype)
+
+
 @op("cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
 class cov:
     """The covariance matrix of the rows of `input`, whose columns are observations: counted `fweights` times, weighted by `aweights`.
@@ -867,6 +907,9 @@ class cov:
 
     lacks = {"float8 chalf": "sum_cpu"}
     reads = "fweights aweights"
+
+    def quick(input, correction, fweights, aweights):
+        return None if fweights is not None or aweights is not None else _covariance(input, correction)
 
     def function(F, input, *, correction=1, fweights=None, aweights=None):
         if input.ndim > 2:
@@ -927,6 +970,17 @@ class corrcoef:
     """
 
     lacks = {"float8 chalf": "sum_cpu"}
+
+    def quick(input):
+        c = None if is_half(input.dtype) else _covariance(input, 1)
+        if c is None:
+            return None
+        deviation = np.sqrt(c.diagonal())
+        with ignoring():
+            c /= deviation.reshape(-1, 1)
+            c /= deviation
+        return c
+
     def function(F, input):
         if input.ndim > 2:
             raise AutogradError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
