@@ -35,12 +35,17 @@ def _arguments(sample: Any, dtype: str, columns: bool) -> tuple[tuple[Any, ...],
     return tuple([tensor(x) for x in args]), {n: tensor(x) for n, x in kwargs.items()}
 
 
-def _outcome(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+#: Whose values are computed without vectors where nobody records, and so with other roundings, as in torch.
+ALONE = {"linalg_cond", "linalg_eigvals", "linalg_eigvalsh", "linalg_svdvals"}
+
+
+def _outcome(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], alone: bool = False) -> object:
     try:
         r = call(*args, **kwargs)
     except (RuntimeError, TypeError) as error:
         return str(error)
-    return [(x.dtype, tuple(x.shape), x.stride(), x.is_contiguous(), str(x.tolist())) for x in (r if isinstance(r, tuple) else (r,))]
+    return [(x.dtype, tuple(x.shape), x.stride(), x.is_contiguous(), str(np.round(x.numpy(), 3).tolist() if alone else x.tolist()))
+            for x in (r if isinstance(r, tuple) else (r,))]
 
 
 def test_there_are_such_operations() -> None:
@@ -60,8 +65,8 @@ def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
             whole = _outcome(COMPOSED[name], args, kwargs)
         else:  # which takes all arguments by position
             given = (args,) if door.spreads else (*args, *[kwargs.get(p.name, p.default) for p in door.params[len(args):]])
-            whole = _outcome(door.plain, given, {})
-        found = _outcome(function, args, kwargs)
+            whole = _outcome(door.plain, given, {}, name in ALONE)
+        found = _outcome(function, args, kwargs, name in ALONE)
         if isinstance(whole, str):  # by which errors tell how the call was written
             assert isinstance(found, str)
         else:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "LinAlgError", "cholesky", "det", "eig", "eigh", "eigvalsh", "inv", "qr_factors", "qr_product", "slogdet", "solve", "svd", "svdvals",
+    "LinAlgError", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr_factors", "qr_product", "slogdet", "solve", "svd",
+    "svdvals",
 ]
 
 linalg = np.linalg
@@ -73,7 +74,9 @@ solve = _function("solve", "tt->t", linalg.solve)  # of matrices with matrices
 cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
-eigvalsh = _function("eigvalsh_lo", "t->r", linalg.eigvalsh)
+eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too
+_eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh),
+             "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"))}
 
 
 def eigh(A: np.ndarray, uplo: str = "L") -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +86,16 @@ def eigh(A: np.ndarray, uplo: str = "L") -> tuple[np.ndarray, np.ndarray]:
     [1.0, 3.0]
     """
     return _eigh[uplo.upper()](A)
+
+
+def eigvalsh(A: np.ndarray, uplo: str = "L") -> np.ndarray:
+    """The eigenvalues alone.
+
+    >>> eigvalsh(np.array([[3.0, 0.0], [0.0, 1.0]])).tolist()
+    [1.0, 3.0]
+    """
+    values: np.ndarray = _eigvalsh[uplo.upper()](A)
+    return values
 
 
 def _by_side(name: str, types: str, whole: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -272,8 +272,8 @@ class _Stand:
 
 
 class _Plan:
-    """The steps of an einsum of operands of these shapes, all of one dtype, floating-point or int64, of which sums are of that, too: made by the functions that carry it out, for
-    which it stands in the place of a front end.
+    """The steps of an einsum of operands of these shapes, all of one dtype, floating-point or int64, which sums of it have, too: made by
+    the functions that carry it out, for which it stands in the place of a front end.
 
     Attributes:
         steps: (operation, the numbers of its operands among operands and results, other arguments).

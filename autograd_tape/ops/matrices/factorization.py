@@ -22,6 +22,7 @@ from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
 from ...strided import contiguous_strides, empty_strided
 from ...tensor import TensorRef
+from ...warned import ignoring
 from .. import _batch as batches
 from .._host import on_host
 from .._shapes import like_first
@@ -678,6 +679,12 @@ def singular(A: np.ndarray, full_matrices: bool = True, compute_uv: bool = True)
                           "non-finite values.") from None
 
 
+def alone(A: np.ndarray) -> bool:
+    """Whether values of plain matrices are computed without the vectors, in a fraction of the time: as in torch they are then a little
+    different from those beside vectors."""
+    return A.ndim > 1 and A.size > 0 and A.dtype.char in "fdFD"
+
+
 def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, s, vh = singular(A, full_matrices)
     return _columns(u), s, _columns(vh)
@@ -852,6 +859,10 @@ class linalg_eigvalsh:
     words = {"input": "A"}
     out_dtype = EXPECTED
     amp = "float32"
+    quick_complex = True
+    def quick(A, UPLO):
+        square = alone(A) and A.shape[-1] == A.shape[-2]
+        return lapack.eigvalsh(A, UPLO) if square and np.isfinite(np.add.reduce(A, None)) else None  # NaN would make zeros
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
@@ -867,6 +878,8 @@ class linalg_svdvals:
     lacks = {"float8 chalf": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
+    quick_complex = True
+    def quick(A): return singular(A, compute_uv=False) if alone(A) else None
     def function(F, A): return F.linalg_svd(A, False)[1]
     def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
 
@@ -1062,6 +1075,16 @@ class linalg_cond:
              "bool int uint": "RuntimeError: linalg.svd: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = casts_safely("linalg.cond")
     amp = "float32"
+    quick_complex = True
+
+    def quick(input, p):
+        if not alone(input) or p is not None and (p.__class__ is not int or p not in (2, -2)):
+            return None
+        S = singular(input, compute_uv=False)
+        largest, smallest = S[..., 0], S[..., -1]
+        with ignoring():
+            return np.asarray(smallest / largest if p == -2 else largest / smallest)
+
     def function(F, input, p=None):
         if input.ndim < 2:
             raise ShapeMismatchError("linalg.cond: The input tensor must have at least 2 dimensions.")

@@ -26,7 +26,7 @@ from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
-    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, check_equation, one_batch, singular,
+    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, one_batch, singular,
     unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
@@ -543,6 +543,8 @@ class linalg_eigvals:
     lacks = {"chalf": "linalg_eig_out_cpu", "float8": "RuntimeError: Unknown Complex ScalarType for {dtype}"}
     out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
     amp = "float32"
+    quick_complex = True
+    def quick(A): return lapack.eigvals(A) if alone(A) and A.shape[-1] == A.shape[-2] and np.isfinite(A).all() else None
     def function(F, A): return F.linalg_eig(A)[0]
     def samples(rng): yield (np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),)
 
