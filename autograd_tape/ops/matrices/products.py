@@ -748,7 +748,7 @@ class _addmm_activation:
 
     def errors(rng):
         x = np.ones((2, 2), np.int64)
-        yield Sample((x, x, x), {"use_gelu": True}), RuntimeError, "\"GeluKernelImpl\" not implemented for 'Long'"
+        yield Sample((x, x, x), {"use_gelu": True}), NotImplementedError, "\"GeluKernelImpl\" not implemented for 'Long'"
 
 
 @op("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
