@@ -217,6 +217,11 @@ class Record:
                           classes that the schema says (so `quick` need not ask for them), as an array, a tuple of them or, where it
                           `gives` that, a bool; None where its `function` is to look at them, and an error leads there, too
     `quick_complex`       whether `quick` takes complex numbers, too
+    `shown(...)`          of an irregular operation that gives views of its first tensor: the array of the view, or those of several, of the
+                          tensors' arrays and the other arguments, where the first has no gradient and nobody looks; None where its
+                          `function` is to look at them, and an error leads there, too
+    `becomes(...)`        of an irregular operation that changes the geometry of its tensor in place: the array of the view that takes its
+                          place, of the tensor's array and the other arguments; an error leads to its `function`
     `fresh(k, ...)`       of an irregular operation that makes new tensors: the array of kind `k`, of the arguments before the options (of a
                           tensor its array), where no option but the dtype is given and nobody looks; None, or an error, as for `quick`
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in

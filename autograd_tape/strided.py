@@ -54,6 +54,8 @@ def storage_offset(a: np.ndarray) -> int:
     if a.base is None:
         return 0
     owner = owner_of(a)
+    if a.nbytes == owner.nbytes and a.flags.c_contiguous:  # all of it
+        return 0
     if not owner.size:
         return 0
     return (address(a) - address(owner)) // a.itemsize

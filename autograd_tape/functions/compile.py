@@ -27,7 +27,7 @@ from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
 from .common import in_dtype
-from .entries import edge_lines, edges, fitted, saved_items
+from .entries import counted, edge_lines, edges, fitted, is_free, saved_items, view_lines
 from .general import General, half_operand, takes_integers
 from .layout import layout_operands
 from .nodes import backward_source, node_class
@@ -271,16 +271,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             out.append(f"_t{i}._v = None")
     if rec.family in ("view", "view?"):
         out[-1] = "_t0._v = None"
-        share = [f"_v = {rec.params[0].name}._v",
-                 f"if _v is None: {rec.params[0].name}._v = {made('_v')}",
-                 "_t0._v = _v",
-                 f"_t0._base = {rec.params[0].name} if {rec.params[0].name}._base is None else {rec.params[0].name}._base",
-                 "if grad_mode() is ENABLED:",
-                 "    if _w := _v.views:",
-                 "        _w.append(ref(_t0))",
-                 "        if not len(_w) & 31: _v.prune()",
-                 "    else: _v.views = [ref(_t0)]",
-                 "else: unwatched_view(_t0); return _t0"]
+        share = view_lines("_t0", rec.params[0].name)
+        share[-1] += "; return _t0"
         if rec.family == "view?":
             out.append("_b = _r0.base")
             out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")
@@ -512,19 +504,19 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
-        finish = [*_counted(first), f"return {first}"]
+        finish = [*counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
                       "        if _c is float or _c is int:",
-                      f"            if {_scalar_test(rec)} and ({_free(first)} or grad_mode() is not ENABLED) and 0 not in "
+                      f"            if {_scalar_test(rec)} and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in "
                       f"_a.strides{test}:",
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
                       "                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
         if other is not None:
-            free = (f"{other.name}._k is _k and (({_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
+            free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
                     f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
             lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', quiet)} and {free.format(test)}:",
                       f"            kernel(_a, {other.name}._data, _a)"]
@@ -537,7 +529,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
                           f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
                           f"            kernel(_a, {other.name}._data * _o, _a)"]
         else:
-            lines += [f"        if {_in('_k', quiet)} and ({_free(first)} or grad_mode() is not ENABLED) "
+            lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
                       "            kernel(_a, _a)"]
         lines += [" " * 12 + line for line in finish]
@@ -546,16 +538,6 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
             and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
         lines += _overwrite_lines(rec, more)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
-
-
-def _free(name: str) -> str:
-    """Source of the test whether a change of a tensor is no business of any graph: its own, and that of what it is a view of."""
-    return f"({name}._node is None and ({name}._base is None or {name}._base._node is None))"
-
-
-def _counted(name: str) -> list[str]:
-    """Statements that count a change of a tensor."""
-    return [f"_v = {name}._v", f"if _v is None: {name}._v = {made('_v', 1)}", "else: _v.number += 1"]
 
 
 def _overwrite_lines(rec: Record, more: bool) -> list[str]:
@@ -568,7 +550,7 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
         set_k, quiet = _quiet_test(rec, scalar)
         tensors = [p for p in rec.tensor_params if p.name != scalar]
         tests = [quiet, "0 not in _a.strides", *(["_more is ..."] if more else []),
-                 f"({' and '.join([_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
+                 f"({' and '.join([is_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
         if "nothing" in (rec.field("may_share") or ""):
@@ -576,7 +558,7 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
         prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
         inside = [*prepare, f"_r = {_call(rec, scalar)}",
                   "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
-                  "    _a[...] = _r", *[f"    {line}" for line in _counted(first)], f"    return {first}"]
+                  "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
         if operand is None:
@@ -598,7 +580,7 @@ def _store_lines(rec: Record) -> list[str]:
     """The quiet path of an operation that overwrites its first input: `store(buffer, ...)` does the work."""
     first, *others = rec.params
     tests = [_in(f"{first.name}._k", "Q_ALL"), "0 not in _a.strides"]
-    free = [_free(first.name)]
+    free = [is_free(first.name)]
     names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
     raw = []
     for p in others:
@@ -620,7 +602,7 @@ def _store_lines(rec: Record) -> list[str]:
     return ["    try:", f"        _a = {first.name}._data",
             f"        if {' and '.join(tests)} and (({' and '.join(free)}) or grad_mode() is not ENABLED):",
             f"            kernel({', '.join(['_a', *raw])})",
-            *[f"            {line}" for line in _counted(first.name)],
+            *[f"            {line}" for line in counted(first.name)],
             f"            return {first.name}", "    except STUMBLES: pass"]
 
 

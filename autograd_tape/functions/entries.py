@@ -12,7 +12,7 @@ from ..node import OutputEdge
 from ..record import Param, Record
 from ..saved import INFERENCE_SAVED
 from ..tensor import LEAF, TensorRef, above, next_id
-from ..version import Version
+from ..version import Version, made
 from .nodes import conjugated_class, node_class
 
 
@@ -96,6 +96,28 @@ def fitted(rec: Record, scalar: str | None = None, general: bool = False) -> str
         found.append(f"*[(_x._data.shape, _x._k.np) for _x in {p.name}]" if p.type == "Tensor[]" else "None" if p.name == scalar else
                      f"{one} if {test} else None" if test else one)
     return f"({', '.join(found)},)"
+
+
+def view_lines(view: str, source: str) -> list[str]:
+    """Statements that make a tensor share version and base of the one that it is a view of; the last is for where nothing is recorded."""
+    return [f"_v = {source}._v", f"if _v is None: {source}._v = {made('_v')}", f"{view}._v = _v",
+            f"{view}._base = {source} if {source}._base is None else {source}._base",
+            "if grad_mode() is ENABLED:",
+            "    if _w := _v.views:",
+            f"        _w.append(ref({view}))",
+            "        if not len(_w) & 31: _v.prune()",
+            f"    else: _v.views = [ref({view})]",
+            f"else: unwatched_view({view})"]
+
+
+def is_free(name: str) -> str:
+    """Source of the test whether a change of a tensor is no business of any graph: its own, and that of what it is a view of."""
+    return f"({name}._node is None and ({name}._base is None or {name}._base._node is None))"
+
+
+def counted(name: str) -> list[str]:
+    """Statements that count a change of a tensor."""
+    return [f"_v = {name}._v", f"if _v is None: {name}._v = {made('_v', 1)}", "else: _v.number += 1"]
 
 
 def entry_source(rec: Record) -> str:

@@ -1,14 +1,15 @@
 """Irregular operations: those made of others, written as a plain function of the front end, `def function(F, ...)`.
 
 Each is given a frame that words its errors and puts a door before it. With `def quick(...)` the record says what plain arrays give, where
-nobody looks and nothing has a gradient. Where its quiet path is written by hand, `def make(F, namespace,
-general)` returns a function with that path, which calls `general(args, out)` where it ends.
+nobody looks and nothing has a gradient, and with `def shown(...)` what views they give there. Where its quiet path is written by hand,
+`def make(F, namespace, general)` returns a function with that path, which calls `general(args, out)` where it ends.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
 from ..node import TapeEntry
 from ..record import Record, get_record, if_any
 from ..tensor import TensorRef, next_id
+from ..version import Version
+from .entries import counted, is_free, view_lines
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS, RESULT_KINDS, STUMBLES
@@ -193,6 +196,12 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
     if quick is not None:
         passes = [*_quick_lines(rec, signature, cells, quick), *passes]
+    shown = rec.field("shown") if inner is rec.field("function") and make is None else None
+    if shown is not None:
+        passes = [*_shown_lines(rec, signature, cells, shown), *passes]
+    becomes = rec.field("becomes")
+    if becomes is not None:
+        passes = [*_become_lines(signature, cells, becomes), *passes]
     fresh = rec.field("fresh") if make is None else None
     if fresh is not None:
         passes = [*_fresh_lines(rec, signature, cells, fresh), *passes]
@@ -265,6 +274,40 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
             *["        if _r is True or _r is False: return _r"] * (rec.field("gives") == "bool"),
             "except _STUMBLES: pass"]
+
+
+def _shown_lines(rec: Record, signature: Keywords, cells: Keywords, shown: Fn) -> list[str]:
+    """Statements that return views of the first tensor, if it has no gradient: of the memory that `shown` says."""
+    frontend = cells["_F"]
+    cells |= {"_shown": shown, "_ns": frontend.namespace, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"],
+              "_STUMBLES": STUMBLES, "_ndarray": np.ndarray, "grad_mode": grad_mode, "ENABLED": modes.GradMode.ENABLED, "ref": weakref.ref,
+              "Version": Version, "unwatched_view": frontend.namespace["unwatched_view"], "_several": frontend.list_type(rec)}
+    types = {p.name: p.type for p in rec.params}
+    first, *others = signature
+    tests = [f"({first}._k is _ns['Q_F32'] or {first}._k in _ns['Q_ANY']) and {first}._node is None"]
+    for n in others:
+        test = "{0}._k in _ns['Q_ANY']" if types[n] == "Tensor" else QUICK_FIT.get(types[n].removesuffix("?"), "True")
+        tests.append((f"({{0}} is None or {test})" if types[n][-1] == "?" else test).format(n))
+    arrays = [f"{n}._data" if types[n] == "Tensor" else n for n in signature]
+    made = ["_t = _new(_Tensor)", f"_t._data = {'_x' if rec.returns_list else '_r'}", f"_t._k = {first}._k", "_t._node = None",
+            *view_lines("_t", first)]
+    return ["try:", f"    if {' and '.join(tests)}:", f"        _r = _shown({', '.join(arrays)})", "        if _r is not None:",
+            *["            " + line for line in (["_o = []", "for _x in _r:", *["    " + line for line in made], "    _o.append(_t)",
+                                                  "return _several(_o)"] if rec.returns_list else [*made, "return _t"])],
+            "except _STUMBLES: pass"]
+
+
+def _become_lines(signature: Keywords, cells: Keywords, becomes: Fn) -> list[str]:
+    """Statements that put the view that `becomes` makes in the place of a tensor that no graph, tape or mode has to do with."""
+    cells |= {"_becomes": becomes, "_ns": cells["_F"].namespace, "_STUMBLES": STUMBLES, "Version": Version, "_recordings": recordings,
+              "_noting": noting, "grad_mode": grad_mode, "INFERENCE": modes.GradMode.INFERENCE}
+    first, *others = [Parameter.of(p) for p in signature.values()]
+    t = first.name
+    tests = [f"({t}._k is _ns['Q_F32'] or {t}._k in _ns['Q_ANY'])", is_free(t), "grad_mode() is not INFERENCE", "not _recordings",
+             "_noting.calls is None", *[f"not {p.name}" for p in others if p.spread == "**"]]
+    given = ", ".join([f"{p.spread}{p.name}" for p in others if p.spread != "**"])
+    return ["try:", f"    if {' and '.join(tests)}:", f"        {t}._data = _becomes({t}._data, {given})",
+            *["        " + line for line in counted(t)], f"        return {t}", "except _STUMBLES: pass"]
 
 
 _AS_EVER = {"pin_memory": "{0} is False", "requires_grad": "{0} is False", "named": "not {0}"}

@@ -28,7 +28,7 @@ def _arguments(sample: Any, dtype: str, columns: bool) -> tuple[tuple[Any, ...],
             x = x.astype("complex64")
         half = dtype == "bfloat16" and x.dtype.kind == "f"
         a = (x * 3).astype("float32" if half else dtype) if x.dtype.kind == "f" else x
-        t = torch.from_numpy(np.asfortranarray(a) if columns else a.copy())
+        t = torch.from_numpy(np.asfortranarray(a) if columns else np.array(a))
         return t.bfloat16() if half else t
 
     args, kwargs = (sample.args, sample.kwargs) if isinstance(sample, Sample) else (sample, {})
@@ -71,3 +71,49 @@ def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
             assert isinstance(found, str)
         else:
             assert found == whole
+
+
+def _seen(base: Any, r: Any) -> object:
+    """What there is to say of views, and whether a change of the base is seen in them."""
+    parts = r if isinstance(r, tuple) else (r,)
+    said = [(x.dtype, tuple(x.shape), x.stride(), x.storage_offset(), x._base is base, x.grad_fn is None) for x in parts]
+    before = base._version
+    base.add_(1)
+    return said, [(x._version - before, x.tolist()) for x in parts]
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16", "complex64"])
+@pytest.mark.parametrize("name", [name for name in RECORDS if get_record(name).field("shown") is not None])
+def test_what_is_shown_at_once_is_what_the_function_shows(name: str, dtype: str, columns: bool) -> None:
+    function = FRONT_END.function(name)
+    door = function.door
+    for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
+        found = []
+        for at_once in (True, False):
+            args = _arguments(sample, dtype, columns)[0]
+            given = args if at_once else (*args, *[p.default for p in door.params[len(args):]])
+            try:
+                found.append(_seen(args[0], (function if at_once else door.plain)(*given)))
+            except RuntimeError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+
+
+def test_a_geometry_beyond_the_memory_is_refused() -> None:
+    for x in (torch.zeros(0, 3), torch.zeros(2, 3), torch.zeros(4)[1:]):
+        for shown in (torch.as_strided, torch.Tensor.as_strided_):
+            with pytest.raises(RuntimeError, match="are out of bounds for storage"):
+                shown(x, (3, 3), (1, 3), 1)
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDS if get_record(name).field("becomes") is not None])
+def test_what_becomes_a_view_at_once_is_that_view(name: str) -> None:
+    for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
+        x, *args = _arguments(sample, "float32", False)[0]
+        memory = x.detach()
+        view = getattr(torch.Tensor, name[:-1])(memory, *args)
+        assert getattr(x, name)(*args) is x
+        memory.add_(1)
+        assert (x.shape, x.stride(), x.storage_offset(), x.tolist()) == (view.shape, view.stride(), view.storage_offset(), view.tolist())
+        assert x._version == 2

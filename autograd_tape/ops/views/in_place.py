@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...functions.namespace import STUMBLES
-from ...held import note_other_memory
-from ...modes import GradMode, grad_mode, noting, recordings
-from ...record import RECORDS, op
+from ...modes import GradMode, grad_mode
+from ...record import op
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
 from .parts import _as_strided
+from .shape import _squeeze, _t, _transpose, _unsqueeze
 
 
 @cache
@@ -25,28 +24,7 @@ def _entry_class(made: type, node: str) -> type:
 def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Fn:
     """A `function` field: the tensor becomes the view that operation `name` makes of it, and where that is recorded has its history.
     Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
-    kernel: Any = _as_strided if name == "as_strided" else None  # told at the first call
-
     def function(F: Functions, input: TensorRef, *args: Any, **kwargs: Any) -> TensorRef:
-        nonlocal kernel
-        k = input._k
-        if (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]) and input._node is None and not kwargs and (
-                input._base is None or input._base._node is None) and grad_mode() is not GradMode.INFERENCE:
-            if kernel is None:
-                kernel = RECORDS[name].field("numpy")
-            try:
-                shape = kernel(input._data, *args, None) if kernel is _as_strided and len(args) == 2 else kernel(input._data, *args)
-            except STUMBLES:  # the view itself must say what is wrong, or how it is done
-                pass
-            else:
-                if recordings or noting.calls is not None:
-                    note_other_memory(input)
-                input._data = shape
-                if (version := input._v) is None:
-                    F.bump(input)
-                else:
-                    version.number += 1
-                return input
         F.check_inplace(input, [])
         view = getattr(F, name)(input, *args, **kwargs)
         if F.become(input, view):
@@ -69,6 +47,7 @@ class t_:
     torch.Size([3, 2])
     """
 
+    becomes = _t
     function = _become("t")
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
@@ -81,6 +60,7 @@ class transpose_:
     torch.Size([3, 2])
     """
 
+    becomes = _transpose
     function = _become("transpose")
     def samples(rng): yield rng.standard_normal((2, 3)), 0, 1
 
@@ -96,6 +76,7 @@ class squeeze_:
     torch.Size([2])
     """
 
+    becomes = _squeeze
     def function(F, input, dim=None): return _squeezed(F, input, dim)
     def samples(rng): yield rng.standard_normal((2, 1)), 1
 
@@ -108,6 +89,7 @@ class unsqueeze_:
     torch.Size([1, 2])
     """
 
+    becomes = _unsqueeze
     function = _become("unsqueeze")
     def samples(rng): yield rng.standard_normal(3), 0
 
@@ -121,5 +103,6 @@ class as_strided_:
             [1., 3.]])
     """
 
+    becomes = _as_strided
     function = _become("as_strided")
     def samples(rng): yield np.arange(6.0), (2, 2), (1, 2)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...functions.general import General
 
 _ALL = slice(None)
+_ndarray = np.ndarray
 _MOST = 1024  # geometries that are kept
 
 
@@ -111,6 +112,10 @@ class narrow:
     """
 
     composite = "narrow"
+    def shown(input, dim, start, length):
+        if start.__class__ is int and -1 < start and -1 < length and start + length <= input.shape[dim]:
+            return _slice(input, dim, start, start + length, 1)
+
     def function(F, input, dim, start, length):
         shape = input._data.shape
         if not shape:
@@ -136,8 +141,15 @@ class narrow:
 
 
 def _diagonal(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    view = _diagonal_of(input.shape, input.strides, offset, dim1, dim2)
-    return strided(input, *view) if input.size else input.reshape(-1)[:0].reshape(view[0])
+    try:
+        found = input.diagonal(offset, dim1, dim2)
+        if found.size:  # else torch says where it begins
+            found.flags.writeable = True
+            return found
+    except (TypeError, ValueError):
+        pass  # which is told below
+    shape, steps, start = _diagonal_of(input.shape, input.strides, offset, dim1, dim2)
+    return strided(input, shape, steps, start) if input.size else input.reshape(-1)[:0].reshape(shape)
 
 
 @lru_cache(_MOST, typed=True)
@@ -206,9 +218,16 @@ class diagonal_backward:
 
 
 def _unfold(input: np.ndarray, dimension: int, size: int, step: int) -> np.ndarray:
-    n = input.ndim
-    d = wrap_dim(dimension, n)
-    have = input.shape[d] if n else 1
+    return strided(input, *_windows(input.shape, input.strides, input.itemsize, dimension, size, step))
+
+
+@lru_cache(_MOST, typed=True)
+def _windows(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dim: int, size: int,
+             step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes and strides (in bytes) of all windows along a dimension."""
+    n = len(shape)
+    d = wrap_dim(dim, n)
+    have = shape[d] if n else 1
     if size > have:
         raise AutogradError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
     if size < 0:
@@ -216,11 +235,9 @@ def _unfold(input: np.ndarray, dimension: int, size: int, step: int) -> np.ndarr
     if step <= 0:
         raise AutogradError(f"step is {step} but must be > 0")
     if not n:
-        return strided(input, (size,), (input.itemsize,))
-    shape, strides = list(input.shape), list(input.strides)
-    shape[d], at = (have - size) // step + 1, strides[d]
-    strides[d] = at * step
-    return strided(input, (*shape, size), (*strides, at))
+        return (size,), (item,)
+    at = strides[d]
+    return ((*shape[:d], (have - size) // step + 1, *shape[d + 1:], size), (*strides[:d], at * step, *strides[d + 1:], at))
 
 
 @op("unfold(Tensor input, int dimension, int size, int step) -> Tensor", family="view", quiet="all", out=False)
@@ -286,24 +303,27 @@ class unfold_backward:
 # -- any geometry -----------------------------------------------------------------------------------------------------------
 
 
-def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None,
+def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
                 here: int | None = None) -> np.ndarray:
     """The view; `here` is where the first element of the input lies in its storage, if that is known."""
     item = input.itemsize
     owner = input if input.base is None else owner_of(input)
     if sum(stride).__class__ is not int:  # what is kept does not tell numbers from integers
         raise TypeError("strides are integers")
-    known = owner.__class__ is np.ndarray and owner.flags.c_contiguous
     if storage_offset is not None:
         at = storage_offset
     else:
-        at = here = here if here is not None else start_of(input) if input.size and owner is not input else 0
+        at = here = (here if here is not None else 0 if owner is input or input.nbytes == owner.nbytes and input.flags.c_contiguous else
+                     start_of(input) if input.size else 0)
     need, steps = _as_laid(tuple(size), tuple(stride), at, item)
     if need > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
                             f"requiring a storage size of {need} are out of bounds for storage of size {owner.nbytes}")
-    if need and known:
-        return np.ndarray(size, input.dtype, owner, at * item, steps)
+    if need:
+        try:
+            return _ndarray(size, input.dtype, owner, at * item, steps)
+        except (TypeError, ValueError):  # not one block
+            pass
     if here is None:
         here = start_of(input) if input.size and owner is not input else 0
     return strided(input, size, steps, (at - here) * item)
@@ -334,7 +354,7 @@ class as_strided_view:
     saved_as = {"geometry": None}
 
     def numpy(input, size, stride, storage_offset, geometry):
-        return _as_strided(input, size, stride, storage_offset, geometry and geometry[2])
+        return _as_strided(input, size, stride, storage_offset, here=geometry and geometry[2])
 
     def meta(input, size, stride, storage_offset, geometry):
         # torch's meta tensors reach beyond their storage, too, since there is none.
@@ -390,6 +410,8 @@ class as_strided:
     tensor([[1., 3.],
             [2., 4.]])
     """
+
+    def shown(input, size, stride, storage_offset): return _as_strided(input, size, stride, storage_offset)
 
     def function(F, input, size, stride, storage_offset=None):
         data = input._data
@@ -482,7 +504,7 @@ def _split_dim(input: np.ndarray, dim: int, name: str) -> int:
 def _split_at(input: np.ndarray, sizes: Sequence[int], d: int) -> list[np.ndarray]:
     lead, at, found = (_ALL,) * d, 0, []
     for n in sizes:
-        found.append(input[lead + (slice(at, at + n),)])
+        found.append(input[lead + (slice(at, at + n),)] if d else input[at:at + n])
         at += n
     return found
 
@@ -710,6 +732,23 @@ def _section_bounds(sections: int | Sequence[int], n: int) -> list[tuple[int, in
 _kept_bounds = lru_cache(_MOST)(_section_bounds)
 
 
+def _sections(input: np.ndarray, sections: int | Sequence[int], dim: int) -> list[np.ndarray] | None:
+    """The parts of a dimension as arrays, where nothing is unusual about their number or bounds."""
+    if sections.__class__ is int:
+        bounds = _kept_bounds(sections, input.shape[dim])
+    elif sections.__class__ is tuple or sections.__class__ is list:
+        bounds = _section_bounds(sections, input.shape[dim])
+    else:
+        return None
+    lead = (_ALL,) * (dim % input.ndim)
+    return [input[(*lead, slice(a, b))] for a, b in bounds] if lead else [input[a:b] for a, b in bounds]
+
+
+def _even_sections(input: np.ndarray, sections: int | Sequence[int], dim: int) -> list[np.ndarray] | None:
+    """The same of parts which, if their number is given, are all of one size."""
+    return None if sections.__class__ is int and input.shape[dim] % sections else _sections(input, sections, dim)
+
+
 def _cut(F: Functions, input: TensorRef, sections: int | Sequence[int], dim: int) -> Any:
     """The parts of a dimension."""
     slice_, bounds = F.slice, _kept_bounds if sections.__class__ is int else _section_bounds
@@ -725,6 +764,8 @@ class tensor_split:
     """
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections", "tensor_indices_or_sections": "indices_or_sections"}
+    def shown(input, indices_or_sections, dim): return _sections(input, indices_or_sections, dim)
+
     def function(F, input, indices_or_sections, dim=0):
         shape = input._data.shape
         if not shape:
@@ -776,6 +817,8 @@ class hsplit:
     """
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+    def shown(input, indices_or_sections): return _even_sections(input, indices_or_sections, 0 if input.ndim == 1 else 1)
+
     def function(F, input, indices_or_sections):
         return _named_split(F, "hsplit", 1, 0 if len(input._data.shape) == 1 else 1, input, indices_or_sections)
 
@@ -797,6 +840,7 @@ class vsplit:
     """
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+    def shown(input, indices_or_sections): return _even_sections(input, indices_or_sections, 0) if input.ndim > 1 else None
     def function(F, input, indices_or_sections): return _named_split(F, "vsplit", 2, 0, input, indices_or_sections)
     def samples(rng): yield rng.standard_normal((4, 2)), (1, 3)
 
@@ -810,6 +854,7 @@ class dsplit:
     """
 
     words = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+    def shown(input, indices_or_sections): return _even_sections(input, indices_or_sections, 2)
     def function(F, input, indices_or_sections): return _named_split(F, "dsplit", 3, 2, input, indices_or_sections)
     def samples(rng): yield rng.standard_normal((2, 2, 4)), 2
 

@@ -370,6 +370,7 @@ class view_as:
     torch.Size([2, 2])
     """
 
+    def shown(input, other): return _view(input, other.shape)
     def function(F, input, other): return F.view(input, other._data.shape)
     def samples(rng): yield rng.standard_normal((2, 3)), np.zeros(6, np.int64)
 
@@ -382,6 +383,7 @@ class reshape_as:
     torch.Size([2, 2])
     """
 
+    def shown(input, other): return _in_order(input, other.shape)
     def function(F, input, other): return F.reshape(input, other._data.shape)
     def samples(rng): yield rng.standard_normal((3, 2)).T, np.zeros(6, np.int64)
 
@@ -395,6 +397,7 @@ class expand_as:
     """
 
     composite = "expand_as"
+    def shown(input, other): return _expand(input, other.shape)
     def function(F, input, other): return F.expand(input, other._data.shape)
     def samples(rng): yield rng.standard_normal(3), np.zeros((2, 3), np.int64)
 
@@ -408,8 +411,12 @@ class broadcast_to:
             [1., 2.]])
     """
 
+    def shown(input, size): return _expand(input, (size,) if size.__class__ is int else size)
     def function(F, input, size): return F.expand(input, size)
     def samples(rng): yield rng.standard_normal((2, 1)), (2, 3)
+
+
+_common_shape = lru_cache(1024)(broadcast_shape)
 
 
 @op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", method=False, out=False)
@@ -422,7 +429,7 @@ class broadcast_tensors:
 
     home = "functional"
     def function(F, *tensors):
-        shape = broadcast_shape(*[t._data.shape for t in tensors])
+        shape = _common_shape(*[t._data.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([t if t._data.shape == shape else F.expand(t, shape) for t in tensors])
 
     def samples(rng): yield rng.standard_normal((2, 1)), rng.standard_normal(3)
@@ -433,6 +440,11 @@ class broadcast_tensors:
 
 
 # -- dimensions exchanged -----------------------------------------------------------------------------------------------
+
+
+def _in_order(input: np.ndarray, shape: Sequence[int]) -> np.ndarray | None:
+    """A view in another shape of elements that lie in order."""
+    return input.reshape(shape) if input.flags.c_contiguous else None
 
 
 def _transpose(input: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
@@ -503,6 +515,8 @@ class adjoint:
     >>> torch.tensor([[1., 2.]]).adjoint().shape
     torch.Size([2, 1])
     """
+
+    def shown(input): return input.swapaxes(-2, -1) if input.ndim > 1 and input.dtype.kind != "c" else None
 
     def function(F, input):
         n = len(input._data.shape)
@@ -601,6 +615,10 @@ class movedim:
     """
 
     composite = "movedim.int"
+    def shown(input, source, destination):
+        if source.__class__ is int and destination.__class__ is int and input.ndim:
+            return input.transpose(_moved((source,), (destination,), input.ndim))
+
     def function(F, input, source, destination):
         n = len(input._data.shape)
         if source.__class__ is int and destination.__class__ is int and -n <= source < n and -n <= destination < n:
@@ -684,16 +702,18 @@ class squeeze:
 
 
 def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
-    shape, strides = input.shape, input.strides
+    shape, steps, fresh = _unsqueezed(input.shape, input.strides, dim, input.itemsize)
+    return input.reshape(shape) if fresh and input.flags.c_contiguous else strided(input, shape, steps)
+
+
+@lru_cache(1024, typed=True)
+def _unsqueezed(shape: tuple[int, ...], strides: tuple[int, ...], dim: int,
+                item: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """Sizes and strides (in bytes) with a dimension put in, and whether it is the only one of size one, whose stride NumPy knows in rows."""
     n = len(shape)
-    if not -n - 1 <= dim <= n:
-        wrap_dim(dim, n + 1)
-    if dim < 0:
-        dim += n + 1
-    if 1 not in shape and input.flags.c_contiguous:
-        return input.reshape(shape[:dim] + (1,) + shape[dim:])
-    step = shape[dim] * strides[dim] if dim < n else input.itemsize
-    return strided(input, shape[:dim] + (1,) + shape[dim:], strides[:dim] + (step,) + strides[dim:])
+    d = wrap_dim(dim, n + 1)
+    step = shape[d] * strides[d] if d < n else item
+    return shape[:d] + (1,) + shape[d:], strides[:d] + (step,) + strides[d:], 1 not in shape
 
 
 @op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all")
@@ -727,6 +747,15 @@ class flatten:
     """
 
     composite = "flatten.using_ints"
+    def shown(input, start_dim, end_dim):
+        shape = input.shape
+        if start_dim == 0 and end_dim == -1 and len(shape) > 1:
+            return _in_order(input, -1 if input.size else 0)
+        n = len(shape)
+        start, end = start_dim + n if start_dim < 0 else start_dim, end_dim + n if end_dim < 0 else end_dim
+        if 0 <= start < end < n and input.size:
+            return _in_order(input, (*shape[:start], -1, *shape[end + 1:]))
+
     def function(F, input, start_dim=0, end_dim=-1):
         shape = input._data.shape
         if start_dim == 0 and end_dim == -1 and len(shape) > 1:
@@ -752,6 +781,26 @@ class flatten:
     def errors(rng): yield (np.ones((3, 4)), 1, 0), RuntimeError, "flatten() has invalid args: start_dim cannot come after end_dim"
 
 
+def _split(shape: Sequence[int], dim: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with one dimension split into several."""
+    d = wrap_dim(dim, len(shape))
+    if not sizes:
+        raise AutogradError("unflatten: sizes must be non-empty")
+    n = shape[d]
+    known, total = [s for s in sizes if s != -1], 1
+    for s in known:
+        total *= s
+    if len(sizes) - len(known) > 1:
+        raise AutogradError("only one dimension can be inferred")
+    if total != n if len(known) == len(sizes) else not total or n % total:
+        raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input "
+                            f"tensor")
+    return (*shape[:d], *(sizes if len(known) == len(sizes) else _infer(sizes, n)), *shape[d + 1:])
+
+
+_kept_split = lru_cache(1024)(_split)
+
+
 @op("unflatten(Tensor input, int dim, int[] sizes) -> Tensor", out=False)
 class unflatten:
     """One dimension split into several.
@@ -761,22 +810,12 @@ class unflatten:
     """
 
     composite = "unflatten.int"
+    def shown(input, dim, sizes):
+        if sum(sizes).__class__ is int:  # what is kept does not tell numbers from integers
+            return _view(input, _kept_split(input.shape, dim, tuple(sizes)))
+
     def function(F, input, dim, sizes):
-        shape = input._data.shape
-        d = wrap_dim(dim, len(shape))
-        sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
-        if not sizes:
-            raise AutogradError("unflatten: sizes must be non-empty")
-        n = shape[d]
-        known, total = [s for s in sizes if s != -1], 1
-        for s in known:
-            total *= s
-        if len(sizes) - len(known) > 1:
-            raise AutogradError("only one dimension can be inferred")
-        if total != n if len(known) == len(sizes) else not total or n % total:
-            raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input "
-                                f"tensor")
-        return F.view(input, (*shape[:d], *(sizes if len(known) == len(sizes) else _infer(sizes, n)), *shape[d + 1:]))
+        return F.view(input, _split(input._data.shape, dim, (sizes,) if isinstance(sizes, int) else tuple(sizes)))
 
     def samples(rng): yield rng.standard_normal((2, 6)), 1, (3, -1)
 
@@ -792,6 +831,8 @@ class ravel:
     >>> torch.zeros(2, 3).ravel().shape
     torch.Size([6])
     """
+
+    def shown(input): return _in_order(input, (input.size,))
 
     def function(F, input):
         data = input._data
