@@ -140,10 +140,13 @@ def test_copies_in_order(rng):
     views = [x.transpose(0, 2, 1, 3), x.transpose(3, 2, 1, 0), x.reshape(6 * 130, -1).T, x[:, ::2], x[..., ::3], x[:, :, 3]]
     views += [x[::-1], np.broadcast_to(x[0], (6, 130, 17, 50)), np.broadcast_to(x[:, :1], x.shape), x.transpose(1, 0, 3, 2)[1:, :, 2:]]
     views += [x[:, :128].reshape(6, 2, 8, 8, 17, 50).transpose(5, 1, 0, 3, 2, 4), x.reshape(1, -1, 1)]
+    views += [x[..., 4:9], x[..., ::20], x[0, :, :, 1:3], x[:, :, 2, :6], x[:, 1:, 1:, 7:8], x[..., 0, 5:2:-1]]  # narrow rows
     for view in views:
         for dtype in (np.float64, np.float32, np.int64, np.int16, np.complex64, bool):
             a = view.astype(dtype, order="K") if dtype != np.float64 else view
             copy = sharing.copy(a)
+            assert not np.shares_memory(copy, a)
+            np.testing.assert_array_equal(sharing.copy(a, np.empty(a.shape, a.dtype)), copy)
             assert copy.flags.c_contiguous
             assert copy.dtype == a.dtype
             np.testing.assert_array_equal(copy, a)

@@ -29,11 +29,11 @@ from time import sleep
 from typing import Protocol
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ...annotations import Fn
 from ...dtypes import as_bits
 from ...locks import on_fork
+from ...strided import strided
 from ._common import TILE, UNARY, YIELD
 from ._kernel import AnyKernel
 from ._on_demand import LazyModule, state
@@ -396,7 +396,11 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
     array([1, 3, 2, 4])
     """
-    if a.size < state.cheap:
+    if a.size >= _MANY and a.shape[-1] <= _NARROW and a.ndim > 1 and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
+            not a.flags.c_contiguous):
+        return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
+    if a.size < state.cheap or a.size < 4 * state.cheap and a.size < _TURNED or a.strides[-1] == a.itemsize and (
+            a.size < BIG or a.shape[-1] >= _LONG):  # NumPy copies rows as fast
         if out is None:
             return a.copy()
         np.copyto(out, a)
@@ -405,17 +409,31 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     char = MOVED.get(a.itemsize, "")
     axes = _merged_axes(a)
     far = min(a.strides) < 0 or max(a.strides) >= _FAR
-    # NumPy copies rows as fast.
-    if not char or len(axes) > 4 or len(axes) < 2 or axes[-1][1] == 1 and axes[-1][0] >= _LONG or not a.flags.aligned or far:
+    if not char or len(axes) > 4 or len(axes) < 2 or not a.flags.aligned or far:
         into, source = [x.view(char) if char and x.dtype.isbuiltin == 2 else x for x in (out, a)]
         np.copyto(into, source)
         return out
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
     span = 1 + sum((n - 1) * s for n, s in axes)
-    flat = as_strided(a, (span,), (a.itemsize,)).view(char)
+    flat = strided(a, (span,), (a.itemsize,)).view(char)
     blocks = -(-n2 // TILE)
     rows = n0 * n1 * blocks, TILE * n3
     share_rows(_arithmetic.gather, char, *rows, 1, flat, out.reshape(-1).view(char), n1, n2, n3, s0, s1, s2, s3)
+    return out
+
+
+_TURNED = 1 << 15
+"""Up to how many elements NumPy copies in any order as fast as a kernel is called."""
+
+_NARROW, _ROWS, _MANY = 6, 8, 512
+"""Up to how many numbers make a narrow row, and of how many of these, behind one another and in all, each position is copied by itself: a
+line is begun anew for each row."""
+
+
+def _by_columns(a: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """``a`` copied to ``out``, one position of the last dimension after another."""
+    for i in range(a.shape[-1]):
+        out[..., i] = a[..., i]
     return out
 
 

@@ -4,6 +4,7 @@ view, whose kernel, gradient and batching rule are its own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..networks._losses import constant
 from .parts import _as_strided
 
 
-_FEW = 4096  # elements that NumPy copies in any order as quickly
+_FEW = 512  # elements that NumPy copies in any order as quickly
 
 _DOC = """`{view}` in memory of its own.
 
@@ -43,7 +44,7 @@ def _without_data(part: np.ndarray) -> np.ndarray:
     return meta_array(part.shape, part.dtype)
 
 
-def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, out_list: str | None = None,
+def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, before: bool = False, out_list: str | None = None,
             out_dtype: OutRule = EXPECTED) -> Record:
     """The record of a view's copy.
 
@@ -52,13 +53,16 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, out
         example: the arguments of a call, for its documentation.
         said: what the copy is named after, where that is another name.
         anywhere: whether elements may lie where a view does not reach them.
+        before: whether what is copied is the tensor, since the elements of the view are parts of its elements.
         out_list, out_dtype: see `Record`.
     """
     view = get_record(name)
     kernel = view.field("numpy")
 
     def numpy(input: np.ndarray, *arguments: Any) -> Any:
-        return _each(kernel(np.ascontiguousarray(input) if anywhere else input, *arguments), _in_rows)
+        if (before or anywhere) and not input.flags.c_contiguous:
+            return kernel(copy(input), *arguments)
+        return _each(kernel(input, *arguments), _in_rows)
 
     def meta(input: np.ndarray, *arguments: Any) -> Any:
         return _each(kernel(meta_array(input.shape, input.dtype) if anywhere else input, *arguments), _without_data)
@@ -86,9 +90,9 @@ def copy_of(name: str, example: str, said: str = "", anywhere: bool = False, out
 for _name, _example in {
         "diagonal": "torch.eye(2)", "expand": "torch.ones(2), (3, 2)", "permute": "torch.eye(2), (1, 0)", "select": "torch.eye(2), 0, 1",
         "slice": "torch.ones(3), 0, 1", "squeeze": "torch.ones(1, 2)", "t": "torch.eye(2)",
-        "transpose": "torch.eye(2), 0, 1", "unfold": "torch.ones(3), 0, 2, 1", "unsqueeze": "torch.ones(2), 0",
-        "view_as_real": "torch.ones(2) * 1j"}.items():
+        "transpose": "torch.eye(2), 0, 1", "unfold": "torch.ones(3), 0, 2, 1", "unsqueeze": "torch.ones(2), 0"}.items():
     copy_of(_name, _example)
+copy_of("view_as_real", "torch.ones(2) * 1j", before=True)
 copy_of("view", "torch.ones(2, 3).T, (6,)", anywhere=True)
 copy_of("view_as_complex", "torch.eye(2)", anywhere=True)
 copy_of("view_dtype", "torch.eye(2), torch.int32", said="_view_dtype", anywhere=True)
@@ -134,8 +138,11 @@ def _range(shape: Sequence[int], dim: int, start: Any, length: int) -> tuple[sli
     return (*(slice(None),) * d, slice(first, first + length))
 
 
+_kept_range = lru_cache(1024, typed=True)(_range)
+
+
 def _narrow_copy(input: np.ndarray, dim: int, start: Any, length: int) -> np.ndarray:
-    return _in_rows(input[_range(input.shape, dim, start, length)])
+    return _in_rows(input[(_kept_range if start.__class__ is int else _range)(input.shape, dim, start, length)])
 
 
 @op("narrow_copy(Tensor input, int dim, Any start, int length) -> Tensor", quiet="all")
@@ -171,6 +178,7 @@ class as_strided_copy:
     """
 
     out_dtype = EXPECTED
+    def quick(input, size, stride, storage_offset): return _in_rows(_as_strided(input, size, stride, storage_offset))
 
     def function(F, input, size, stride, storage_offset=None):
         return F.alias_copy(F.as_strided(input, size, stride, storage_offset))

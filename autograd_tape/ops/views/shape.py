@@ -709,7 +709,7 @@ def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
 @lru_cache(1024, typed=True)
 def _unsqueezed(shape: tuple[int, ...], strides: tuple[int, ...], dim: int,
                 item: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
-    """Sizes and strides (in bytes) with a dimension put in, and whether it is the only one of size one, whose stride NumPy knows in rows."""
+    """Sizes and strides (in bytes) with a dimension put in, and whether no other is of size one: NumPy knows its stride in rows then."""
     n = len(shape)
     d = wrap_dim(dim, n + 1)
     step = shape[d] * strides[d] if d < n else item
