@@ -175,20 +175,20 @@ class Frontend:
                                            make(self, self.below_namespace, general.rest))
         return found
 
-    def half(self, general: General, before: bool = False) -> Fn:
+    def half(self, general: General, before: bool = False, inplace: bool = False) -> Fn:
         """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
-        `general.whole` where that ends; with `before` it stands before the door, and ends in it."""
-        return self._entrance_for("half", general, before)
+        `general.whole` where that ends; with `before` it stands before the door, and ends in it, that of the variant in place, too."""
+        return self._entrance_for("half", general, before, inplace)
 
-    def integers(self, general: General, before: bool = False) -> Fn:
+    def integers(self, general: General, before: bool = False, inplace: bool = False) -> Fn:
         """The entrance of an operation for integers: its quiet path, for what has been vetted, and `general.whole` where that ends; with
-        `before` it stands before the door, and ends in it."""
-        return self._entrance_for("integers", general, before)
+        `before` it stands before the door, and ends in it, that of the variant in place, too."""
+        return self._entrance_for("integers", general, before, inplace)
 
-    def _entrance_for(self, kinds: str, general: General, before: bool) -> Fn:
+    def _entrance_for(self, kinds: str, general: General, before: bool, inplace: bool) -> Fn:
         half, integers = kinds == "half", kinds == "integers"
         if before:
-            return compile_function(general.rec, self, half=half, integers=integers, below=general.__call__)
+            return compile_function(general.rec, self, inplace=inplace, half=half, integers=integers, below=general.__call__)
         key = general.rec.name, kinds
         found = self.entrances.get(key)
         if found is None:

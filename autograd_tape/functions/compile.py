@@ -333,29 +333,17 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
                  "    if _kw:",
                  *["    " + line for line in other],
                  f"        return function({first}, *{v}, **_kw)"]
-    operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
     guard += ["_more is ..."] if more else []
-    check: list[str] = []
-    check_number: list[str] = []
-    kind_of_number = "_k"
-    if half:
-        if rec.field("opmath") == "number":  # numbers are not rounded before
-            operand, guard = operand if _in_single(rec) else None, []
-            kind_of_number = "SINGLE"
-        if rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
-            # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
-            check, check_number = _checking(rec, None), _checking(rec, operand)
-    if integers:
-        check, check_number = _vetting(rec, None), _vetting(rec, operand)
+    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers)
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, *_list_lines(rec, guard), *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
     set_k, quiet = _quiet_test(rec)
     if operand is not None:
         set_k, quiet_scalar = _quiet_test(rec, operand.name)
-        if integers:  # numbers that leave the dtype
-            quiet_scalar += f" and _c is int and _k in Q_INT and -1 < {operand.name} < 128"
+        if integers:
+            quiet_scalar += _leaves_integers(operand)
         lines += [f"        _c = {operand.name}.__class__",
                   f"        {set_k}",
                   "        if _c is float or _c is int:",
@@ -367,7 +355,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += _wrap(rec, operand.name, " " * 16, half=half)
         lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
-        lines += [] if half else _scaled_lines(rec, guard)
+        lines += _scaled_lines(rec, guard, half, check)
     else:
         lines += [f"        {set_k}", *_gather_lines(rec)]
         if itself := rec.field("itself"):
@@ -375,11 +363,31 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
                   f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
-        lines += [] if half or integers else _scaled_lines(rec, guard)
+        lines += [] if half or integers else _scaled_lines(rec, guard, False, [])
     lines += ["    except STUMBLES: pass", *([] if half or integers or below or half_operand(rec) is None else _half_lines(rec, guard)),
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
+
+
+def _numbers_and_checks(rec: Record, half: bool, integers: bool) -> tuple[Param | None, str, list[str], list[str]]:
+    """The Operand that an entrance takes as a number, too, of which kind that is then, and the statements that check arguments: those of
+    tensors, and of one with a number."""
+    operand = _scalar_operand(rec)
+    if integers:
+        return operand, "_k", _vetting(rec, None), _vetting(rec, operand)
+    kind_of_number = "_k"
+    if half and rec.field("opmath") == "number":  # numbers are not rounded before
+        operand, kind_of_number = operand if _in_single(rec) else None, "SINGLE"
+    if half and rec.field("check") is not None and rec.field("amp") != "lower" and not getattr(rec.field("check"), "takes_floats", False):
+        # It may refuse the dtype, or numbers that do not fit it: of the same of these it has said so before.
+        return operand, kind_of_number, _checking(rec, None), _checking(rec, operand)
+    return operand, kind_of_number, [], []
+
+
+def _leaves_integers(operand: Param) -> str:
+    """Source of the test for a number that leaves the dtype of integers."""
+    return f" and _c is int and _k in Q_INT and -1 < {operand.name} < 128"
 
 
 def _checking(rec: Record, number: Param | None) -> list[str]:
@@ -388,7 +396,7 @@ def _checking(rec: Record, number: Param | None) -> list[str]:
     line = f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"
     if not rec.elementwise:
         return [line]
-    given = ", ".join(["_k", *[p.name for p in rec.params if not p.is_tensor or p is number]])
+    given = ", ".join(["_k", *[f"{p.name}, {p.name}.__class__" for p in rec.params if not p.is_tensor or p is number]])
     return [f"            if (_g := ({given},)) not in checked:", f"    {line}",
             "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
 
@@ -407,11 +415,12 @@ def _vetting(rec: Record, number: Param | None) -> list[str]:
     return out
 
 
-def _half_lines(rec: Record, guard: list[str]) -> list[str]:
-    """Statements that lead half precision to its own entrance, where nobody looks at calls."""
-    given, tests = _by_position(rec), "".join([f" and {test}" for test in guard])
-    return ["    else:", *[f"        if _k in {kinds}{tests}: return (door.{of} or door.open_{of}())({given})" for kinds, of in (
-        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * takes_integers(rec))]]
+def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[str]:
+    """Statements that lead half precision, and integers, to their own entrances, where nobody looks at calls."""
+    given, tests, opened = _by_position(rec), "".join([f" and {test}" for test in guard]), "True" * inplace
+    integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
+    return ["    else:", *[f"        if _k in {kinds}{tests}: return (door.{of} or door.open_{of}({opened}))({given})" for kinds, of in (
+        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * integers)]]
 
 
 def _list_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -454,8 +463,23 @@ def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
     return [f"    if _more is not ...: return door.deprecated(({given}, _more, _further), ({named}), {out}, {inplace})"]
 
 
-def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
+def _scaled_half(rec: Record) -> tuple[str, list[str]]:
+    """Of half precision with an `alpha` other than 1, which scales the second of two tensors, is rounded, and is computed with in single:
+    (the condition, statements that leave the result in `_r`); nothing where there is no such."""
+    alpha = next((p.name for p in rec.params if p.scales), None)
+    if alpha is None or rec.field("opmath") != "alpha":
+        return "", []
+    a, b = rec.params[:2]
+    return (f"_k in Q_HALF and {b.name}._k is _k and ({alpha}.__class__ is float or {alpha}.__class__ is int)", [
+        f"_o = _k.scalars.get({alpha})", f"if _o is None: _o = _k.scalar({alpha})",
+        f"_r = narrow(plain(widened(_a := {a.name}._data), widened({b.name}._data) * widened(_o)), _k.np)"])
+
+
+def _scaled_lines(rec: Record, guard: list[str], half: bool, check: list[str]) -> list[str]:
     """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
+    if half:
+        condition, lines = _scaled_half(rec)
+        return [f"        elif {condition}:", *check, *[f"            {line}" for line in lines], *_wrap(rec, half=True)] if lines else []
     alpha = next((p.name for p in rec.params if p.scales), None)
     if alpha is None or rec.result != "same":
         return []
@@ -489,12 +513,14 @@ def _by_position(rec: Record) -> str:
     return ", ".join([p.name for p in rec.params])
 
 
-def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> str:
+def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half: bool = False, integers: bool = False) -> str:
     """The source of `name_`; as an `operator` it has no deprecated signatures; see `forward_source`."""
     more = bool(rec.field("deprecated")) and not operator and not below
     lines = [f"def {rec.name}_({_by_position(rec) if below else _head(rec.signature(), more)}):"]
     deprecated = _deprecated_line(rec, "None", True) if more else []
     first = rec.params[0].name
+    if half or integers:
+        return "\n".join([*lines, *_overwrite_lines(rec, more, half, integers), *_ending(rec, operator, ", None, True")]) + "\n"
     further = rec.params[2 if rec.family == "binary" else 1:]
     if rec.field("store") is not None:
         return "\n".join([*lines, *_store_lines(rec), *_ending(rec, operator, ", None, True")]) + "\n"
@@ -534,31 +560,45 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False) -> s
                       "            kernel(_a, _a)"]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
-    elif rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?") \
-            and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
+    elif _overwrites(rec):
         lines += _overwrite_lines(rec, more)
+    if not below and _overwrites(rec) and half_operand(rec) is rec.params[0]:
+        lines += _half_lines(rec, ["_more is ..."] if more else [], True)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
 
 
-def _overwrite_lines(rec: Record, more: bool) -> list[str]:
-    """The quiet path of an operation whose result is copied over its first input."""
+def _overwrites(rec: Record) -> bool:
+    """Whether the variant in place is to copy a result over its first input."""
+    return (rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?")
+            and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params))
+
+
+def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool = False) -> list[str]:
+    """The quiet path of an operation whose result is copied over its first input; see `forward_source`."""
     first = rec.params[0].name
-    operand = _scalar_operand(rec)
-    lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
-    branches = [None] if operand is None else [operand.name, None]
-    for scalar in branches:
-        set_k, quiet = _quiet_test(rec, scalar)
-        tensors = [p for p in rec.tensor_params if p.name != scalar]
-        tests = [quiet, "0 not in _a.strides", *(["_more is ..."] if more else []),
+    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers)
+    finish = ["if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
+              "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
+
+    def writable(tensors: list[Param]) -> list[str]:
+        tests = ["0 not in _a.strides", *(["_more is ..."] if more else []),
                  f"({' and '.join([is_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
         if "nothing" in (rec.field("may_share") or ""):
             tests += [f"{p.name} is not {first}" for p in tensors[1:] if not p.type.endswith("?")]
-        prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
-        inside = [*prepare, f"_r = {_call(rec, scalar)}",
-                  "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
-                  "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
+        return tests
+
+    lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
+    branches = [None] if operand is None else [operand.name, None]
+    for scalar in branches:
+        set_k, quiet = _quiet_test(rec, scalar)
+        if integers and scalar and operand is not None:
+            quiet += _leaves_integers(operand)
+        tests = [quiet, *writable([p for p in rec.tensor_params if p.name != scalar])]
+        kind = kind_of_number
+        prepare = [f"_o = {kind}.scalars.get({scalar})", f"if _o is None: _o = {kind}.scalar({scalar})"] if scalar else []
+        inside = [*prepare, f"_r = {_call(rec, scalar, half, integers)}", *finish]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
         if operand is None:
@@ -567,7 +607,11 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
             condition = f"if (_c is float or _c is int) and {' and '.join(tests)}:"
         else:
             condition = f"elif _c is not float and _c is not int and {' and '.join(tests)}:"
-        lines += [f"        {condition}", *[" " * 12 + line for line in inside]]
+        lines += [f"        {condition}", *(check_number if scalar else check), *[" " * 12 + line for line in inside]]
+    condition, scaled = _scaled_half(rec) if half else ("", [])
+    if scaled:
+        lines += [f"        elif {' and '.join([condition, *writable(rec.tensor_params)])}:", *check,
+                  *[" " * 12 + line for line in [*scaled, *finish]]]
     return [*lines, "    except STUMBLES: pass"]
 
 
@@ -579,7 +623,7 @@ def _requires(p: Param) -> str:
 def _store_lines(rec: Record) -> list[str]:
     """The quiet path of an operation that overwrites its first input: `store(buffer, ...)` does the work."""
     first, *others = rec.params
-    tests = [_in(f"{first.name}._k", "Q_ALL"), "0 not in _a.strides"]
+    tests = [_in(f"{first.name}._k", "Q_ALL" if others else "Q_ANY"), "0 not in _a.strides"]
     free = [is_free(first.name)]
     names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
     raw = []
@@ -654,7 +698,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = (inplace_source(rec, operator=operator, below=below is not None) if inplace else
+    body = (inplace_source(rec, operator=operator, below=below is not None, half=half, integers=integers) if inplace else
             forward_source(rec, spread=spread, operator=operator, below=below is not None, half=half, integers=integers))
     if numpys:
         cells |= {"_above": above, "_defaults": rec.defaults}

@@ -318,18 +318,18 @@ class General(Door):
         half = self._half = self.frontend.half(self)
         return half
 
-    def open_half(self) -> Any:
+    def open_half(self, inplace: bool = False) -> Any:
         """The one that functions take while nobody looks at calls, which ends in the door."""
-        half = self.half = self.frontend.half(self, True)
+        half = self.half = self.frontend.half(self, True, inplace)
         return half
 
     def _integers_entrance(self) -> Any:
         integers = self._integers = self.frontend.integers(self)
         return integers
 
-    def open_integers(self) -> Any:
+    def open_integers(self, inplace: bool = False) -> Any:
         """The entrance for integers, which functions take while nobody looks at calls, and which ends in the door."""
-        integers = self.integers = self.frontend.integers(self, True)
+        integers = self.integers = self.frontend.integers(self, True, inplace)
         return integers
 
     def vet(self, args: tuple[Any, ...]) -> None:

@@ -219,6 +219,42 @@ def test_the_entrance_for_integers_does_what_the_general_path_does(name: str) ->
     assert quiet or rec.field("check") is not None or rec.lacks or name in LOUD_FOR_INTEGERS, f"no sample of {name} is quiet for integers"
 
 
+@pytest.mark.no_numbers("the same bits")
+@pytest.mark.parametrize("name", [n for n in REGULAR if RECORDS[n].inplace and "door.half" in inplace_source(RECORDS[n])])
+def test_entrances_in_place_do_what_the_general_path_does(name: str) -> None:
+    rec = RECORDS[name]
+    door, function = General(rec, torch_frontend, True), torch_frontend.function(name + "_")
+
+    def carried(path: Callable[..., Any], values: list[Any], dtype: Any) -> Any:
+        def tensor(x: Any) -> Any:
+            a = np.asarray(x)
+            return torch_frontend.wrap(np.array(a if a.dtype.kind in "ib" else a * (1 if dtype in HALVES else 3), dtype
+                                                if a.dtype.kind in "fc" else a.dtype, order="F"))
+
+        manual_seed(0)
+        given = tree_map(tensor, values)
+        try:
+            with np.errstate(all="ignore"):
+                found = path(given)
+        except (AutogradError, RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+            return "refused"
+        assert found is given[0]
+        return found.dtype, found.shape, found.stride(), found._data.tobytes(), found._version
+
+    done = []
+    for sample in samples(rec):
+        args, kwargs = bind(rec, sample)
+        by_name = {**dict(zip([p.name for p in rec.params], args)), **kwargs}
+        values = [by_name.get(p.name, rec.defaults.get(p.name)) for p in rec.params]
+        alphas = [[0.3 if p.scales else v for p, v in zip(rec.params, values)]] * any([p.scales for p in rec.params])
+        for more in [values, [int(v) if v.__class__ is float else v for v in values], *alphas] * is_array(values[0]):
+            for dtype in (*HALVES, np.int64, np.uint8, np.bool_):
+                found = carried(lambda v: function(**dict(zip([p.name for p in rec.params], v))), more, dtype)
+                assert found == carried(lambda v: door.whole(tuple(v), None, True), more, dtype), (dtype, more)
+                done.append(found)
+    assert done
+
+
 def taken(path: Callable[..., Any], values: list[Any]) -> bool:
     """Whether a path that raises LookupError at its end is quiet for these arguments."""
     try:

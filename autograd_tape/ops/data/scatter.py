@@ -184,6 +184,8 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
         raise ValueError("the index is larger than the target")
     if not within(index := index if index.dtype == np.int64 else index.astype(np.int64), target.shape[d]):
         _in_range(index, target.shape[d], d)
+    if isinstance(src, np.ndarray) and not src.ndim and index.ndim > 1:
+        raise ValueError("the ranks differ")
     part = src if isinstance(src, np.ndarray) and src.dtype is input.dtype else fitting(src, input.dtype)
     if isinstance(part, np.ndarray) and part.ndim:
         if not index.size:

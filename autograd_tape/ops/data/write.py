@@ -124,7 +124,7 @@ class zero:
     def sharding(call): return call.elementwise()
 
     def numpy(input): return np.zeros(input.shape, input.dtype)
-    def store(a): a.fill(0)
+    def store(a): a.fill(0) if a.dtype.isbuiltin == 1 else fill_with(a, np.zeros((), a.dtype))
     may_share = "itself"
     method_ = True
     def compose(F, input): return np.zeros(input.shape, input.dtype)
