@@ -106,9 +106,11 @@ def run(entries: Sequence[Entry], catalogue: Catalogue, options: argparse.Namesp
     """Measures until all is done or the time is over; rows go to the file one by one."""
     ours = Side(options.python, "torchcompat", options.threads, timeout=PATIENCE)
     theirs = Side(options.torch_python, "torch", options.threads, timeout=PATIENCE)
+    facts = []
     for side in (ours, theirs):
         side.command[2] = "benchmarks.enumeration.worker"
-        side.ask(do="facts")
+        facts.append(side.ask(do="facts"))
+    how = f"{options.threads} {options.clock}, Python {' and '.join(sorted({f['python'] for f in facts}))}, NumPy {facts[0]['numpy']}"
     end = time.monotonic() + 60 * options.minutes
     with open(options.file, "a", buffering=1) as file:
         for number, entry in enumerate(entries):
@@ -116,7 +118,7 @@ def run(entries: Sequence[Entry], catalogue: Catalogue, options: argparse.Namesp
                 print(f"{len(entries) - number} of {len(entries)} entries are left: start it again to go on", file=sys.stderr)
                 break
             row = measured(entry, catalogue, ours, theirs, options.clock, number)
-            row["how"] = f"{options.threads} {options.clock}"
+            row["how"] = how
             file.write(json.dumps(row) + "\n")
     ours.close(), theirs.close()
 
