@@ -14,6 +14,8 @@ from ...record import op
 from ...tensor import TensorRef
 from ...warned import warn_once
 from .._host import NO_ITEM, on_one_device, values_of
+from ..views.parts import add_windows, unfold_array
+from .fourier import c2c, c2r, r2c
 from .spectra import no_elements
 
 _NONE = type(None)
@@ -133,21 +135,27 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
     if align_to_window:  # the window of the first piece, not the piece, begins where the signal does
         before = (n_fft - width) // 2
         x = F.constant_pad_nd(x, (before, n_fft - width - before))
+    if window is None and width < n_fft:
+        window = F.ones(width, dtype=dtype, device=input._k.device)
+    if window is not None:
+        window = _padded(F, window, n_fft)
+    is_complex = dtype.is_complex or window is not None and window._k.dtype.is_complex
+    onesided = not is_complex if onesided is None else onesided
+    if is_complex and onesided and (x._data.size or on_meta(x)):
+        raise AutogradError("Cannot have onesided output if window or input is complex")
+    kind = int(normalized)
+    if _plain(F, x, window) and x._data.size:
+        found = unfold_array(x._data, 1, n_fft, hop)
+        found = found if window is None else found * window._data
+        found = (c2c(found, (2,), kind, True) if is_complex else r2c(found, (2,), kind, onesided)).swapaxes(1, 2)
+        result = F.wrap(found if input.ndim == 2 else found[0])
+        return result if as_complex else F.view_as_real(result)
     pieces = F.unfold(x, 1, n_fft, hop)
-    if width < n_fft or window is not None:
-        if window is None:
-            window = F.ones(width, dtype=dtype, device=input._k.device)
-        pieces = F.mul(pieces, _padded(F, window, n_fft))
-    onesided = not pieces._k.dtype.is_complex if onesided is None else onesided
+    if window is not None:
+        pieces = F.mul(pieces, window)
     if not pieces._data.size and not on_meta(pieces):
         raise no_elements(pieces)
-    kind = int(normalized)
-    if pieces._k.dtype.is_complex:
-        if onesided:
-            raise AutogradError("Cannot have onesided output if window or input is complex")
-        result = F._fft_c2c(pieces, (2,), kind, True)
-    else:
-        result = F._fft_r2c(pieces, (2,), kind, onesided)
+    result = F._fft_c2c(pieces, (2,), kind, True) if is_complex else F._fft_r2c(pieces, (2,), kind, onesided)
     result = F.transpose_(result, 1, 2)
     if input.ndim == 1:
         result = F.squeeze_(result, 0)
@@ -158,6 +166,12 @@ def _padded(F, window, n):
     """A window in the middle of `n` numbers, zeros around it."""
     missing = n - window.shape[0]
     return F.constant_pad_nd(window, (missing // 2, missing - missing // 2)) if missing else window
+
+
+def _plain(F, *tensors):
+    """Whether nobody records or looks at what is made of tensors that are transformed as they are, so that it is made of their arrays."""
+    quiet = F.namespace["Q_ALL"]
+    return not [x for x in tensors if x is not None and (x._node is not None or x._k not in quiet or x._k.np.char not in "fdFD")]
 
 
 @op("istft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
@@ -207,27 +221,33 @@ class istft:
         weights = F.ones(width, dtype=input._k.dtype.to_real(), device=input._k.device) if window is None else window
         x = F.transpose(input if input.ndim == 3 else F.unsqueeze(input, 0), 1, 2)
         kind = 1 if normalized else 2
-        if return_complex:
-            if half:
-                raise AutogradError("Cannot have onesided output if window or input is complex")
-            x = F._fft_c2c(x, (2,), kind, False)
-        else:
+        if return_complex and half:
+            raise AutogradError("Cannot have onesided output if window or input is complex")
+        if not return_complex:
             if weights._k.dtype.is_complex:
                 raise AutogradError("Complex windows are incompatible with return_complex=False")
-            x = F._fft_c2r(x if half else F.slice(x, -1, 0, n_fft // 2 + 1), (2,), kind, n_fft)
+            x = x if half else F.slice(x, -1, 0, n_fft // 2 + 1)
         weights = _padded(F, weights, n_fft)
-        signal = F.unfold_backward(F.mul(x, weights), (x.shape[0], total), 1, n_fft, hop)
-        squares = F.expand(F.mul(weights, weights), (1, pieces, n_fft))
-        overlap = F.unfold_backward(squares, (1, total), 1, n_fft, hop)
         start = n_fft // 2 if center else 0
         end = start + length if length is not None else -(n_fft // 2) if center else total
-        signal, overlap = F.slice(signal, 1, start, end), F.slice(overlap, 1, start, end)
-        least = F.min(F.abs(overlap))
+        plain = _plain(F, x, weights)
+        if plain:
+            w, y = weights._data, c2c(x._data, (2,), kind, False) if return_complex else c2r(x._data, (2,), kind, n_fft)
+            overlap = add_windows(np.broadcast_to(w * w, (1, pieces, n_fft)), (1, total), 1, n_fft, hop)[:, start:end]
+            signal = add_windows(y * w, (len(y), total), 1, n_fft, hop)[:, start:end]
+            least = F.wrap(np.asarray(np.abs(overlap).min())) if overlap.size else F.min(F.wrap(overlap))
+        else:
+            x = F._fft_c2c(x, (2,), kind, False) if return_complex else F._fft_c2r(x, (2,), kind, n_fft)
+            signal = F.unfold_backward(F.mul(x, weights), (x.shape[0], total), 1, n_fft, hop)
+            squares = F.expand(F.mul(weights, weights), (1, pieces, n_fft))
+            overlap = F.unfold_backward(squares, (1, total), 1, n_fft, hop)
+            signal, overlap = F.slice(signal, 1, start, end), F.slice(overlap, 1, start, end)
+            least = F.min(F.abs(overlap))
         if on_meta(least):
             raise AutogradError(NO_ITEM)
         if not F.valueless(least) and values_of(least) < 1e-11:
             raise refused("window overlap add min: 1\n[ CPUBoolType{} ]")
-        result = F.div(signal, overlap)
+        result = F.wrap(signal / overlap) if plain else F.div(signal, overlap)
         if input.ndim == 2:
             result = F.squeeze(result, 0)
         if end > total:
