@@ -7,6 +7,7 @@ Wan and Zhang (arXiv:1909.02659), Murray (arXiv:1602.07527) and Golub and Pereyr
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 from collections.abc import Callable, Sequence
 
@@ -48,32 +49,36 @@ def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     return spread if len(lead) == 1 else spread.reshape(math.prod(lead), *a.shape[-2:])
 
 
-_FEW_ROWS = 16  # that are faster emptied one by one than by a mask
+_MASKED = 1 << 16  # elements up to which masks are kept
+
+
+@lru_cache(32)
+def _mask(m: int, n: int, sign: int, least: int, item: int) -> np.ndarray:
+    """Where a column is at least so far behind the row, or with a `sign` of -1 before it: integers of so many bytes with all bits set."""
+    inside = sign * (np.arange(n) - np.arange(m)[:, None]) >= least
+    return np.negative(inside, dtype=f"i{item}", casting="unsafe")
+
+
+def _keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
+    """Zeros, in matrices that lie in rows, outside of what `_mask` says."""
+    m, n = a.shape[-2:]
+    if a.itemsize in (4, 8) and m * n <= _MASKED:
+        bits = a.view(f"i{a.itemsize}")
+        np.bitwise_and(bits, _mask(m, n, sign, least, a.itemsize), bits)
+    else:
+        np.copyto(a, np.zeros((), a.dtype), where=sign * (np.arange(n) - np.arange(m)[:, None]) < least)
+    return a
 
 
 def upper_triangle(a: np.ndarray) -> np.ndarray:
     """The upper triangles of matrices, in rows, in memory of their own."""
-    m, n = a.shape[-2:]
-    if m <= _FEW_ROWS:
-        result = np.array(a, order="C")
-        for i in range(1, m):
-            result[..., i, :i] = 0
-        return result
-    result = np.zeros(a.shape, a.dtype)
-    np.copyto(result, a, where=np.arange(m)[:, None] <= np.arange(n))
-    return result
+    return _keep_triangle(np.array(a, order="C"), 1, 0)
 
 
 def unit_lower(a: np.ndarray) -> np.ndarray:
     """The lower triangles of matrices with ones on their diagonals, as many columns as rows or less, in rows, in memory of their own."""
     *lead, m, n = a.shape
-    if n <= _FEW_ROWS:
-        result = np.array(a, order="C")
-        for i in range(n - 1):
-            result[..., i, i + 1:] = 0
-    else:
-        result = np.zeros(a.shape, a.dtype)
-        np.copyto(result, a, where=np.arange(m)[:, None] > np.arange(n))
+    result = _keep_triangle(np.array(a, order="C"), -1, 1)
     result.reshape(math.prod(lead), m * n)[:, :n * (n + 1):n + 1] = 1
     return result
 
@@ -592,12 +597,7 @@ def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
 
 def _upper_columns(a: np.ndarray, rows: int, dtype: np.dtype) -> np.ndarray:
     """The upper triangles of so many rows of matrices, column-major."""
-    result = a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C")
-    if rows <= _FEW_ROWS:
-        for j in range(min(rows, a.shape[-1])):
-            result[..., j, j + 1:] = 0
-    else:
-        np.copyto(result, 0, where=np.arange(a.shape[-1])[:, None] < np.arange(rows))
+    result = _keep_triangle(a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C"), -1, 0)
     return result.swapaxes(-2, -1)
 
 

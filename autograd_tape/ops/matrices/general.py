@@ -66,9 +66,18 @@ def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
 _FEW_PLACES = 24  # that Python counts faster than NumPy
 
 
+def _range_of(pivots: np.ndarray) -> tuple[int, int]:
+    """The least and the largest of pivots; 1 and 1 where there are none."""
+    if pivots.size > _FEW_PLACES:
+        return int(np.minimum.reduce(pivots, None)), int(np.maximum.reduce(pivots, None))
+    named = pivots.ravel().tolist() or [1]
+    return min(named), max(named)
+
+
 def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     """The matrices P of rows exchanged one after another, as P A = L U reads with its transpose."""
-    if pivots.size and (np.minimum.reduce(pivots, None) < 1 or np.maximum.reduce(pivots, None) > m):
+    least, most = _range_of(pivots)
+    if least < 1 or most > m:
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
                             "lu_factor?", expected=f"1 to {m}", found=f"{pivots.min()} to {pivots.max()}")
     order = kernels.orders(pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]), m)
@@ -275,7 +284,7 @@ class linalg_lu:
 
 
 @op("lu_unpack(Tensor LU_data, Index LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Constant P, Tensor L, Tensor U)",
-    method=False, node="LuUnpackBackward0", complex="explicit")
+    method=False, quiet="all", node="LuUnpackBackward0", complex="explicit")
 class lu_unpack:
     """The factors that `linalg.lu_factor` keeps in one matrix; what is not asked for is empty.
 
@@ -328,8 +337,9 @@ class lu_unpack:
 
 def _lu_solution(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, adjoint: bool = False) -> np.ndarray:
     n = B.shape[-2]
-    for bad, text in ((pivots < 1, "greater or equal to 1"), (pivots > n, "smaller or equal to LU.size(-2)")):
-        if bad.any():
+    least, most = _range_of(pivots)
+    for bad, text in ((least < 1, "greater or equal to 1"), (pivots.size and most > n, "smaller or equal to LU.size(-2)")):
+        if bad:
             raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
     lead = broadcast_shape(LU.shape[:-2], B.shape[:-2])
     factors, X = one_batch(LU, lead), one_batch(B, lead)
@@ -386,6 +396,13 @@ class lu_solution:
                 f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
 
 
+def _solved_by_factors(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray) -> np.ndarray | None:
+    """`_lu_solution` of plain arrays where nothing is wrong with them."""
+    n = LU.shape[-1] if LU.ndim > 1 else 0
+    fits = B.ndim > 1 and LU.shape[-2:] == (n, n) and B.shape[-2] == n and pivots.shape == LU.shape[:-1]
+    return _lu_solution(LU, pivots, B) if fits and B.dtype is LU.dtype and LU.dtype.char in "fd" and pivots.dtype is INT32 else None
+
+
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", namespace="_internal",
     alias="linalg.lu_solve", method=False)
 class linalg_lu_solve:
@@ -400,6 +417,9 @@ class linalg_lu_solve:
              "half float8 chalf": "linalg.lu_solve_cpu if any"}
     out_dtype = EXPECTED
     amp = "whole"
+
+    def quick(LU, pivots, B, left, adjoint): return _solved_by_factors(LU, pivots, B) if left and not adjoint else None
+
     def function(F, LU, pivots, B, *, left=True, adjoint=False):
         _check_matrix("linalg.lu_solve", LU, True, False)
         if B.ndim < 2:
@@ -453,6 +473,7 @@ class lu_solve:
     lacks = {"float8 chalf": "linalg.lu_solve_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
+    def quick(b, LU_data, LU_pivots): return _solved_by_factors(LU_data, LU_pivots, b)
     def function(F, b, LU_data, LU_pivots): return F.linalg_lu_solve(LU_data, LU_pivots, b)
 
     def samples(rng):
@@ -846,18 +867,20 @@ def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
 
 
 def _few_powers(x: np.ndarray, n: int, turned: bool) -> np.ndarray | None:
-    """The first powers of real numbers, or the same `turned` round, side by side; products are in double precision, and rounded once."""
-    if x.dtype.char not in "fd" or not 1 < n <= 16 or not x.ndim:
+    """The first powers of real numbers, or the same `turned` round, side by side; products are in double precision, and rounded once, or of
+    integers in int64."""
+    whole = x.dtype.kind in "biu"
+    if not whole and x.dtype.char not in "fd" or not 1 < n <= 16 or not x.ndim:
         return None
-    rows = np.empty((n, *x.shape), x.dtype)
+    rows = np.empty((n, *x.shape), np.int64 if whole else x.dtype)
     rows[0], rows[1] = 1, x
     if n > 2:
-        wide = x.astype(np.float64)
+        wide = x.astype(np.int64 if whole else np.float64)
         product = wide * wide
         for row in rows[2:]:
             row[...] = product
             product *= wide
-    return np.ascontiguousarray(np.moveaxis(rows[::-1] if turned else rows, 0, -1))
+    return np.moveaxis(rows[::-1] if turned else rows, 0, -1).copy()
 
 
 @op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="_internal", alias="linalg.vander", method=False, out=False)
