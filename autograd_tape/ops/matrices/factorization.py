@@ -83,6 +83,26 @@ def unit_lower(a: np.ndarray) -> np.ndarray:
     return result
 
 
+_PATTERNS: dict[str, Callable[[int], np.ndarray]] = {
+    "lower": np.tri, "below": lambda n: np.tri(n, k=-1), "diagonal": np.eye, "beside": lambda n: 1 - np.eye(n)}
+
+
+@lru_cache(64)
+def _pattern(where: str, n: int, dtype: np.dtype) -> np.ndarray:
+    found = _PATTERNS[where](n).astype(dtype)
+    found.setflags(write=False)  # for whoever comes next
+    return found
+
+
+def _ones(F: Functions, x: Values, where: str) -> Values:
+    """Ones in a lower triangle, below the diagonal, on it or beside it, as a matrix with as many rows as `x` has columns."""
+    n = x.shape[-1]
+    return constant(F, x, (_pattern if n <= _FEW_ROWS else _pattern.__wrapped__)(where, n, buffer(x).dtype))
+
+
+_FEW_ROWS = 64  # of patterns that are kept
+
+
 def _mT(F: Functions, x: Values) -> Values:
     return F.transpose(x, -2, -1)
 
@@ -531,20 +551,18 @@ class linalg_cholesky:
     def shape(input, upper): return input
     def vjp_input(F, grad, result, upper):
         L, g = (_mH(F, result), _mH(F, grad)) if upper else (result, grad)
-        n, dtype = L.shape[-1], buffer(L).dtype
-        inner = F.matmul(_mH(F, L), g) * constant(F, L, np.tri(n, n, 0, dtype))
+        inner = F.matmul(_mH(F, L), g) * _ones(F, L, "lower")
         # Of a complex diagonal the imaginary part is kept, as in torch.
-        symmetric = inner + _mH(F, inner * constant(F, L, np.tri(n, n, -1, dtype)))
+        symmetric = inner + _mH(F, inner * _ones(F, L, "below"))
         turned = _mH(F, L)
         half = F.solve_triangle(turned, symmetric, True, False)
         return _mH(F, F.solve_triangle(turned, _mH(F, half), True, False)) * 0.5
 
     def jvp(F, outputs, arguments, tangents):
         L = _mH(F, outputs[0]) if arguments["upper"] else outputs[0]
-        n, dtype = L.shape[-1], buffer(L).dtype
-        half = np.tri(n, n, -1, dtype) + np.eye(n, dtype=dtype) / dtype.type(2)
+        half = _ones(F, L, "below") + _ones(F, L, "diagonal") * 0.5
         inverse = F.inverse(L)
-        change = F.matmul(L, _product(F, inverse, tangents["input"], _mH(F, inverse)) * constant(F, L, half))
+        change = F.matmul(L, _product(F, inverse, tangents["input"], _mH(F, inverse)) * half)
         return _mH(F, change) if arguments["upper"] else change
     batch = batches.matrices
 
@@ -603,15 +621,14 @@ def _upper_columns(a: np.ndarray, rows: int, dtype: np.dtype) -> np.ndarray:
 
 def _qr_grad_tall(F: Functions, Q: Values, R: Values, gQ: Values, gR: Values | None) -> Values:
     """The gradient for A (m, n), m >= n, of its reduced factors; either cotangent may be None."""
-    n, dtype = R.shape[-1], buffer(R).dtype
     M = None
     if gR is not None:
         M = F.matmul(R, _mH(F, gR))
     if gQ is not None:
         inner = F.matmul(_mH(F, gQ), Q)
         M = -inner if M is None else M - inner
-    lower = M * constant(F, R, np.tri(n, n, -1, dtype))
-    symmetric = lower + _mH(F, lower) + (F.real_part(M) if is_complex(M) else M) * constant(F, R, np.eye(n, dtype=dtype))
+    lower = M * _ones(F, R, "below")
+    symmetric = lower + _mH(F, lower) + (F.real_part(M) if is_complex(M) else M) * _ones(F, R, "diagonal")
     total = F.matmul(Q, symmetric)
     if gQ is not None:
         total = gQ + total
@@ -692,13 +709,11 @@ def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndar
 
 def _differences(F: Functions, x: Values) -> Values:
     """x_j - x_i at (i, j), with ones on the diagonal."""
-    n = x.shape[-1]
-    return F.unsqueeze(x, -2) - F.unsqueeze(x, -1) + constant(F, x, np.eye(n, dtype=buffer(x).dtype))
+    return F.unsqueeze(x, -2) - F.unsqueeze(x, -1) + _ones(F, x, "diagonal")
 
 
 def _off_diagonal(F: Functions, x: Values) -> Values:
-    n = x.shape[-1]
-    return x * constant(F, x, (1 - np.eye(n)).astype(buffer(x).dtype))
+    return x * _ones(F, x, "beside")
 
 
 def _like(F: Functions, x: Values, vectors: Values) -> Values:
@@ -715,7 +730,7 @@ def _check_phase(name: str, what: str, phase: Values | None) -> None:
 
 
 def _diagonal_matrix(F: Functions, x: Values) -> Values:
-    return F.unsqueeze(x, -1) * constant(F, x, np.eye(x.shape[-1], dtype=buffer(x).dtype))
+    return F.unsqueeze(x, -1) * _ones(F, x, "diagonal")
 
 
 @op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", namespace="_internal", alias="linalg.svd",
