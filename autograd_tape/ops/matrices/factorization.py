@@ -59,7 +59,7 @@ def _mask(m: int, n: int, sign: int, least: int, item: int) -> np.ndarray:
     return np.negative(inside, dtype=f"i{item}", casting="unsafe")
 
 
-def _keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
+def keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
     """Zeros, in matrices that lie in rows, outside of what `_mask` says."""
     m, n = a.shape[-2:]
     if a.itemsize in (4, 8) and m * n <= _MASKED:
@@ -72,13 +72,13 @@ def _keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
 
 def upper_triangle(a: np.ndarray) -> np.ndarray:
     """The upper triangles of matrices, in rows, in memory of their own."""
-    return _keep_triangle(np.array(a, order="C"), 1, 0)
+    return keep_triangle(np.array(a, order="C"), 1, 0)
 
 
 def unit_lower(a: np.ndarray) -> np.ndarray:
     """The lower triangles of matrices with ones on their diagonals, as many columns as rows or less, in rows, in memory of their own."""
     *lead, m, n = a.shape
-    result = _keep_triangle(np.array(a, order="C"), -1, 1)
+    result = keep_triangle(np.array(a, order="C"), -1, 1)
     result.reshape(math.prod(lead), m * n)[:, :n * (n + 1):n + 1] = 1
     return result
 
@@ -615,7 +615,7 @@ def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
 
 def _upper_columns(a: np.ndarray, rows: int, dtype: np.dtype) -> np.ndarray:
     """The upper triangles of so many rows of matrices, column-major."""
-    result = _keep_triangle(a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C"), -1, 0)
+    result = keep_triangle(a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C"), -1, 0)
     return result.swapaxes(-2, -1)
 
 

@@ -18,7 +18,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .factorization import _check_matrix, _columns, check_equation
+from .factorization import _check_matrix, _columns, check_equation, keep_triangle
 from .general import INT32, like_lapack, without_data
 from ...warned import ignoring
 
@@ -98,20 +98,20 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     batch = A.shape[:-2]
     if A.shape[-1] != A.shape[-2]:
         raise ValueError("square matrices expected")
-    LD = np.tril(A).reshape(math.prod(batch), *A.shape[-2:])
-    columns = np.ascontiguousarray(LD.swapaxes(-2, -1))
-    found = kernels.factor_symmetric(columns)
+    rows = np.array(A.swapaxes(-2, -1), order="C").reshape(math.prod(batch), *A.shape[-2:])  # columns of A, whose lower triangle counts
+    found = kernels.factor_symmetric(rows)
     if found is not None:
-        LD, pivots, info = columns.swapaxes(-2, -1), *[x.astype(np.int32) for x in found]
+        pivots, info = [x.astype(np.int32) for x in found]
     else:
-        pivots, info = np.zeros(LD.shape[:2], np.int32), np.zeros(len(LD), np.int32)
+        pivots, info = np.zeros(rows.shape[:2], np.int32), np.zeros(len(rows), np.int32)
         with ignoring():
-            for i, a in enumerate(LD):
-                info[i] = _ldl(a, hermitian and A.dtype.kind == "c", pivots[i])
+            for i, a in enumerate(keep_triangle(rows, 1, 0)):
+                info[i] = _ldl(a.T, hermitian and A.dtype.kind == "c", pivots[i])
     if check_errors and info.any():
         raise AutogradError(f"torch.linalg.ldl_factor: Unknown error code: {info[info.nonzero()[0][0]]}.",
                             found="a singular matrix", remedy="use ldl_factor_ex, which tells of it in `info`")
-    return _columns(np.tril(LD).reshape(A.shape)), pivots.reshape(A.shape[:-1]), info.reshape(batch)
+    LD = keep_triangle(rows, 1, 0).reshape(A.shape).swapaxes(-2, -1)
+    return LD if LD.size else _columns(LD), pivots.reshape(A.shape[:-1]), info.reshape(batch)
 
 
 @op("linalg_ldl_factor_ex(Tensor A, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Int32 pivots, Int32 info)",
@@ -189,7 +189,8 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
     n = LD.shape[-1]
     if LD.ndim < 2 or LD.shape[:-1] != pivots.shape or B.ndim < 2 or not n == LD.shape[-2] == B.shape[-2] or LD.dtype != B.dtype:
         raise ValueError("square factors, with their pivots, and matrices of as many rows expected")
-    if pivots.size and (np.abs(pivots).min() < 1 or np.abs(pivots).max() > n):
+    named = np.abs(pivots)
+    if pivots.size and (np.minimum.reduce(named, None) < 1 or np.maximum.reduce(named, None) > n):
         raise AutogradError("torch.linalg.ldl_solve: pivots must be rows of LD, counted from 1", expected=f"1 to {n}")
     batch = broadcast_shape(LD.shape[:-2], B.shape[:-2])
     items = [np.broadcast_to(x, (*batch, *x.shape[-d:])).reshape(math.prod(batch), *x.shape[-d:])
