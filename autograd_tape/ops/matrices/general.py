@@ -67,11 +67,11 @@ _FEW_PLACES = 24  # that Python counts faster than NumPy
 
 
 def _range_of(pivots: np.ndarray) -> tuple[int, int]:
-    """The least and the largest of pivots; 1 and 1 where there are none."""
+    """The least and the largest of pivots; 1 and 0 where there are none."""
     if pivots.size > _FEW_PLACES:
         return int(np.minimum.reduce(pivots, None)), int(np.maximum.reduce(pivots, None))
-    named = pivots.ravel().tolist() or [1]
-    return min(named), max(named)
+    named = pivots.ravel().tolist()
+    return (min(named), max(named)) if named else (1, 0)
 
 
 def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
@@ -79,7 +79,7 @@ def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     least, most = _range_of(pivots)
     if least < 1 or most > m:
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
-                            "lu_factor?", expected=f"1 to {m}", found=f"{pivots.min()} to {pivots.max()}")
+                            "lu_factor?", expected=f"1 to {m}", found=f"{least} to {most}")
     order = kernels.orders(pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]), m)
     P = np.zeros((len(order), m, m), dtype)
     if order.size <= _FEW_PLACES:
@@ -338,7 +338,7 @@ class lu_unpack:
 def _lu_solution(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, adjoint: bool = False) -> np.ndarray:
     n = B.shape[-2]
     least, most = _range_of(pivots)
-    for bad, text in ((least < 1, "greater or equal to 1"), (pivots.size and most > n, "smaller or equal to LU.size(-2)")):
+    for bad, text in ((least < 1, "greater or equal to 1"), (most > n, "smaller or equal to LU.size(-2)")):
         if bad:
             raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
     lead = broadcast_shape(LU.shape[:-2], B.shape[:-2])
