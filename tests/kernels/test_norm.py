@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograd_tape.dtypes import bfloat16
 from autograd_tape.executors.kernels import norm
 
 EPS = 1e-5
@@ -172,3 +173,38 @@ def test_group_norm(shape, groups, affine, kernels, dtype, rng, close):
 def test_group_norm_rejects_groups():
     with pytest.raises(RuntimeError, match="divisible by num_groups"):
         norm.group_norm(np.zeros((2, 6), np.float32), 4)
+
+
+HALVES = {"batch": lambda x, w, b: norm.batch_norm(x, w, b, None, None, True, 0.1, EPS),
+          "group": lambda x, w, b: norm.group_norm(x, 2, w, b, EPS)}
+HALVES_BACK = {"batch": lambda g, x, m, r, w: norm.batch_norm_backward(g, x, m, r, w, True),
+               "group": lambda g, x, m, r, w: norm.group_norm_backward(g, x, m, r, 2, w)}
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (5, 6, 3), (4, 6, 50), (2, 4, 5000)])
+@pytest.mark.parametrize("name", [*HALVES])
+@pytest.mark.parametrize("half", [np.float16, bfloat16.np])
+def test_half_precision_is_rounded_once(name, shape, half, kernels, rng):
+    """Results and gradients are those of the same numbers in double precision, as near as their digits."""
+    x, g = (rng.standard_normal((2, *shape)) * 2 + 3).astype(half)
+    w, b = rng.standard_normal((2, shape[1])).astype(half)
+    digits = 2.0**-10 if half is np.float16 else 2.0**-7
+    y, mean, rstd = HALVES[name](x, w, b)
+    wide = [v.astype(np.float64) for v in (g, x, w, b)]
+    expected = HALVES[name](*wide[1:])
+    assert y.dtype == half and mean.dtype == rstd.dtype == np.float32
+    np.testing.assert_allclose(y.astype(np.float64), expected[0], rtol=digits, atol=digits / 4)
+    gradients = HALVES_BACK[name](wide[0], wide[1], *expected[1:], wide[2])
+    for found, exact in zip(HALVES_BACK[name](g, x, mean, rstd, w), gradients, strict=True):
+        assert found.dtype == half
+        np.testing.assert_allclose(found.astype(np.float64), exact, rtol=digits, atol=digits * np.abs(exact).max() / 16)
+
+
+def test_rms_norm(kernels, dtype, rng, close):
+    for shape, size in (((3, 5), 5), ((2, 3, 700), 700), ((2, 3, 4), 12), ((5, 1), 1)):
+        x = (rng.standard_normal(shape) * 2).astype(dtype)
+        w = rng.standard_normal(size).astype(dtype)
+        rows = x.reshape(-1, size).astype(np.float64)
+        expected = rows / np.sqrt((rows**2).mean(1, keepdims=True) + EPS)
+        close(norm.rms_norm(x, size, None, EPS), expected.reshape(shape), 8)
+        close(norm.rms_norm(x, size, w, EPS), (expected * w).reshape(shape), 8)

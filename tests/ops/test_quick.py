@@ -1,4 +1,4 @@
-"""What irregular operations on matrices make of plain arrays at once has the bits, dtypes, strides and shapes of what they are made of."""
+"""What irregular operations make of plain arrays at once has the bits, dtypes, strides and shapes of what they are made of."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from autograd_tape.ops.matrices.contractions import _einsum
 from autograd_tape.record import RECORDS, Sample, get_record
 
 FRONT_END = torch.trace.door.frontend
+MODULES = (".matrices.", ".networks.softmax", ".networks.normalization")
 NAMES = sorted([name for name in RECORDS if get_record(name).field("quick") is not None
-                and ".matrices." in get_record(name).module])
+                and any([part in get_record(name).module + "." for part in MODULES])])
 COMPOSED: dict[str, Callable[..., Any]] = {"einsum": lambda equation, *operands: _einsum(FRONT_END, equation, operands)}
 
 
@@ -49,7 +50,7 @@ def _outcome(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def test_there_are_such_operations() -> None:
-    assert {"trace", "kron", "matrix_power", "linalg_multi_dot"} <= {*NAMES}
+    assert {"trace", "kron", "matrix_power", "linalg_multi_dot", "_softmax", "rms_norm", "batch_norm"} <= {*NAMES}
 
 
 @pytest.mark.filterwarnings("ignore:torch.chain_matmul")

@@ -17,7 +17,6 @@ from ...annotations import Fn
 from ...dtypes import bfloat16, float16
 from ...warned import ignoring
 from ._on_demand import _NEVER, LazyModule, state, worth
-from .halves import BITS
 from .sharing import share
 
 __all__ = ["Loop", "takes"]
@@ -46,18 +45,13 @@ SHORT = 512
 ALONE = np.zeros(128, np.int64)
 
 
-def _as_bits(arguments: tuple[Any, ...]) -> list[Any]:
-    """Arrays of half precision in rows as kernels take them."""
-    return [a.view(BITS[a.dtype.char]) if a.__class__ is np.ndarray and a.itemsize == 2 else a for a in arguments]
-
-
 class Loop:
     """A loop of this module, and how often it has been asked for.
 
     Args:
         function: with flat sequences first, numbers then, at last `start` and `stop`.
         outputs: which of its arguments it writes to.
-        chars: the dtypes that it is written for; half precision goes to kernels as its bits.
+        chars: the dtypes that it is written for.
     """
 
     def __init__(self, function: Fn, *outputs: int, chars: str = "fd") -> None:
@@ -80,14 +74,14 @@ class Loop:
         """Runs it over `items` that take `work` in all, of arrays of the dtype `char`; IndexError where an index is out of range."""
         run = self.ready.get(char)
         if run is not None and work <= SHORT and state.fused < _NEVER:
-            run(ALONE, items, 1, *(arguments if char not in "eE" else _as_bits(arguments)))
+            run(ALONE, items, 1, *arguments)
             return
         if char not in self.chars:
             raise TypeError(f"{self.name}: no numbers of the dtype {char!r}")
         if self.is_compiled(char, work):
             kernel = getattr(_compiled, self.name)
             self.ready[char] = kernel.shared[char]
-            share(kernel, char, items, max(1, _GRAIN * items // max(work, 1)), *(arguments if char not in "eE" else _as_bits(arguments)))
+            share(kernel, char, items, max(1, _GRAIN * items // max(work, 1)), *arguments)
             return
         given = [a.ravel().tolist() if isinstance(a, np.ndarray) else a for a in arguments]
         with ignoring():

@@ -10,15 +10,16 @@ Sources: Ba et al. (arXiv:1607.06450), Ioffe and Szegedy (arXiv:1502.03167), Wu 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import bfloat16
-from ._on_demand import SIZE_FUSED, LazyModule, compute_array, contiguous, is_half, state
-from .halves import BITS, recast, widened
+from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, compute_array, contiguous, is_half, state
+from .halves import recast, widened
 from .handy import Handy
 from .moments import join, moments, of_rows
-from .sharing import share_rows
+from .sharing import BIG, share_rows
 from .reduce import RUN, add
 from ...warned import ignoring
 
@@ -30,14 +31,18 @@ __all__ = [
     "layer_norm",
     "layer_norm_backward",
     "layer_norm_of_few",
+    "rms_norm",
 ]
 
 _compiled = LazyModule("norm")
 _normalize, _normalize_gradients = Handy("norm", "normalize"), Handy("norm", "normalize_gradients")
+_many, _many_gradients = Handy("norm", "normalize_many"), Handy("norm", "normalize_many_gradients")
+_columns, _columns_gradients = Handy("norm", "normalize_columns"), Handy("norm", "normalize_columns_gradients")
+_root_mean_square = Handy("norm", "root_mean_square")
 #: Blocks, at least, of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
 _BLOCKS = 16
-#: Rows shorter than this are not worth a kernel over rows.
-_SHORT = 8
+#: Rows shorter than this are not worth a kernel over rows; of channels so short, columns are done, so many at a time.
+_SHORT, _TILE = 8, 128
 
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 Needs = tuple[bool, bool, bool]
@@ -167,13 +172,16 @@ def layer_norm_backward(
     )
 
 
-# Few numbers, of which NumPy and compiled loops make the same bits (see `compiled/norm.py`): (O, N, K * M) for O pieces of each of N rows,
-# which are of K channels with M numbers each; row r belongs to group r % G, whose channels follow one another in weight and bias.
+# Pieces: (O, N, K * M) for O pieces of each of N rows, which are of K channels with M numbers each; row r belongs to group r % G, whose
+# channels follow one another in weight and bias. Of few numbers NumPy and a loop make the same bits (see `compiled/norm.py`); many are one
+# kernel each way.
 
 
-def _is_few(x: np.ndarray, in_rows: bool = True) -> bool:
-    """Whether the loop for few takes ``x``; less where its numbers do not lie in rows, but each channel's in steps."""
-    return 0 < x.size < min(state.fused, SIZE_FUSED) << 2 * in_rows
+def _in_pieces(x: np.ndarray, rows: int, positions: int) -> bool:
+    """Whether ``x`` is normalized at once: few numbers, and many where there is machine code, unless many threads would share few rows."""
+    if state.fused == _NEVER:
+        return 0 < x.size < (SIZE_FUSED if positions < _SHORT else SIZE_FUSED << 2)
+    return 0 < x.size < BIG or x.size > 0 and (positions < _SHORT or rows >= _BLOCKS)
 
 
 def _sums(v: np.ndarray) -> np.ndarray:
@@ -196,11 +204,17 @@ def _normalized(
     found = np.empty((3, n))
     if moments is not None:
         found[:2] = moments
-    run = _normalize.surely(char) if c.size >= state.fused else _normalize.of(char, c.size)
+    run = _normalize.of(char, c.size) if c.size < state.fused else None
     if run is not None:
         w, b = [_NOTHING[char] if p is None else p if p.flags.carray and p.dtype is c.dtype else _flat(p, c.dtype) for p in (weight, bias)]
-        arrays = (c, w, b, y) if c.itemsize != 2 else [v.view(BITS[char]) for v in (c, w, b, y)]
-        run(n, 1, *arrays, found, o, n * k * m, k * m, k, m, groups, eps, moments is not None)
+        run(n, 1, c, w, b, y, found, o, n * k * m, k * m, k, m, groups, eps, moments is not None)
+    elif c.size >= state.fused and o > 1 and m < _SHORT:
+        w, b = _double_flat(weight, bias)
+        _columns.share(char, -(-n // (_TILE // m)), o * _TILE, 1, c, w, b, y, found, o, m, n, eps, moments is not None)
+    elif c.size >= state.fused:
+        row = k * m
+        k, m, w, b = _spread(k, m, weight, bias)
+        _many.share(char, n, o * row, 1, c, w, b, y, found, o, n * row, row, k, m, groups, eps, moments is not None)
     else:
         w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
         wide = c.reshape(o, n, k * m).transpose(1, 0, 2).astype(np.float64, order="C")
@@ -225,6 +239,18 @@ def _normalized(
     return y, single[0], single[2], found
 
 
+def _double_flat(*parameters: np.ndarray | None) -> list[np.ndarray]:
+    return [_flat(p, np.dtype(np.float64)) for p in parameters]
+
+
+def _spread(k: int, m: int, *parameters: np.ndarray | None) -> tuple[Any, ...]:
+    """(channels, positions, parameters in double precision); channels of few positions become as many of one."""
+    flat = _double_flat(*parameters)
+    if m >= _SHORT:
+        return k, m, *flat
+    return k * m, 1, *[p if m == 1 else p.repeat(m) for p in flat]
+
+
 _NOTHING = {char: np.empty(0, dtype) for char, dtype in (("f", np.float32), ("d", np.float64), ("e", np.float16), ("E", bfloat16.np))}
 
 
@@ -239,9 +265,21 @@ def _normalized_backward(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The gradient of ``c``, and for each row's channels the sums of ``g`` and of ``g * (c - mean)``, in double precision."""
     o, n, k, m, groups = sizes
-    dx, totals, dots, w = np.empty(c.shape, c.dtype), np.empty((n, k)), np.empty((n, k)), _flat(weight, c.dtype)
+    dx, char = np.empty(c.shape, c.dtype), c.dtype.char
+    if c.size >= state.fused and o > 1 and m < _SHORT:
+        totals, dots = np.empty(n), np.empty(n)
+        parts = *_double_flat(mean, rstd, weight), dx, totals, dots
+        _columns_gradients.share(char, -(-n // (_TILE // m)), o * _TILE, 2, g, c, *parts, o, m, n, found)
+        return dx, totals, dots
+    if c.size >= state.fused:
+        row, (channels, positions, w) = k * m, _spread(k, m, weight)
+        totals, dots = np.empty((n, channels)), np.empty((n, channels))
+        _many_gradients.share(char, n, o * row, 2, g, c, *_double_flat(mean, rstd), w, dx, totals, dots, o, n * row, row, channels,
+                              positions, groups, found)
+        return (dx, totals, dots) if channels == k else (dx, totals.reshape(n, k, m).sum(2), dots.reshape(n, k, m).sum(2))
+    totals, dots, w = np.empty((n, k)), np.empty((n, k)), _flat(weight, c.dtype)
     means, s = _flat(mean, c.dtype), _flat(rstd, c.dtype)
-    run = _normalize_gradients.surely(c.dtype.char) if c.size >= state.fused else _normalize_gradients.of(c.dtype.char, c.size)
+    run = _normalize_gradients.of(char, c.size)
     if run is not None:
         rows = o, n, k * m
         run(n, 1, g.reshape(rows), c.reshape(rows), means, s, w, dx.reshape(rows), totals, dots, k, m, groups, found)
@@ -272,8 +310,8 @@ def _normalized_backward(
     return dx, totals, dots
 
 
-# Batch and group normalization share four row kernels; a row is one channel of one sample, and the statistics of
-# several rows are combined here, on arrays of N * C numbers, in double precision.
+# Few rows of very many numbers are done one step after another, each of which many threads share. A row is one channel of one sample, and
+# the statistics of several rows are combined here, on arrays of N * C numbers, in double precision.
 
 
 def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -363,12 +401,13 @@ def batch_norm(
     >>> y.ravel(), mean
     (array([-1.,  1.]), array([2.]))
     """
-    c = contiguous(_wide(x)) if not _is_few(x, prod(x.shape[2:]) >= _SHORT) else _own(x)
+    at_once = _in_pieces(x, x.shape[1], prod(x.shape[2:]))
+    c = _own(x) if at_once else contiguous(_wide(x))
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
     if not training and (running_mean is None or running_var is None):
         raise ValueError("Expected running_mean and running_var to be defined when training=False")
-    if _is_few(c, rows.shape[1] >= _SHORT):
+    if at_once:
         given = None if training or running_mean is None else np.array((running_mean, running_var), np.float64)
         y, mean, rstd, moments_ = _normalized(c, (n, channels, 1, rows.shape[1], channels), weight, bias, eps, given)
         if training:
@@ -407,10 +446,11 @@ def batch_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
-    c = contiguous(_wide(x))
+    at_once = _in_pieces(x, x.shape[1], prod(x.shape[2:]))
+    c = _own(x) if at_once and x.size >= state.fused else contiguous(_wide(x))
     rows, n, channels = _channels(c)
     gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
-    if _is_few(c, rows.shape[1] >= _SHORT):
+    if at_once:
         sizes = n, channels, 1, rows.shape[1], channels
         given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, training)
         return _found(given, dots.reshape(-1) * rstd, totals.reshape(-1), x, weight, needs)
@@ -449,7 +489,8 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    c = contiguous(_wide(x)) if not _is_few(x) else _own(x)
+    at_once = _in_pieces(x, x.shape[0] * groups, prod(x.shape[2:]))
+    c = _own(x) if at_once else contiguous(_wide(x))
     rows, n, channels = _channels(c)
     if groups < 1 or channels % groups:
         raise RuntimeError(
@@ -457,7 +498,7 @@ def group_norm(
             f"{list(x.shape)} and num_groups={groups}"
         )
     width = channels // groups
-    if _is_few(c):
+    if at_once:
         y, mean, rstd, _ = _normalized(c, (1, n * groups, width, rows.shape[1], groups), weight, bias, eps)
         return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
     with ignoring():
@@ -485,11 +526,12 @@ def group_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
-    c = contiguous(_wide(x))
+    at_once = _in_pieces(x, x.shape[0] * groups, prod(x.shape[2:]))
+    c = _own(x) if at_once and x.size >= state.fused else contiguous(_wide(x))
     rows, n, channels = _channels(c)
     gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
     width = channels // groups
-    if _is_few(c):
+    if at_once:
         sizes = 1, n * groups, width, rows.shape[1], groups
         given, totals, dots = _normalized_backward(gs, c, mean, rstd, sizes, weight, True)
         dots *= rstd.reshape(-1, 1)
@@ -515,6 +557,26 @@ def group_norm_backward(
         (dot * s).sum(0).reshape(channels).astype(parameter_dtype) if needs[1] else None,
         total.sum(0).reshape(channels).astype(parameter_dtype) if needs[2] else None,
     )
+
+
+def rms_norm(x: np.ndarray, size: int, weight: np.ndarray | None, eps: float) -> np.ndarray:
+    """``x / sqrt(mean(x**2) + eps) * weight`` over the last axes, of ``size`` numbers; half precision is rounded once.
+
+    >>> rms_norm(np.array([[3.0, 4.0]]), 2, None, 0.0).round(3)
+    array([[0.849, 1.131]])
+    """
+    c, n, half = _own(x), x.size // size, x.itemsize == 2
+    if c.size >= (state.fused >> 4 if half else state.fused):
+        y = np.empty(c.shape, c.dtype)
+        _root_mean_square.share(c.dtype.char, n, size, 1, c, *_double_flat(weight), y, n, size, eps)
+        return y
+    wide = widened(c).reshape(n, size) if half else c.reshape(n, size)
+    with ignoring():
+        scale = np.add.reduce(wide * wide, 1, None, None, True) / wide.dtype.type(size) + wide.dtype.type(eps)
+        y = wide * np.reciprocal(np.sqrt(scale))
+        if weight is not None:
+            y *= (widened(weight) if half else weight).reshape(size)
+    return _as(y.reshape(c.shape), x.dtype)
 
 
 def _found(dx: np.ndarray, dw: np.ndarray, db: np.ndarray, x: np.ndarray, weight: np.ndarray | None, needs: Needs) -> Grads:

@@ -13,7 +13,6 @@ import numpy as np
 
 from . import loops
 from ._on_demand import LazyModule, compute_array, contiguous, state
-from .halves import BITS
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -109,7 +108,7 @@ def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarr
     """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
     kernels, however many numbers there are."""
     out, shape, char = np.empty(x.shape, x.dtype), (-1, x.shape[-1]), x.dtype.char
-    rows = [v.view(BITS[char]).reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
+    rows = [v.reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
     kernel = _compiled.softmax_rounded if grad is None else _compiled.softmax_rounded_backward
     share_rows(kernel, char, len(rows[0]), shape[1], 4, *rows, log)
     return out

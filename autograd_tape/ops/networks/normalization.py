@@ -6,21 +6,19 @@ derivatives follow.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...calls import TO_PLAIN
-from ...dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, float32
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import norm as fused
-from ...executors.kernels._on_demand import SIZE_FUSED, state
+from ...executors.kernels._on_demand import SIZE_FUSED, contiguous, state
 from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
-from ...functions.namespace import HALF_KINDS
 from ...functions.refusals import averaged, no_kernel, on_meta
 from ...record import Sample, op
 from ...strided import in_format
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     pass
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
-_PLAIN = frozenset([CPU_KINDS[np.dtype("f4")], CPU_KINDS[np.dtype("f8")]]) | HALF_KINDS
 
 
 def _check_floating(kernel: str, input: TensorRef) -> None:
@@ -69,6 +66,17 @@ def _for_one_dtype(kernel: str) -> Callable[..., str | None]:
         return kernel if all([p is None or p.dtype is input.dtype for p in (weight, bias)]) else None
 
     return said
+
+
+def _alike(input: np.ndarray, *parameters: np.ndarray | None) -> bool:
+    """Whether numbers that a norm takes and its parameters, one for each channel, are plain arrays of one dtype."""
+    dtype, channels = input.dtype, input.shape[1:2]
+    if dtype.char not in "fdeE" or not input.size or not channels:
+        return False
+    for p in parameters:
+        if p is not None and (p.dtype is not dtype or p.shape != channels):
+            return False
+    return True
 
 
 def _floats_only(input: np.ndarray) -> None:
@@ -373,6 +381,16 @@ def _small_batch_norm(x: np.ndarray, weight: Any, bias: np.ndarray, running_mean
     return y, mean, rstd
 
 
+def _channel_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
+                  running_var: np.ndarray | None, training: bool, momentum: float, eps: float) -> tuple[np.ndarray, ...]:
+    _floats_only(input)
+    if input.ndim == 2 and 1 < input.shape[0] <= NARROW and input.size <= SMALL and input.size < state.fused and input.flags.c_contiguous:
+        found = _small_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+        if found is not None:
+            return found
+    return _in_format(input, fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps))
+
+
 @op("channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
     "float eps) -> (Tensor result, Saved mean, Saved rstd)", namespace="_internal", method=False, out=False, quiet="all",
     node="NativeBatchNormBackward0", complex="batch_norm")
@@ -386,13 +404,7 @@ class channel_norm:
         return call.letters(f"N c *S{others} -> N c *S, c, c" if training else f"n c *s{others} -> n c *s, c, c")
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2"}
 
-    def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
-        _floats_only(input)
-        if input.ndim == 2 and 1 < input.shape[0] <= NARROW and input.size <= SMALL and input.size < state.fused:
-            found = _small_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-            if found is not None:
-                return found
-        return _in_format(input, fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps))
+    numpy = _channel_norm
     def shape(input, *rest): return input, (input[1],), (input[1],)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
@@ -462,6 +474,15 @@ def _batch_norm(F: Functions, input: TensorRef, weight: TensorRef, bias: TensorR
     return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
+def _quick_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
+                      running_var: np.ndarray | None, training: bool, momentum: float, eps: float) -> np.ndarray | None:
+    if (running_mean is None) is not (running_var is None) or not training and running_mean is None or not _alike(
+            input, weight, bias, running_mean, running_var):
+        return None
+    found: np.ndarray = _channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return found
+
+
 def _batch_norm_samples(rng: np.random.Generator) -> Any:
     r = rng.standard_normal
     for shape in (3, 2, 4), (3, 2):  # without statistics, which are constants: no gradients, and no other dtypes than the rest has
@@ -493,6 +514,10 @@ class nn_functional_batch_norm:
             raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}")
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
+    def quick(input, running_mean, running_var, weight, bias, training, momentum, eps):
+        if eps > 0 and not (training and input.ndim > 1 and input.shape[0] * prod(input.shape[2:]) == 1):
+            return _quick_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
     samples = _batch_norm_samples
 
     def errors(rng):
@@ -519,6 +544,9 @@ class batch_norm:
     def function(F, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
+    def quick(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+        return _quick_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
     def samples(rng): yield rng.standard_normal((3, 2,
                                                  4)), rng.standard_normal(2), rng.standard_normal(2), None, None, True, 0.1, 1e-5, False
 
@@ -527,13 +555,6 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
                    running_var: TensorRef | None, use_input_stats: bool, momentum: float, eps: float) -> TensorRef:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
-    data = input._data
-    if not TO_PLAIN and running_mean is None and running_var is None and input._node is None and input._k in _PLAIN and data.size and (
-            momentum.__class__ is float and data.ndim > 1
-            and all([t is None or t._node is None and t._k is input._k and t._data.shape == data.shape[1:2]
-                     for t in (weight, bias)])):
-        rows = input if data.flags.c_contiguous else F.contiguous(input)
-        return F.group_norm(rows, data.shape[1], weight, bias, eps)  # which each channel is of; a graph has torch's steps, as below
     _check_floating("batch_norm", input)
     shape = tuple(input.shape)
     n, c = shape[:2]
@@ -557,6 +578,13 @@ def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bia
     return F.reshape(result, shape)
 
 
+def _quick_instance_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
+                         running_var: np.ndarray | None, use_input_stats: bool, eps: float) -> np.ndarray | None:
+    if not use_input_stats or running_mean is not None or running_var is not None or not _alike(input, weight, bias):
+        return None
+    return fused.group_norm(contiguous(input), input.shape[1], weight, bias, eps)[0]
+
+
 @op("nn_functional_instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
     "bias=None, "
     "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", namespace="_internal", alias="nn.functional.instance_norm",
@@ -578,6 +606,10 @@ class nn_functional_instance_norm:
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {size_text(input)}")
         return _instance_norm(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
 
+    def quick(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
+        if prod(input.shape[2:]) != 1:
+            return _quick_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, eps)
+
     def samples(rng):
         r = rng.standard_normal
         yield (r((2, 3, 4)),)
@@ -597,6 +629,9 @@ class instance_norm:
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
         return _instance_norm(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+    def quick(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+        return _quick_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, eps)
 
     def samples(rng): yield rng.standard_normal((2, 3, 4)), None, None, None, None, True, 0.1, 1e-5, False
 
@@ -624,6 +659,15 @@ class group_norm_backward:
         yield rng.standard_normal((2, 4, 3)), x, *fused.group_norm(x, 2, w, None, 1e-5)[1:], w, 2, 1e-5, (True, True, True)
 
 
+def _group_norm(input: np.ndarray, num_groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
+                cudnn_enabled: bool = True) -> tuple[np.ndarray, ...]:
+    _floats_only(input)
+    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2]
+                                                                               for t in (weight, bias)]):
+        raise ValueError("shapes do not match")
+    return _in_format(input, fused.group_norm(input, num_groups, weight, bias, eps))
+
+
 @op("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
     "(Tensor result, Saved mean, Saved rstd)", method=False, out=False, quiet="all", node="NativeGroupNormBackward0",
     complex="GroupNormKernelImpl")
@@ -645,12 +689,7 @@ class group_norm:
     saved_also = {"N": "input.shape[0]", "C": "input.shape[1]", "HxW": "prod(input.shape[2:])", "group": "num_groups"}
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "num_groups": None}
 
-    def numpy(input, num_groups, weight, bias, eps, cudnn_enabled):
-        _floats_only(input)
-        if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2]
-                                                                                   for t in (weight, bias)]):
-            raise ValueError("shapes do not match")
-        return _in_format(input, fused.group_norm(input, num_groups, weight, bias, eps))
+    numpy = _group_norm
     def shape(input, num_groups, *rest): return input, (input[0], num_groups), (input[0], num_groups)
     def compose(F, input, num_groups, weight, bias, eps, cudnn_enabled):
         shape = tuple(input.shape)
@@ -714,10 +753,20 @@ class nn_functional_group_norm:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
         return F.group_norm(input, num_groups, weight, bias, eps)
 
+    def quick(input, num_groups, weight, bias, eps):
+        if num_groups > 0 and _alike(input, weight, bias) and input.size // num_groups > 1:
+            return _group_norm(input, num_groups, weight, bias, eps)[0]
+
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2, rng.standard_normal(4), rng.standard_normal(4)
 
 
 # -- others -----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _epsilon(dtype: np.dtype) -> float:
+    """That of the dtype in which squares are taken."""
+    return float(np.finfo(float32.np if dtype.itemsize == 2 else dtype).eps)
 
 
 @op("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False, out=False,
@@ -752,13 +801,20 @@ class rms_norm:
 
             x = F.cast(input, float32)
         if eps is None:
-            eps = float(np.finfo(float32.np if dtype.itemsize == 2 else dtype.np).eps)
+            eps = _epsilon(dtype.np)
         axes = tuple(range(input.ndim - len(size), input.ndim))
         x = F.contiguous(x)
         y = x * F.rsqrt(F.mean(x * x, axes, True) + eps)
         if weight is not None:
             y = y * weight
         return y if y._k.dtype is dtype else F.cast(y, dtype)
+
+    def quick(input, normalized_shape, weight, eps):
+        size, dtype = (normalized_shape,) if normalized_shape.__class__ is int else tuple(normalized_shape), input.dtype
+        if not size or not input.size or dtype.char not in "fdeE" or input.shape[-len(size):] != size or (
+                weight is not None and (weight.shape != size or weight.dtype is not dtype)):
+            return None
+        return fused.rms_norm(input, prod(size), weight, _epsilon(dtype) if eps is None else eps)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (3,), rng.standard_normal(3)

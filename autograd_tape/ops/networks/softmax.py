@@ -12,7 +12,7 @@ from ...dims import wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import contiguous, state
 from ...executors.kernels.halves import narrow, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
@@ -69,9 +69,9 @@ def _few(input: np.ndarray, dim: int, log: int, half: int = 0) -> np.ndarray:
 def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> np.ndarray:
     dtype, (classes, inner) = output.dtype, _along(output.shape, dim)
     size, out = output.size, _empty(output.shape, dtype)
-    g, y = [a if a.flags.carray else a.copy() for a in (grad, output)]
-    g = g if g.dtype is dtype else g.astype(dtype)
-    _backward(dtype.char, size // classes, size, g, y, out, classes, inner, log, int(dtype.itemsize != 8))
+    g = grad if grad.dtype is dtype else grad.astype(dtype)
+    _backward(dtype.char, size // classes, size, g if g.flags.carray else g.copy(), output if output.flags.carray else output.copy(), out,
+              classes, inner, log, 1 if dtype.itemsize != 8 else 0)
     return out
 
 
@@ -337,6 +337,29 @@ class log_softmax_backward:
 # -- as ATen has them -------------------------------------------------------------------------------------------------
 
 
+def _quickly(single: Fn, half: Fn) -> Fn:
+    """What a softmax is of a plain array, by its kernel, or that of half precision."""
+    def quick(input: np.ndarray, dim: int, half_to_float: bool) -> np.ndarray | None:
+        char = input.dtype.char
+        return None if half_to_float or char not in "fdeE" else contiguous((single if char in "fd" else half)(input, dim))
+    return quick
+
+
+def _is_narrower(char: str, input_dtype: DType) -> bool:
+    """Whether a gradient is of single precision, and the input of float16: the one pair that torch refuses."""
+    return char == "f" and input_dtype.name == "float16"
+
+
+def _quickly_backward(single: Fn, half: Fn) -> Fn:
+    """The same of its gradient."""
+    def quick(grad_output: np.ndarray, output: np.ndarray, dim: int, input_dtype: DType) -> np.ndarray | None:
+        dtype, char = output.dtype, output.dtype.char
+        if grad_output.dtype is not dtype or char not in "fdeE" or grad_output.shape != output.shape or _is_narrower(char, input_dtype):
+            return None
+        return contiguous((single if char in "fd" else half)(grad_output, output, dim))
+    return quick
+
+
 @op("_softmax(Tensor input, int dim, bool half_to_float) -> Tensor", method=False)
 class _softmax:
     """The softmax along `dim`; no CPU makes float32 of half precision on the way.
@@ -346,6 +369,7 @@ class _softmax:
     """
 
     lacks = get_record("softmax").field("lacks")
+    quick = _quickly(_softmax_values, _softmax_half)
     def function(F, input, dim, half_to_float):
         _refuse_widening("softmax", half_to_float)
         return F.softmax(input, dim)
@@ -362,6 +386,7 @@ class _log_softmax:
     """
 
     lacks = get_record("log_softmax").field("lacks")
+    quick = _quickly(_log_softmax_values, _log_softmax_half)
     def function(F, input, dim, half_to_float):
         _refuse_widening("log_softmax", half_to_float)
         return F.log_softmax(input, dim)
@@ -379,14 +404,14 @@ def _as_operations(name: str) -> Fn:
     of_three = in_single(get_record(name).field("compose"))
     def function(F: Functions, grad_output: TensorRef, output: TensorRef, dim: int, input_dtype: DType) -> TensorRef:
         wanted = grad_output._k.dtype
-        if output._k is grad_output._k and wanted.category == FLOATING and wanted.itemsize > 1 and (
-                wanted.itemsize > 2 or input_dtype is wanted) and output._data.shape == grad_output._data.shape:
+        wider = input_dtype is not None and _is_narrower(wanted.np.char, input_dtype)  # torch's result is of that dtype
+        if not wider and output._k is grad_output._k and wanted.category == FLOATING and wanted.itemsize > 1 and (
+                output._data.shape == grad_output._data.shape):
             at_once: TensorRef = getattr(F, name)(grad_output, output, dim)
             return at_once
         if wanted.category != FLOATING:
             last = wrap_dim(dim, grad_output.ndim) == max(grad_output.ndim, 1) - 1
             no_kernel(f"{name}{'_lastdim' * last}_kernel_impl", grad_output)
-        wider = wanted.name == "float32" and input_dtype is not None and input_dtype.name == "float16"  # torch's result is of that dtype
         found = input_dtype if wider else output._k.dtype
         if wanted is not found and not on_meta(grad_output):
             raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[wanted.name]} but found {SCALAR_TYPE_NAMES[found.name]}")
@@ -404,6 +429,7 @@ class _softmax_backward_data:
     """
 
     lacks = get_record("softmax").field("lacks")
+    quick = _quickly_backward(_softmax_backward, _backward_half)
     function = _as_operations("softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
@@ -417,6 +443,7 @@ class _log_softmax_backward_data:
     """
 
     lacks = get_record("log_softmax").field("lacks")
+    quick = _quickly_backward(_log_softmax_backward, _log_backward_half)
     function = _as_operations("log_softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 

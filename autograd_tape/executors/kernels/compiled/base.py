@@ -136,6 +136,11 @@ def rounded(array: Any, v: Any) -> Any:
     return v
 
 
+def working(array: Any, v: Any) -> Any:
+    """A number in the precision in which elements of an array are computed with."""
+    return v
+
+
 @overload(wide, jit_options=_POLY, strict=False)
 def _wide(x: object) -> object:
     if x == types.uint16:
@@ -150,6 +155,11 @@ def _rounded(array: Any, v: object) -> object:
     if array.dtype == types.int16:
         return (lambda array, v: _truncate(f4(v))) if _HAS_HALF else lambda array, v: _float16(v)  # type: ignore[call-arg]
     return lambda array, v: v
+
+
+@overload(working, jit_options=_POLY, strict=False)
+def _working(array: Any, v: object) -> object:
+    return (lambda array, v: f8(v)) if array.dtype == types.float64 else lambda array, v: f4(v)
 
 
 _bfloat16, _float16 = register_jitable(**_POLY)(_to_bfloat16), register_jitable(**_POLY)(_to_float16)
@@ -466,6 +476,19 @@ def row_total(row):
         s = row.dtype.type(0)
         for i in range(part.size):
             s += part[i]
+        total += f8(s)
+    return total
+
+
+@register_jitable(**_SUMS)
+def row_squares(row):
+    """Of numbers of half precision, too."""
+    total = 0.0
+    for begin in range(0, row.size, 4096):
+        part = row[begin : begin + 4096]
+        s = working(row, 0.0)
+        for i in range(part.size):
+            s += wide(part[i]) * wide(part[i])
         total += f8(s)
     return total
 

@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 
-from .base import EXACT, REORDER, kernel, rounded, row_moments, wide
+from .base import EXACT, REORDER, kernel, rounded, row_moments, row_squares, wide, working
+
+#: Columns that are done at a time: their sums stay in the first-level cache.
+TILE = 128
 
 
 @kernel("r2[n,m] r1[m]? r1[m]? w2[n,m] w1[n] w1[n] s :n", REORDER)
@@ -148,6 +151,226 @@ def grad_affine(grad, x, centre, a, b, c, dx, start, stop):
         gs, xs, ds, m, p, q, s = grad[r], x[r], dx[r], centre[r], a[r], b[r], c[r]
         for i in range(ds.size):
             ds[i] = p * gs[i] + q * (xs[i] - m) + s
+
+
+# Many numbers: group, batch and instance norms are one kernel each way. Rows lie in pieces, one of each of ``o`` samples; of each
+# piece, ``m`` numbers at a time belong to one of ``k`` channels, and row r is of group r % groups. Weights come in double precision.
+
+
+@kernel("r0[o*plane] d1[groups*k]? d1[groups*k]? w0[o*plane] D2[3,n] i i i i i i s i (o>0) (k>0) (m>0) (groups>0) (n<=2147483647)"
+        " (row==k*m) (plane==n*row) :n", REORDER)
+def normalize_many(x, weight, bias, y, moments, o, plane, row, k, m, groups, eps, given, start, stop):
+    """``moments`` are means and variances, ``given`` or else found, and 1 / standard deviations."""
+    count = np.float64(o * row)
+    by, plus = np.full(k, working(x, 0.0)), np.full(k, working(x, 0.0))
+    for r in range(start, stop):
+        if not given:
+            total = 0.0
+            for q in range(r * row, o * plane, plane):
+                xs = x[q : q + row]
+                for i in range(xs.size):
+                    total += np.float64(wide(xs[i]))
+            mean = total / count
+            near, first, second = working(x, mean), 0.0, 0.0
+            for q in range(r * row, o * plane, plane):
+                for begin in range(q, q + row, 4096):
+                    xs = x[begin : min(begin + 4096, q + row)]
+                    s, t = working(x, 0.0), working(x, 0.0)
+                    for i in range(xs.size):
+                        d = wide(xs[i]) - near
+                        s += d
+                        t += d * d
+                    first += np.float64(s)
+                    second += np.float64(t)
+            shift = mean - np.float64(near) if np.float64(near) != mean else first / count  # as in ``row_moments``
+            variance = second / count - shift * shift
+            moments[0, r] = np.float64(near) + shift
+            moments[1, r] = 0.0 if variance < 0.0 else variance
+        mean, scale = moments[0, r], 1.0 / math.sqrt(moments[1, r] + eps)
+        moments[2, r] = scale
+        centre, at = working(x, mean), (r % groups) * k
+        lost = mean - np.float64(centre)
+        for j in range(k):
+            a = scale * weight[at + j] if weight.size > 0 else scale
+            by[j], plus[j] = a, (bias[at + j] if bias.size > 0 else 0.0) - lost * a
+        for q in range(r * row, o * plane, plane):
+            if m == 1:
+                xs, ys = x[q : q + k], y[q : q + k]
+                for i in range(ys.size):
+                    ys[i] = rounded(ys, (wide(xs[i]) - centre) * by[i] + plus[i])
+            else:
+                for j in range(k):
+                    xs, ys, a, b = x[q + j * m : q + (j + 1) * m], y[q + j * m : q + (j + 1) * m], by[j], plus[j]
+                    for i in range(ys.size):
+                        ys[i] = rounded(ys, (wide(xs[i]) - centre) * a + b)
+
+
+@kernel("r0[o*plane] r0[o*plane] d1[n] d1[n] d1[groups*k]? w0[o*plane] D2[n,k] D2[n,k] i i i i i i i (o>0) (k>0) (m>0) (groups>0)"
+        " (n<=2147483647) (row==k*m) (plane==n*row) :n", REORDER)
+def normalize_many_gradients(grad, x, mean, rstd, weight, dx, totals, dots, o, plane, row, k, m, groups, found, start, stop):
+    """Gradients, and sums of ``grad`` and of ``grad * (x - mean)`` for each row's channels; moments were ``found``, or constants."""
+    count = np.float64(o * row)
+    by = np.full(k, working(x, 0.0))
+    for r in range(start, stop):
+        centre, s, at = working(x, mean[r]), rstd[r], (r % groups) * k
+        lost = mean[r] - np.float64(centre)
+        total_of, dot_of = totals[r], dots[r]
+        total_of[:] = 0.0
+        dot_of[:] = 0.0
+        for q in range(r * row, o * plane, plane):
+            if m == 1:
+                gs, xs = grad[q : q + k], x[q : q + k]
+                for j in range(k):
+                    total_of[j] += np.float64(wide(gs[j]))
+                    dot_of[j] += np.float64(wide(gs[j]) * (wide(xs[j]) - centre))
+            else:
+                for j in range(k):
+                    for begin in range(q + j * m, q + (j + 1) * m, 4096):
+                        end = min(begin + 4096, q + (j + 1) * m)
+                        gs, xs = grad[begin:end], x[begin:end]
+                        a, b = working(x, 0.0), working(x, 0.0)
+                        for i in range(gs.size):
+                            a += wide(gs[i])
+                            b += wide(gs[i]) * (wide(xs[i]) - centre)
+                        total_of[j] += np.float64(a)
+                        dot_of[j] += np.float64(b)
+        total, dot = 0.0, 0.0
+        for j in range(k):
+            dot_of[j] -= lost * total_of[j]
+            w = weight[at + j] if weight.size > 0 else 1.0
+            by[j] = s * w
+            total += w * total_of[j]
+            dot += w * dot_of[j]
+        slope, shift = 0.0, 0.0
+        if found:
+            slope = -(s * s * s * dot) / count
+            shift = -(s * total) / count - slope * lost
+        p, c = working(x, slope), working(x, shift)
+        for q in range(r * row, o * plane, plane):
+            if m == 1:
+                gs, xs, ds = grad[q : q + k], x[q : q + k], dx[q : q + k]
+                for i in range(ds.size):
+                    ds[i] = rounded(ds, by[i] * wide(gs[i]) + p * (wide(xs[i]) - centre) + c)
+            else:
+                for j in range(k):
+                    begin, end, a = q + j * m, q + (j + 1) * m, by[j]
+                    gs, xs, ds = grad[begin:end], x[begin:end], dx[begin:end]
+                    for i in range(ds.size):
+                        ds[i] = rounded(ds, a * wide(gs[i]) + p * (wide(xs[i]) - centre) + c)
+
+
+# Channels of few positions, over many samples: ``m`` columns of (samples, channels * m) each, a tile of them at a time.
+
+
+@kernel("r0[n*c*m] d1[c]? d1[c]? w0[n*c*m] D2[3,c] i i i s i (n>0) (m>0) (m<=128) (c<=2147483647) :(c+128//m-1)//(128//m)",
+        REORDER)
+def normalize_columns(x, weight, bias, y, moments, n, m, c, eps, given, start, stop):
+    """``moments`` are means and variances, ``given`` or else found, and 1 / standard deviations."""
+    count, row, per = np.float64(n * m), c * m, TILE // m
+    first, second = np.empty(TILE, np.float64), np.empty(TILE, np.float64)
+    centre, by, plus = np.full(TILE, working(x, 0.0)), np.full(TILE, working(x, 0.0)), np.full(TILE, working(x, 0.0))
+    for item in range(start, stop):
+        channels = min(per, c - item * per)
+        begin, width = item * per * m, channels * m
+        if not given:
+            for i in range(width):
+                first[i] = 0.0
+            for at in range(begin, n * row, row):
+                xs = x[at : at + width]
+                for i in range(xs.size):
+                    first[i] += np.float64(wide(xs[i]))
+            for j in range(channels):
+                total = 0.0
+                for i in range(j * m, (j + 1) * m):
+                    total += first[i]
+                moments[0, item * per + j] = total / count
+                for i in range(j * m, (j + 1) * m):
+                    centre[i] = total / count
+                    first[i], second[i] = 0.0, 0.0
+            for at in range(begin, n * row, row):
+                xs = x[at : at + width]
+                for i in range(xs.size):
+                    d = np.float64(wide(xs[i]) - centre[i])
+                    first[i] += d
+                    second[i] += d * d
+            for j in range(channels):
+                total, square, near = 0.0, 0.0, np.float64(centre[j * m])
+                for i in range(j * m, (j + 1) * m):
+                    total += first[i]
+                    square += second[i]
+                mean = moments[0, item * per + j]
+                shift = mean - near if near != mean else total / count  # as in ``row_moments``
+                variance = square / count - shift * shift
+                moments[0, item * per + j] = near + shift
+                moments[1, item * per + j] = 0.0 if variance < 0.0 else variance
+        for j in range(channels):
+            channel = item * per + j
+            mean, scale = moments[0, channel], 1.0 / math.sqrt(moments[1, channel] + eps)
+            moments[2, channel] = scale
+            if weight.size > 0:
+                scale *= weight[channel]
+            near = working(x, mean)
+            shift = (bias[channel] if bias.size > 0 else 0.0) - (mean - np.float64(near)) * scale
+            for i in range(j * m, (j + 1) * m):
+                centre[i], by[i], plus[i] = near, scale, shift
+        for at in range(begin, n * row, row):
+            xs, ys = x[at : at + width], y[at : at + width]
+            for i in range(ys.size):
+                ys[i] = rounded(ys, (wide(xs[i]) - centre[i]) * by[i] + plus[i])
+
+
+@kernel("r0[n*c*m] r0[n*c*m] d1[c] d1[c] d1[c]? w0[n*c*m] D1[c] D1[c] i i i i (n>0) (m>0) (m<=128) (c<=2147483647)"
+        " :(c+128//m-1)//(128//m)", REORDER)
+def normalize_columns_gradients(grad, x, mean, rstd, weight, dx, totals, dots, n, m, c, found, start, stop):
+    """Gradients, and each channel's sums of ``grad`` and of ``grad * (x - mean)``; moments were ``found``, or constants."""
+    count, row, per = np.float64(n * m), c * m, TILE // m
+    first, second = np.empty(TILE, np.float64), np.empty(TILE, np.float64)
+    centre, by = np.full(TILE, working(x, 0.0)), np.full(TILE, working(x, 0.0))
+    slope, shift = np.full(TILE, working(x, 0.0)), np.full(TILE, working(x, 0.0))
+    for item in range(start, stop):
+        channels = min(per, c - item * per)
+        begin, width = item * per * m, channels * m
+        for j in range(channels):
+            for i in range(j * m, (j + 1) * m):
+                centre[i], first[i], second[i] = mean[item * per + j], 0.0, 0.0
+        for at in range(begin, n * row, row):
+            gs, xs = grad[at : at + width], x[at : at + width]
+            for i in range(xs.size):
+                g = wide(gs[i])
+                first[i] += np.float64(g)
+                second[i] += np.float64(g * (wide(xs[i]) - centre[i]))
+        for j in range(channels):
+            channel, total, dot = item * per + j, 0.0, 0.0
+            for i in range(j * m, (j + 1) * m):
+                total += first[i]
+                dot += second[i]
+            s, lost = rstd[channel], mean[channel] - np.float64(centre[j * m])
+            dot -= lost * total
+            totals[channel], dots[channel] = total, dot
+            a, p, q = s * weight[channel] if weight.size > 0 else s, 0.0, 0.0
+            if found:
+                p = -(a * s * s * dot) / count
+                q = -(a * total) / count - p * lost
+            for i in range(j * m, (j + 1) * m):
+                by[i], slope[i], shift[i] = a, p, q
+        for at in range(begin, n * row, row):
+            gs, xs, ds = grad[at : at + width], x[at : at + width], dx[at : at + width]
+            for i in range(ds.size):
+                ds[i] = rounded(ds, by[i] * wide(gs[i]) + slope[i] * (wide(xs[i]) - centre[i]) + shift[i])
+
+
+@kernel("r0[n*m] d1[m]? w0[n*m] i i s (m>0) (n<=2147483647) :n")
+def root_mean_square(x, weight, y, n, m, eps, start, stop):
+    """``x / sqrt(mean(x**2) + eps) * weight`` of each row."""
+    by = np.full(m, working(x, 1.0))
+    if weight.size > 0:
+        for i in range(m):
+            by[i] = weight[i]
+    for r in range(start, stop):
+        xs, ys = x[r * m : (r + 1) * m], y[r * m : (r + 1) * m]
+        scale = working(x, 1.0 / math.sqrt(row_squares(xs) / m + eps))
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(xs[i]) * scale * by[i])
 
 
 # Few numbers, in double precision and in an order that NumPy can follow, so that either may compute them: sums are of four lanes, each of
