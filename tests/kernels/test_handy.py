@@ -60,7 +60,7 @@ def test_windows(w: pooling.Windows, innermost: bool, dtype: np.dtype, rng: np.r
     grad = rng.standard_normal((2, 3, *w.out)).astype(dtype)
     _same(*_both(lambda: pooling.mean_windows_backward(grad, w)))
     index = rng.integers(0, w.pixels, (2, 3, w.count))
-    _same(*_both(lambda: pooling.max_pool2d_backward(grad.reshape(2, 3, w.count), index, (2, 3, 1, w.pixels))))
+    _same(*_both(lambda: pooling.max_pool2d_backward(grad.reshape(2, 3, w.count), index, (2, 3, w.pixels), 1)))
 
 
 def test_kernels_wait_until_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_max_pool2d(geometry, ceil_mode, kernels, dtype, rng, close):
     for plane, ks, gs in zip(dx, index.reshape(len(dx), -1), g.reshape(len(dx), -1), strict=True):
         for k, v in zip(ks, gs, strict=True):
             plane[k] += v
-    close(pooling.max_pool2d_backward(g, index, shape), dx.reshape(shape), 2)
+    close(pooling.max_pool2d_backward(g, index, shape, 2), dx.reshape(shape), 2)
 
 
 @pytest.mark.parametrize("geometry", [g for g in GEOMETRIES if g[-1] == (1, 1)])
@@ -151,6 +151,37 @@ def test_windows(innermost, kernels, dtype, rng, close):
     nothing = pooling.windows((1,), (2,), (2,), (1,), (2,), (3,))
     assert nothing.empty
     assert pooling.max_windows(np.ones((1, 1), dtype), nothing)[0].tolist() == [[-math.inf, -math.inf]]
+
+
+@pytest.mark.parametrize("channels", [2, 4, 5])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_channels_innermost(n, channels, kernels, dtype, rng):
+    """What is pooled of images with their channels innermost, and its gradient, is laid out so, and has the same bits as of rows."""
+    size = (9, 7, 5)[:n]
+    rows = rng.integers(-4, 4, (2, channels, *size)).astype(dtype)
+
+    def turned(a: np.ndarray) -> np.ndarray:
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1)
+
+    kernel, stride, padding, ones = (3,) * n, (2,) * n, (1,) * n, (1,) * n
+    window = pooling.plan(size, kernel, stride, padding, ones, False)
+    counts = pooling.counts(size, window.out, kernel, stride, padding, True, None)
+    largest, means = pooling.max_plan(rows.shape, kernel, stride, padding, ones, False), None
+    if n < 3:  # torch lays three dimensions out in rows
+        means = pooling.mean_plan(rows.shape, kernel, stride, padding, False, True, None)
+    index = pooling.max_windows(rows, window)[1]
+    grad = rng.standard_normal(index.shape).astype(dtype)
+    cases = [lambda x, g, k: pooling.maxima(x, largest, True), lambda x, g, k: pooling.max_pool2d_backward(g, k, rows.shape, n)]
+    if means is not None:
+        cases += [lambda x, g, k: pooling.means(x, means), lambda x, g, k: pooling.mean_windows_backward(g, window, counts)]
+    if n == 2:
+        cases += [lambda x, g, k: pooling.avg_pool2d_backward(g, rows.shape, kernel, stride, padding)]
+    for case in cases:
+        expected, found = case(rows, grad, index), case(turned(rows), turned(grad), turned(index))
+        for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (expected, found)], strict=True):
+            if a is not None:  # NumPy computes it elsewhere
+                np.testing.assert_array_equal(b, a)
+                assert a.flags.c_contiguous and np.moveaxis(b, 1, -1).flags.c_contiguous
 
 
 def test_one_axis_strides_empty_and_integers(kernels, dtype, rng, close):

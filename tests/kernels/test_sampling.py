@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import sampling
+from autograd_tape.executors.kernels import _on_demand, sampling
 
 
 @pytest.mark.parametrize("length", [1, 7])
@@ -37,3 +37,26 @@ def test_places_outside(kernels, dtype):
         sampling.weighted_sums(x, index, weight)
     with pytest.raises(IndexError):
         sampling.weighted_sums_backward(np.ones((1, 1, 1), dtype), x, index, weight, (True, True))
+
+
+@pytest.mark.parametrize("taps", [1, 2, 4])
+@pytest.mark.parametrize("size", [(4, 5), (2, 3, 4)])
+def test_blocks_of_places(size, taps, dtype, rng, close):
+    """A long grid, which is walked through in blocks, gives what its pieces do."""
+    if not _on_demand.available() or taps == 4 and len(size) == 3:
+        pytest.skip("no kernel for this")
+    previous = _on_demand.use_numba("numba")
+    x = rng.standard_normal((2, 3, *size)).astype(dtype)
+    grid = rng.uniform(-1.3, 1.3, (2, *(1,) * (len(size) - 1), 1100, len(size))).astype(dtype)
+    y = sampling.sampled(x, grid, taps, 1, False)
+    assert y is not None
+    g = rng.standard_normal(y.shape).astype(dtype)
+    dx, dgrid = sampling.gradients(g, x, grid, taps, 1, False, (True, True))
+    pieces = [slice(i, i + 50) for i in range(0, 1100, 50)]
+    for at in pieces:
+        np.testing.assert_array_equal(y[..., at], sampling.sampled(x, grid[..., at, :], taps, 1, False))
+        part = sampling.gradients(g[..., at], x, grid[..., at, :], taps, 1, False, (True, True))
+        np.testing.assert_array_equal(dgrid[..., at, :], part[1])
+        dx = dx - part[0]
+    close(dx, np.zeros(dx.shape), 400)
+    _on_demand.use_numba(previous)

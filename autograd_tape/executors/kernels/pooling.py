@@ -17,7 +17,7 @@ from . import folds, reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
 from .handy import Handy
 from .sharing import share_rows
-from ...strided import suggests_channels_last
+from ...strided import in_format, suggests_channels_last
 from ...warned import ignoring
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "composed_maxima",
     "cells",
     "counts",
+    "innermost",
     "max_pool1d",
     "max_pool2d",
     "max_pool2d_backward",
@@ -163,26 +164,42 @@ def composed_maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     return (y, index.reshape(plan.shape)) if places else y
 
 
-def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The gradient for an input of ``shape``: ``grad`` added at the indices.  Serves every kind of max pooling."""
-    g = contiguous(compute_array(grad))
-    n, length = prod(shape[:-2]), prod(shape[-2:])
-    gs, ks = g.reshape(n, g.size // max(n, 1)), np.ascontiguousarray(index, np.int64).reshape(n, index.size // max(n, 1))
-    run = None if g.size >= state.fused else _max_pool_backward.of(g.dtype.char, g.size)
-    if run is not None or g.size >= state.fused:
-        dx = np.empty((n, length), g.dtype)
+def innermost(x: np.ndarray, n: int) -> np.ndarray | None:
+    """Images (N, C, ...) of `n` more dimensions as (N, ..., C), in the order of memory, where their channels lie innermost."""
+    if x.ndim != n + 2 or x.shape[1] == 1 or x.flags.c_contiguous and x.strides[1] > x.strides[-1] or not suggests_channels_last(x):
+        return None
+    return np.ascontiguousarray(x.transpose(0, *range(2, n + 2), 1))
+
+
+def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, size: Sizes, n: int) -> np.ndarray:
+    """The gradient for an input of ``size``, in memory as ``grad`` is: ``grad`` added at the indices within the last ``n`` dimensions.
+    Serves every kind of max pooling."""
+    lead = len(size) - n
+    rows, length, channels, given = prod(size[:lead]), prod(size[lead:]), 1, compute_array(grad)
+    char, many = given.dtype.char, grad.size >= state.fused
+    run = None if many else _max_pool_backward.of(char, grad.size)
+    if (many or run is not None) and (inner := innermost(given, n)) is not None:
+        rows, channels, given, index = size[0], size[1], inner, index.transpose(0, *range(2, n + 2), 1)
+    shape = rows, grad.size // max(rows, 1)
+    g, ks = contiguous(given).reshape(shape), np.ascontiguousarray(index, np.int64).reshape(shape)
+    if many or run is not None:
+        dx = np.empty((rows, length * channels), g.dtype)
         try:
             if run is not None:
-                run(n, 1, gs, ks, dx)
+                run(rows, 1, g, ks, dx, channels)
             else:
-                share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
+                share_rows(_compiled.max_pool_backward, char, rows, length * channels, 2, g, ks, dx, channels)
         except IndexError:
             raise IndexError(_BAD_INDEX.format(length)) from None
     elif not within(ks, length):
         raise IndexError(_BAD_INDEX.format(length))
     else:
-        dx = added_at(n * length, (ks + np.arange(n)[:, None] * length).reshape(-1), gs.reshape(-1))
-    return dx.reshape(shape).astype(grad.dtype, copy=False)
+        dx = added_at(rows * length, (ks + np.arange(rows)[:, None] * length).reshape(-1), g.reshape(-1))
+    if channels > 1:
+        dx = dx.reshape(rows, *size[2:], channels).transpose(0, n + 1, *range(1, n + 1))
+    else:
+        dx = in_format(n, dx.reshape(size), grad)
+    return dx.astype(grad.dtype, copy=False)
 
 
 @lru_cache(256)
@@ -247,13 +264,12 @@ def avg_pool2d_backward(
 ) -> np.ndarray:
     """The gradient for an input of ``shape``: every window's share spread over its pixels."""
     divisor = divisor_override or 0
-    g = _planes(contiguous(compute_array(grad)))
-    out = g.shape[1], g.shape[2]
-    sees = g.size * prod(kernel)
-    if sees < min(state.fused, _FEW):
+    out = grad.shape[-2], grad.shape[-1]
+    sees = grad.size * prod(kernel)
+    if sees < min(state.fused, _FEW) or sees >= state.fused and innermost(grad, 2) is not None:
         geometry = shape[-2:], out, kernel, stride, padding
-        dx = mean_windows_backward(g, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
-        return dx.reshape(shape).astype(grad.dtype, copy=False)
+        return mean_windows_backward(grad, windows(*geometry, (1, 1)), counts(*geometry, count_include_pad, divisor))
+    g = _planes(contiguous(compute_array(grad)))
     dx = np.empty((g.shape[0], *shape[-2:]), g.dtype)
     if sees >= state.fused:
         args = (*kernel, *stride, *padding, count_include_pad, divisor)
@@ -266,7 +282,7 @@ def avg_pool2d_backward(
         for offset in np.ndindex(*kernel):
             where, source = _taps(size, out, (offset[0], offset[1]), stride, padding)
             dx[:, *source] += share[:, *where]
-    return dx.reshape(shape).astype(grad.dtype, copy=False)
+    return in_format(2, dx.reshape(shape), grad).astype(grad.dtype, copy=False)
 
 
 def max_pool1d(
@@ -618,21 +634,26 @@ def _divisors(w: Windows) -> np.ndarray:
 
 
 def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | None = None) -> np.ndarray:
-    """The transpose of ``mean_windows``: every window's share spread over its elements."""
+    """The transpose of ``mean_windows``: every window's share spread over its elements, in memory as ``grad`` is."""
     n = len(w.size)
-    lead = grad.shape[: grad.ndim - n]
-    g = contiguous(compute_array(grad))
-    p, taps = g.size // w.count if w.count else prod(lead), w.number
-    divisors = _divisors(w) if divisors is None else divisors
-    sees, char = p * w.count * taps, g.dtype.char
+    lead, channels = grad.shape[: grad.ndim - n], 1
+    given, divisors = compute_array(grad), _divisors(w) if divisors is None else divisors
+    sees, char = given.size * w.number, given.dtype.char
     run = None if sees >= state.fused else _mean_windows_backward.of(char, sees)
     if run is not None or sees >= state.fused:
-        dx = np.empty((*lead, *w.size), g.dtype)
+        inner = innermost(given, n) if n < 3 else None  # as torch
+        if inner is not None:
+            given, lead, channels = inner, lead[:1], lead[1]
+        p, dx = prod(lead), np.empty((*lead, *w.size) + (channels,) * (channels > 1), given.dtype)
+        arguments = contiguous(given), dx, divisors, p, *w.full_size, channels, *w.bounds
         if run is not None:
-            run(p, 1, g, dx, divisors, p, *w.full_size, *w.bounds)
+            run(p, 1, *arguments)
         else:
-            _mean_windows_backward.share(char, p, w.count * taps, 1, g, dx, divisors, p, *w.full_size, *w.bounds)
+            _mean_windows_backward.share(char, p, w.count * w.number * channels, 1, *arguments)
+        if channels > 1:
+            dx = dx.transpose(0, n + 1, *range(1, n + 1))
         return dx if dx.dtype is grad.dtype else dx.astype(grad.dtype, copy=False)
+    g, p = contiguous(given), given.size // w.count if w.count else prod(lead)
     with ignoring():
         share = (g / divisors.astype(g.dtype)).reshape(p, w.count, 1)
         places = np.arange(p)[:, None, None] * w.pixels + w.table
@@ -640,8 +661,8 @@ def mean_windows_backward(grad: np.ndarray, w: Windows, divisors: np.ndarray | N
         if w.whole is not None:
             chosen = np.broadcast_to(w.whole, places.shape)
             places, share = places[chosen], share[chosen]
-        dx = added_at(p * w.pixels, places.reshape(-1), share.reshape(-1))
-    return dx.reshape(*lead, *w.size).astype(grad.dtype, copy=False)
+        dx = added_at(p * w.pixels, places.reshape(-1), share.reshape(-1)).reshape(*lead, *w.size)
+    return (in_format(n, dx, grad) if n < 3 else dx).astype(grad.dtype, copy=False)
 
 
 def added_at(size: int, places: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -19,8 +19,10 @@ from .sharing import share, share_rows
 __all__ = ["gradients", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
 
 _compiled = LazyModule("sampling")
-_grid_taps, _weighted_sums = Handy("sampling", "grid_taps"), Handy("sampling", "weighted_sums")
-_resampled, _grid_gradients = Handy("sampling", "resampled"), Handy("sampling", "grid_gradients")
+_grid_sampled, _grid_gradients = Handy("sampling", "grid_sampled"), Handy("sampling", "grid_gradients")
+_resampled = Handy("sampling", "resampled")
+#: Taps of a block of places, which stay in the cache; of more than one block, machine code adds up gradients, never NumPy.
+_TAPS = 1024
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
@@ -36,21 +38,13 @@ def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: boo
     if not sees or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
         return None
     many = sees >= state.fused or char in "eE" and serves(x, grid, taps)
-    places, sums = (None, None) if many else (_grid_taps.of(char, sees), _weighted_sums.of(char, sees))
-    if (places is None or sums is None) and not many:
+    if not many and _grid_sampled.of(char, sees) is None:
         return None
-    index = np.empty((taps**s, n, length), np.int64)
-    flat, weight, y = bits(contiguous(grid)).reshape(n, length, s), np.empty(index.shape, x.dtype), np.empty((n, channels, *lead), x.dtype)
-    weights, out = bits(weight).reshape(index.shape), bits(y).reshape(n * channels, length)
-    arrays = flat, index, weights, spatial[0] if s == 3 else 1, spatial[-2], spatial[-1], taps, padding, align
-    rows = n * channels
-    pixels = bits(contiguous(x)).reshape(rows, prod(spatial))
-    if places is not None and sums is not None:
-        places(n, 1, *arrays)
-        sums(rows, 1, pixels, index, weights, out, channels)
-    else:
-        share_rows(_compiled.grid_taps, char, n, length * len(index), 8, *arrays)
-        share_rows(_compiled.weighted_sums, char, rows, length * len(index), 2, pixels, index, weights, out, channels)
+    block, y = min(length, _TAPS // taps**s), np.empty((n, channels, *lead), x.dtype)
+    blocks, size = -(-length // block), prod(spatial)
+    pixels, places = bits(contiguous(x)).reshape(n, channels, size), bits(contiguous(grid)).reshape(n, length, s)
+    _grid_sampled.share(char, n * blocks, block * taps**s, channels + 8, places, pixels, bits(y).reshape(n, channels, length),
+                        spatial[0] if s == 3 else 1, spatial[-2], spatial[-1], taps, padding, align, block, blocks)
     return y
 
 
@@ -98,7 +92,7 @@ def gradients(grad: np.ndarray, x: np.ndarray, grid: np.ndarray, taps: int, padd
     out = [bits(a).reshape(shape if needed else (0, 0, 0)) for a, shape, needed in ((dx, (n, channels, size), needs[0]),
                                                                                  (dgrid, (n, length, s), needs[1]))]
     _grid_gradients.share(char, n, length * taps**s, 4 * channels + 8, *arrays, *out, spatial[0] if s == 3 else 1, spatial[-2], spatial[-1],
-                          taps, padding, align)
+                          taps, padding, align, min(length, _TAPS // taps**s))
     return dx if needs[0] else None, dgrid if needs[1] else None
 
 

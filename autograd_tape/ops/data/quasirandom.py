@@ -46,6 +46,7 @@ def _check_end(end: int) -> int:
 
 
 _FEW = 32  # numbers that Python looks at in the time of a few calls of NumPy
+_WIDE = 64  # dimensions whose points are found one after another
 
 
 def _changed_bits(first: int, n: int) -> np.ndarray:
@@ -90,9 +91,14 @@ class _sobol_engine_draw:
         if wanted.name not in ("float32", "float64"):
             no_kernel("_sobol_engine_draw", quasi, wanted)
         given_size(F, "empty", ((n, dimension),))
-        points = np.empty((n + 1, dimension), np.int64)
-        points[0], points[1:] = last[:dimension], directions.T[_changed_bits(num_generated, n)]
-        np.bitwise_xor.accumulate(points, 0, None, points)
+        bits, points = _changed_bits(num_generated, n), np.empty((n + 1, dimension), np.int64)
+        points[0] = last[:dimension]
+        if dimension < _WIDE:
+            points[1:] = directions.T[bits]
+            np.bitwise_xor.accumulate(points, 0, None, points)
+        else:  # which NumPy does column by column
+            for before, bit, after in zip(points, bits, points[1:]):
+                np.bitwise_xor(before, directions[:, bit], after)
         last[:dimension] = points[n]
         return F.wrap(np.multiply(points[1:], _UNIT, np.empty((n, dimension), wanted.np), casting="unsafe")), F.wrap(last)
 

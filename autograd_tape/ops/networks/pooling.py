@@ -107,9 +107,7 @@ class max_pool_nd:
 
 
 def _spread_picked(grad: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
-    size = tuple(size)
-    flat = (*size[:len(size) - n], 1, prod(size[len(size) - n:]))
-    return fused.max_pool2d_backward(grad, indices, flat).reshape(size)
+    return fused.max_pool2d_backward(grad, indices, tuple(size), n)
 
 
 @op("spread_picked(Tensor grad, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -149,13 +147,17 @@ def _flattened(x: np.ndarray, n: int) -> np.ndarray:
     return x.reshape(*x.shape[:lead], prod(x.shape[lead:]))
 
 
+@takes_half
 def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
     given = _flattened(input, n)
     length = given.shape[-1]
     rows, where = given.reshape(-1, length), _flattened(indices, n).reshape(-1, prod(indices.shape[indices.ndim - n:]))
-    if indices.dtype.char != "l" or len(rows) != len(where) or not inside(where, length):
-        return np.take_along_axis(given, within(_flattened(indices, n), length, given.ndim - 1), -1).reshape(indices.shape)
-    return gather(rows, 1, where).reshape(indices.shape)
+    if indices.dtype.char == "l" and len(rows) == len(where):
+        try:
+            return gather(rows, 1, where).reshape(indices.shape)
+        except IndexError:  # which is told below
+            pass
+    return np.take_along_axis(given, within(_flattened(indices, n), length, given.ndim - 1), -1).reshape(indices.shape)
 
 
 @op("picked(Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -172,14 +174,26 @@ class picked:
     def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
 
 
+@takes_half
 def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
-    size = tuple(size)
-    length = prod(size[len(size) - n:])
-    y = np.zeros((prod(size[:len(size) - n]), length), input.dtype)
-    rows = len(y), prod(input.shape[input.ndim - n:])
-    scatter(y, 1, within(np.ascontiguousarray(indices, np.int64).reshape(rows), length, 1), np.ascontiguousarray(input).reshape(rows))
+    size, lead = tuple(size), len(size) - n
+    spatial, index = size[lead:], np.asarray(indices, np.int64)
+    length, rows, given, channels = prod(spatial), prod(size[:lead]), input, 1
+    inner = fused.innermost(input, n) if n == 2 else None
+    if inner is not None:  # so do the results' channels
+        rows, channels, given = size[0], size[1], inner
+        index = index.transpose(0, *range(2, n + 2), 1) * channels
+        index += np.arange(channels)
+    y, shape = np.zeros((rows, length * channels), input.dtype), (rows, input.size // max(rows, 1))
+    try:
+        scatter(y, 1, np.ascontiguousarray(index).reshape(shape), np.ascontiguousarray(given).reshape(shape))
+    except IndexError:
+        within(indices, length, 1)
+        raise
+    if inner is not None:
+        return y.reshape(rows, *spatial, channels).transpose(0, n + 1, *range(1, n + 1))
     made = y.reshape(size)
-    return in_format(n, made, input) if n < 3 else made
+    return in_format(n, made, input) if n == 2 else made
 
 
 @op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
@@ -728,22 +742,9 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
         if output_size is not None or indices.dtype.char != "l" or indices.shape != input.shape or input.ndim not in (n + 1, n + 2):
             return None
         size = unpooled_size(n, input.shape, *settled(kernel_size, stride, padding))
-        length, rows = prod(size), prod(input.shape[:input.ndim - n])
         if not input.size or min(size) < 1:
             return None
-        near = (0, *range(2, n + 2), 1) if n < 3 and input.ndim == n + 2 and input.shape[1] > 1 else ()
-        if near and not input.flags.c_contiguous and (held := input.transpose(near)).flags.c_contiguous and (
-                places := indices.transpose(near)).flags.c_contiguous and inside(places, length):  # channels lie together: so do results'
-            channels, many = input.shape[1], len(input)
-            y = np.zeros((many, length * channels), input.dtype)
-            places = places * channels
-            places += np.arange(channels)
-            scatter(y, 1, places.reshape(many, -1), held.reshape(many, -1))
-            return y.reshape(many, *size, channels).transpose(0, n + 1, *range(1, n + 1))
-        y, given = np.zeros((rows, length), input.dtype), input if input.flags.c_contiguous else input.copy("C")
-        scatter(y, 1, (indices if indices.flags.c_contiguous else indices.copy("C")).reshape(rows, -1), given.reshape(rows, -1))
-        made = y.reshape(input.shape[:input.ndim - n] + size)
-        return made if given is input and input.shape[-1] > 1 or n == 3 else in_format(n, made, input)
+        return _max_unpool(input, indices, input.shape[:input.ndim - n] + size, n)
 
     def samples(rng):
         spatial = sample[len(sample) - n:]

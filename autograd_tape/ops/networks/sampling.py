@@ -123,6 +123,8 @@ def _grid_kernel(input: TensorRef, **_: object) -> str:
 def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool,
                   ranks: tuple[int, ...] = (4, 5)) -> TensorRef:
     """`grid_sample` with its arguments checked but for shapes; `ranks` are those of images that are taken."""
+    if grid._k is input._k and not is_half(input) and _fits(tuple(input._data.shape), tuple(grid._data.shape), mode, ranks):
+        return F.grid_sampler_nd(input, grid, mode, padding_mode, align)
     n, given, wanted = input.ndim - 2, list(input.shape), list(grid.shape)
     if wanted[:1] != given[:1]:
         raise AutogradError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {given} and grid "
@@ -157,7 +159,7 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
 
 @lru_cache(256)
 def _fits(shape: tuple[int, ...], grid: tuple[int, ...], mode: str, ranks: tuple[int, ...]) -> bool:
-    """Whether images can be read at the places of a grid."""
+    """Whether images are of shapes that can be read at the places of a grid."""
     rank = len(shape)
     return (rank == len(grid) and rank in ranks and grid[0] == shape[0] and grid[-1] == rank - 2 and 0 not in shape and 0 not in grid
             and (mode != "bicubic" or rank == 4))

@@ -96,17 +96,19 @@ def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
                         _raise_with(best, arg, xs, at, sw)
 
 
-@kernel("r2[p,n] x2[p,n] w2[p,m] :p")
-def max_pool_backward(grad, index, dx, start, stop):
-    T = dx.dtype.type
+@kernel("r2[p,n] x2[p,n] w2[p,m] i (channels>0) (n%channels==0) (m%channels==0) :p")
+def max_pool_backward(grad, index, dx, channels, start, stop):
+    """Of planes, or of images whose channels lie innermost."""
+    T, places = dx.dtype.type, dx.shape[1] // channels
     for p in range(start, stop):
         target, gs, ks = dx[p], grad[p], index[p]
         target[:] = T(0)
-        for i in range(gs.size):
-            k = ks[i]
-            if k < 0 or k >= target.size:
-                return False
-            target[k] += gs[i]
+        for first in range(0, gs.size, channels):
+            for s in range(channels):
+                k = ks[first + s]
+                if k < 0 or k >= places:
+                    return False
+                target[k * channels + s] += gs[first + s]
     return True
 
 
@@ -191,6 +193,8 @@ def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, st
 _GIVEN, _MADE = "planes*depth*height*width", "planes*od*oh*ow"
 _BOUNDS = ("x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (planes>=0) (depth>=0) (height>=0) (width>=0) (sd>0) (sh>0) (sw>0) "
            "(float(planes)*depth*height*width<9e18) (float(planes)*od*oh*ow<9e18) :planes")
+#: Channels up to which each is walked through alone: loops over fewer cost more to enter than to run.
+_FEW = 4
 _INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(planes)*od*oh*ow*channels<9e18)"
 
 
@@ -209,22 +213,23 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
                     first = (d_low * height + h_low) * width + w_low
-                    if channels == 1:
-                        top, at = _lowest(x), first
-                        for i in range(d_low, d_high, sd):
-                            for j in range(h_low, h_high, sh):
-                                row = (i * height + j) * width
-                                k = row + w_low
-                                while k < row + w_high:  # a range would divide to count its steps
-                                    v = wide(plane[np.uint64(k)])
-                                    if not (v <= top):  # a branch that is foreseen, where selections wait for one another
-                                        if v > top or v != v:
-                                            top, at = v, k
-                                    k += sw
-                        y[o] = rounded(y, top)
-                        if places:
-                            index[o] = at
-                        o += 1
+                    if channels <= _FEW:
+                        for s in range(channels):
+                            top, at = _lowest(x), first
+                            for i in range(d_low, d_high, sd):
+                                for j in range(h_low, h_high, sh):
+                                    row = (i * height + j) * width
+                                    k = row + w_low
+                                    while k < row + w_high:  # a range would divide to count its steps
+                                        v = wide(plane[np.uint64(k * channels + s)])
+                                        if not (v <= top):  # a branch that is foreseen, where selections wait for one another
+                                            if v > top or v != v:
+                                                top, at = v, k
+                                        k += sw
+                            y[o] = rounded(y, top)
+                            if places:
+                                index[o] = at
+                            o += 1
                         continue
                     best, arg = y[o : o + channels], index[o : o + channels]
                     o += channels
@@ -247,7 +252,7 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
 
 @kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] d0[od*oh*ow] i i i i i {_INNER} {_BOUNDS}")
 def mean_windows(x, y, counts, planes, depth, height, width, channels, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
-    """Half precision, which is to be rounded once, has one channel."""
+    """Half precision, which is to be rounded once, has few channels."""
     size, o = depth * height * width * channels, start * counts.size * channels
     for p in range(start, stop):
         plane, at = x[p * size : (p + 1) * size], 0
@@ -262,15 +267,16 @@ def mean_windows(x, y, counts, planes, depth, height, width, channels, d0, d1, h
                     zero = like(wide(x.dtype.type(0)), 0)
                     count = like(zero, counts[at])
                     at += 1
-                    if channels == 1:
-                        total = zero
-                        for i in range(d_low, d_high):
-                            for j in range(h_low, h_high):
-                                row = (i * height + j) * width
-                                for k in range(row + w_low, row + w_high):
-                                    total += wide(plane[np.uint64(k)])
-                        y[o] = rounded(y, total / count)
-                        o += 1
+                    if channels <= _FEW:
+                        for s in range(channels):
+                            total = zero
+                            for i in range(d_low, d_high):
+                                for j in range(h_low, h_high):
+                                    row = (i * height + j) * width
+                                    for k in range(row + w_low, row + w_high):
+                                        total += wide(plane[np.uint64(k * channels + s)])
+                            y[o] = rounded(y, total / count)
+                            o += 1
                         continue
                     sums = y[o : o + channels]
                     o += channels
@@ -287,10 +293,10 @@ def mean_windows(x, y, counts, planes, depth, height, width, channels, d0, d1, h
     return True
 
 
-@kernel(f"r0[{_MADE}] w0[{_GIVEN}] d0[od*oh*ow] i i i i {_BOUNDS}")
-def mean_windows_backward(grad, dx, counts, planes, depth, height, width, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
+@kernel(f"r0[{_MADE}*channels] w0[{_GIVEN}*channels] d0[od*oh*ow] i i i i i {_INNER} {_BOUNDS}")
+def mean_windows_backward(grad, dx, counts, planes, depth, height, width, channels, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
     T = dx.dtype.type
-    size, o = depth * height * width, start * counts.size
+    size, o, shares = depth * height * width * channels, start * counts.size * channels, np.empty(channels, dx.dtype)
     for p in range(start, stop):
         plane, at = dx[p * size : (p + 1) * size], 0
         plane[:] = T(0)
@@ -302,11 +308,24 @@ def mean_windows_backward(grad, dx, counts, planes, depth, height, width, d0, d1
                     w_low, w_high = w0[c], w1[c]
                     if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
                         return False
-                    g = grad[o] / T(counts[at])
+                    count = T(counts[at])
                     at += 1
-                    o += 1
+                    if channels == 1:
+                        g = grad[o] / count
+                        o += 1
+                        for i in range(d_low, d_high):
+                            for j in range(h_low, h_high):
+                                row = (i * height + j) * width
+                                _add_to(plane, row + w_low, row + w_high, g)
+                        continue
+                    for s in range(channels):
+                        shares[s] = grad[o + s] / count
+                    o += channels
                     for i in range(d_low, d_high):
                         for j in range(h_low, h_high):
-                            row = (i * height + j) * width
-                            _add_to(plane, row + w_low, row + w_high, g)
+                            for k in range(w_low, w_high):
+                                here = ((i * height + j) * width + k) * channels
+                                pixel = plane[here : here + channels]
+                                for s in range(channels):
+                                    pixel[s] += shares[s]
     return True

@@ -112,37 +112,93 @@ def _inside(p, size):
     return int(p) if p >= 0.0 and p < size else -1
 
 
-@kernel("r3[n,l,s] Q3[k,n,l] w3[k,n,l] i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (k==taps**s) :n", EXACT)
-def grid_taps(grid, index, weight, depth, height, width, taps, padding, align, start, stop):
-    """For each place of a grid the flat positions that it reads, -1 for none, and their weights; of planes `depth` does not count."""
-    s = grid.shape[2]
-    at, by = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64)
-    for n in range(start, stop):
-        for i in range(grid.shape[1]):
-            for d in range(s):  # x comes first in the grid but last in memory
-                which = 3 - s + d
-                size = depth if which == 0 else (height if which == 1 else width)
-                x = _position(weight, np.float64(wide(grid[n, i, s - 1 - d])), size, align)
-                if taps == 1:
-                    at[d, 0], by[d, 0] = _inside(np.rint(_padded(weight, x, size, padding, align)), size), 1.0
-                    continue
-                x = x if taps == 4 else _padded(weight, x, size, padding, align)
-                first = np.floor(x)
-                t = _step(weight, x - first)
-                if taps == 2:
-                    at[d, 0], by[d, 0] = _inside(first, size), _step(weight, 1.0 - t)
-                    at[d, 1], by[d, 1] = _inside(_step(weight, first + 1.0), size), t
-                    continue
-                for j in range(4):
-                    at[d, j] = _inside(_padded(weight, _step(weight, first + (j - 1.0)), size, padding, align), size)
-                by[d, 0], by[d, 1] = _cubic_far(weight, _step(weight, t + 1.0)), _cubic_near(weight, t)
-                by[d, 2], by[d, 3] = _cubic_near(weight, _step(weight, 1.0 - t)), _cubic_far(weight, _step(weight, 2.0 - t))
-            for k in range(index.shape[0]):
-                kx, ky, kz = k % taps, k // taps % taps, k // (taps * taps)
-                x, y, z = at[s - 1, kx], at[s - 2, ky], at[0, kz] if s == 3 else 0
-                w = _step(weight, by[s - 1, kx] * by[s - 2, ky])
-                weight[k, n, i] = rounded(weight, _step(weight, w * by[0, kz]) if s == 3 else w)
-                index[k, n, i] = -1 if x < 0 or y < 0 or z < 0 else (z * height + y) * width + x
+@register_jitable
+def _along(a, grid, d, first, places, size, taps, padding, align, at, by):
+    """Along dimension `d` the positions that places of a grid read, from the `first` on, -1 for none, and their weights: (taps, places)."""
+    for i in range(places):
+        x = _position(a, np.float64(wide(grid[first + i, grid.shape[1] - 1 - d])), size, align)  # x comes first in the grid
+        if taps == 1:
+            at[0, i], by[0, i] = _inside(np.rint(_padded(a, x, size, padding, align)), size), 1.0
+            continue
+        x = x if taps == 4 else _padded(a, x, size, padding, align)
+        low = np.floor(x)
+        t = _step(a, x - low)
+        if taps == 2:
+            at[0, i], by[0, i] = _inside(low, size), _step(a, 1.0 - t)
+            at[1, i], by[1, i] = _inside(_step(a, low + 1.0), size), t
+            continue
+        for j in range(4):
+            at[j, i] = _inside(_padded(a, _step(a, low + (j - 1.0)), size, padding, align), size)
+        by[0, i], by[1, i] = _cubic_far(a, _step(a, t + 1.0)), _cubic_near(a, t)
+        by[2, i], by[3, i] = _cubic_near(a, _step(a, 1.0 - t)), _cubic_far(a, _step(a, 2.0 - t))
+
+
+@register_jitable
+def _steepness(a, grid, d, first, places, size, taps, padding, align, steep):
+    """The derivatives of the weights of `_along`."""
+    for i in range(places):
+        if taps == 1:
+            steep[0, i] = 0.0
+            continue
+        x = _position(a, np.float64(wide(grid[first + i, grid.shape[1] - 1 - d])), size, align)
+        slope = _slope(a, x, size, 0 if taps == 4 else padding, align)
+        slope = _step(a, slope * _step(a, (size - 1) / 2.0 if align else size * 0.5))
+        if taps == 2:
+            steep[0, i], steep[1, i] = -slope, slope
+            continue
+        t = _step(a, x - np.floor(x))
+        steep[0, i] = _step(a, _far_slope(a, _step(a, t + 1.0)) * slope)
+        steep[1, i] = _step(a, _near_slope(a, t) * slope)
+        steep[2, i] = _step(a, -_near_slope(a, _step(a, 1.0 - t)) * slope)
+        steep[3, i] = _step(a, -_far_slope(a, _step(a, 2.0 - t)) * slope)
+
+
+@register_jitable
+def _corners(at, s, places, taps, height, width, index):
+    """The flat positions of all taps, -1 for none, x fastest."""
+    for k in range(index.shape[0]):
+        xs, ys, zs = at[s - 1, k % taps], at[s - 2, k // taps % taps], at[0, k // (taps * taps)]
+        for i in range(places):
+            x, y, z = xs[i], ys[i], zs[i] if s == 3 else 0
+            index[k, i] = -1 if x < 0 or y < 0 or z < 0 else (z * height + y) * width + x
+
+
+@register_jitable
+def _products(a, places, taps, along, made):
+    """Products of what taps have along x, y and z, each rounded."""
+    us, vs, ws = along
+    for k in range(made.shape[0]):
+        u, v, w = us[k % taps], vs[k // taps % taps], ws[k // (taps * taps)]
+        for i in range(places):
+            made[k, i] = rounded(made, _step(a, _step(a, u[i] * v[i]) * w[i]))
+
+
+_GRID = ("i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (depth>=0) (height>=0) (width>=0) "
+         "(float(depth)*height*width<9e18) (depth*height*width==size)")
+
+
+@kernel(f"r3[n,l,s] r3[n,c,size] w3[n,c,l] {_GRID} i i (block>0) (blocks>0) (block*blocks>=l) :n*blocks", EXACT)
+def grid_sampled(grid, x, y, depth, height, width, taps, padding, align, block, blocks, start, stop):
+    """Images at the places of a grid, a block of places after another; of planes `depth` does not count."""
+    s, length, count = grid.shape[2], grid.shape[1], taps * taps * (taps if grid.shape[2] == 3 else 1)
+    at, by = np.empty((3, taps, block), np.int64), np.ones((3, taps, block))
+    index, weight = np.empty((count, block), np.int64), np.empty((count, block), y.dtype)
+    zero, size = wide(x.dtype.type(0)), np.uint64(x.shape[2])
+    for item in range(start, stop):
+        n, first = item // blocks, item % blocks * block
+        places = min(block, length - first)
+        for d in range(s):
+            along = width if d == s - 1 else (height if d == s - 2 else depth)
+            _along(y, grid[n], d, first, places, along, taps, padding, align, at[d], by[d])
+        _corners(at, s, places, taps, height, width, index)
+        _products(y, places, taps, (by[s - 1], by[s - 2], by[0 if s == 3 else 2]), weight)
+        for c in range(x.shape[1]):
+            values, sums = x[n, c], y[n, c, first : first + places]
+            for k in range(count):
+                for i in range(places):
+                    j = np.uint64(index[k, i])  # of -1 it is more than any size
+                    term = rounded(sums, wide(weight[k, i]) * (wide(values[j]) if j < size else zero))
+                    sums[i] = rounded(sums, wide(sums[i]) + wide(term)) if k > 0 else term
 
 
 @kernel("r2[p,size] x3[k,n,l] r3[k,n,l] w2[p,l] i (channels>0) (p==n*channels) :p", EXACT)
@@ -222,76 +278,58 @@ def resampled(x, y, index, weight, outer, length, inner, start, stop):
     return True
 
 
-@kernel("r3[n,l,s] r3[n,c,l] r3[n,c,size] w3[n,c,size]? w3[n,l,s]? i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) "
-        "(depth>=0) (height>=0) (width>=0) (float(depth)*height*width<9e18) (depth*height*width==size) :n", EXACT)
-def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding, align, start, stop):
-    """The gradients of reading images at the places of a grid, for the images and for the grid; steps are rounded as in `grid_taps`, and
-    what comes to one element is added up in double precision."""
+@kernel(f"r3[n,l,s] r3[n,c,l] r3[n,c,size] w3[n,c,size]? w3[n,l,s]? {_GRID} i (block>0) :n", EXACT)
+def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding, align, block, start, stop):
+    """The gradients of reading images at the places of a grid, for the images and for the grid, by blocks of places; steps are rounded as
+    in `grid_sampled`, and what comes to one element is added up in double precision."""
     s, length, channels = grid.shape[2], grid.shape[1], x.shape[1]
     count = taps * taps * (taps if s == 3 else 1)
-    at, by, steep = np.empty((3, 4), np.int64), np.empty((3, 4), np.float64), np.empty((3, 4), np.float64)
-    index, weight, found = np.empty((count, length), np.int64), np.empty((count, length)), np.empty((count, length))
-    slopes, sums = np.empty((3, count, length)), np.empty(x.shape[2])
+    at, by, steep = np.empty((3, taps, block), np.int64), np.ones((3, taps, block)), np.empty((3, taps, block))
+    index, weight, found = np.empty((count, block), np.int64), np.empty((count, block)), np.zeros((count, block))
+    slopes, totals, sums = np.empty((3, count, block)), np.empty(block), np.empty((channels if dx.size > 0 else 0, x.shape[2]))
+    size = np.uint64(x.shape[2])
     for n in range(start, stop):
-        for i in range(length):
-            for d in range(s):  # x comes first in the grid but last in memory
-                which = 3 - s + d
-                size = depth if which == 0 else (height if which == 1 else width)
-                p = _position(grad, np.float64(wide(grid[n, i, s - 1 - d])), size, align)
-                if taps == 1:
-                    at[d, 0], by[d, 0], steep[d, 0] = _inside(np.rint(_padded(grad, p, size, padding, align)), size), 1.0, 0.0
-                    continue
-                slope = _slope(grad, p, size, 0 if taps == 4 else padding, align)
-                slope = _step(grad, slope * _step(grad, (size - 1) / 2.0 if align else size * 0.5))
-                p = p if taps == 4 else _padded(grad, p, size, padding, align)
-                first = np.floor(p)
-                t = _step(grad, p - first)
-                if taps == 2:
-                    at[d, 0], by[d, 0], steep[d, 0] = _inside(first, size), _step(grad, 1.0 - t), -slope
-                    at[d, 1], by[d, 1], steep[d, 1] = _inside(_step(grad, first + 1.0), size), t, slope
-                    continue
-                for j in range(4):
-                    at[d, j] = _inside(_padded(grad, _step(grad, first + (j - 1.0)), size, padding, align), size)
-                after, far = _step(grad, 1.0 - t), _step(grad, 2.0 - t)
-                by[d, 0], by[d, 1] = _cubic_far(grad, _step(grad, t + 1.0)), _cubic_near(grad, t)
-                by[d, 2], by[d, 3] = _cubic_near(grad, after), _cubic_far(grad, far)
-                steep[d, 0] = _step(grad, _far_slope(grad, _step(grad, t + 1.0)) * slope)
-                steep[d, 1] = _step(grad, _near_slope(grad, t) * slope)
-                steep[d, 2] = _step(grad, -_near_slope(grad, after) * slope)
-                steep[d, 3] = _step(grad, -_far_slope(grad, far) * slope)
-            for k in range(count):
-                kx, ky, kz = k % taps, k // taps % taps, k // (taps * taps)
-                px, py, pz = at[s - 1, kx], at[s - 2, ky], at[0, kz] if s == 3 else 0
-                index[k, i] = -1 if px < 0 or py < 0 or pz < 0 else (pz * height + py) * width + px
-                wx, wy, wz = by[s - 1, kx], by[s - 2, ky], by[0, kz] if s == 3 else 1.0
-                weight[k, i] = _step(grad, _step(grad, wx * wy) * wz)
-                slopes[0, k, i] = _step(grad, _step(grad, steep[s - 1, kx] * wy) * wz)
-                slopes[1, k, i] = _step(grad, _step(grad, wx * steep[s - 2, ky]) * wz)
-                slopes[2, k, i] = _step(grad, _step(grad, wx * wy) * steep[0, kz]) if s == 3 else 0.0
-        for c in range(channels):
-            g, values = grad[n, c], x[n, c]
+        sums[:] = 0.0
+        for first in range(0, length, block):
+            places = min(block, length - first)
+            for d in range(s):
+                along = width if d == s - 1 else (height if d == s - 2 else depth)
+                _along(grad, grid[n], d, first, places, along, taps, padding, align, at[d], by[d])
+                if dgrid.size > 0:
+                    _steepness(grad, grid[n], d, first, places, along, taps, padding, align, steep[d])
+            _corners(at, s, places, taps, height, width, index)
+            last = by[0 if s == 3 else 2]
             if dx.size > 0:
-                sums[:] = 0.0
-                for k in range(count):
-                    for i in range(length):
-                        j = index[k, i]
-                        if j >= 0 and j < sums.size:
-                            sums[j] += _step(grad, weight[k, i] * np.float64(wide(g[i])))
-                target = dx[n, c]
-                for j in range(sums.size):
-                    target[j] = rounded(dx, sums[j])
+                _products(grad, places, taps, (by[s - 1], by[s - 2], last), weight)
             if dgrid.size > 0:
-                for k in range(count):
-                    for i in range(length):
-                        j = index[k, i]
-                        v = np.float64(wide(values[j])) if j >= 0 and j < values.size else 0.0
-                        term = _sum(grad, v * np.float64(wide(g[i])))
-                        found[k, i] = term if c == 0 else _sum(grad, found[k, i] + term)
-        if dgrid.size > 0:
-            for i in range(length):
-                for d in range(s):
-                    total = 0.0
+                _products(grad, places, taps, (steep[s - 1], by[s - 2], last), slopes[0])
+                _products(grad, places, taps, (by[s - 1], steep[s - 2], last), slopes[1])
+                if s == 3:
+                    _products(grad, places, taps, (by[2], by[1], steep[0]), slopes[2])
+            for c in range(channels):
+                g, values = grad[n, c, first : first + places], x[n, c]
+                if dx.size > 0:
+                    target = sums[c]
                     for k in range(count):
-                        term = _sum(grad, (found[k, i] if channels > 0 else 0.0) * slopes[d, k, i])
-                        total = term if k == 0 else _sum(grad, total + term)
-                    dgrid[n, i, d] = rounded(dgrid, total)
+                        for i in range(places):
+                            j = np.uint64(index[k, i])
+                            if j < size:
+                                target[j] += _step(grad, weight[k, i] * np.float64(wide(g[i])))
+                if dgrid.size > 0:
+                    for k in range(count):
+                        for i in range(places):
+                            j = np.uint64(index[k, i])
+                            v = np.float64(wide(values[j])) if j < size else 0.0
+                            term = _sum(grad, v * np.float64(wide(g[i])))
+                            found[k, i] = term if c == 0 else _sum(grad, found[k, i] + term)
+            if dgrid.size > 0:
+                for d in range(s):
+                    for k in range(count):
+                        for i in range(places):
+                            term = _sum(grad, found[k, i] * slopes[d, k, i])
+                            totals[i] = term if k == 0 else _sum(grad, totals[i] + term)
+                    for i in range(places):
+                        dgrid[n, first + i, d] = rounded(dgrid, totals[i])
+        for c in range(sums.shape[0]):
+            for j in range(sums.shape[1]):
+                dx[n, c, j] = rounded(dx, sums[c, j])
