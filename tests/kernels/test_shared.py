@@ -174,3 +174,22 @@ def test_embedding_checks_the_index(rng, dtype):
         index[7, 3] = bad
         with pytest.raises(IndexError, match="index out of range"):
             embedding.embedding(table, index)
+
+
+def test_running_values_are_read_where_they_lie(rng):
+    x = rng.integers(-4, 5, (5, 130, 10)).astype(float)
+    views = [x, x.T, x.transpose(1, 0, 2), x.transpose(2, 0, 1), x[:, ::3], x[..., 2:7], x[:, 4:5], x[::-1]]
+    views += [np.broadcast_to(x[:1], x.shape)]
+    for view in views:
+        for dtype in (np.float64, np.float32, np.int64):
+            a = view.astype(dtype, order="K") if dtype != np.float64 else view
+            for axis in range(3):
+                for product, ufunc in enumerate((np.add, np.multiply)):
+                    found = reduce.running_total(a, axis, bool(product))
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        expected = ufunc.accumulate(a, axis, np.float64 if dtype != np.int64 else None).astype(dtype)
+                    np.testing.assert_array_equal(found, expected)
+                    assert found.flags.c_contiguous
+                values, index = reduce.running_extreme(a, axis, True)
+                np.testing.assert_array_equal(values, np.minimum.accumulate(a, axis))
+                np.testing.assert_array_equal(np.take_along_axis(a, index, axis), values)

@@ -10,6 +10,7 @@ rounding error does not grow with the length (NumPy's own grows with every axis 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from . import folds, order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
 from .handy import Handy
+from ...strided import strided
 from ...warned import ignoring
 
 __all__ = [
@@ -338,15 +340,46 @@ def amin(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
     return _reduce(np.minimum, x, axis, keepdims)
 
 
-def running_total(x: np.ndarray, axis: int, product: bool) -> np.ndarray | None:
-    """Running sums, or products, along ``axis`` (not negative): of float32 in double precision, of half precision in float32. None where
-    a kernel is not worth its loading; NumPy gives the same bits."""
+@lru_cache(1024)
+def _lines(shape: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int) -> tuple[tuple[int, ...], int]:
+    """(outer, n, inner) of lines along an axis, the steps along each in memory, and how much of it they reach over, in elements; over none
+    where there is no one step."""
+    sizes, steps, span, single = [], [], 1, min(strides) >= 0 and not [s for s in strides if s % item]
+    for part in (slice(0, axis), slice(axis, axis + 1), slice(axis + 1, None)):
+        kept = [(n, s) for n, s in zip(shape[part], strides[part], strict=True) if n != 1]
+        single = single and not any([s != n * step for (_, s), (n, step) in zip(kept, kept[1:])])
+        sizes.append(prod(shape[part]))
+        steps.append(kept[-1][1] // item if kept else 0)
+        span += (sizes[-1] - 1) * steps[-1]
+    return (*sizes, *steps), span if single else 0
+
+
+@lru_cache(1024)
+def _in_order(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The same of an array that lies in order."""
+    n, inner = shape[axis], prod(shape[axis + 1 :])
+    return prod(shape[:axis]), n, inner, n * inner, inner, 1
+
+
+def _in_lines(x: np.ndarray, axis: int) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Memory that holds an array, or a copy of it, and its lines there."""
+    flags = x.flags
+    if not flags.c_contiguous and flags.aligned and x.size:
+        lines, span = _lines(x.shape, x.strides, x.itemsize, axis)
+        if span:
+            return strided(x, (span,), (x.itemsize,)), lines
+    return x if flags.carray else sharing.copy(x), _in_order(x.shape, axis)
+
+
+def running_total(x: np.ndarray, axis: int, product: bool, within: bool = False) -> np.ndarray | None:
+    """Running sums, or products, along ``axis`` (not negative): of float32 in double precision, of half precision in float32; ``within``
+    the array, which is in order. None where a kernel is not worth its loading; NumPy gives the same bits."""
     if x.dtype.char not in "fdEel" or _total.of(x.dtype.char, x.size) is None and x.size < state.cheap:
         return None
-    c = x if x.flags.carray else sharing.copy(x)
-    y, shape = np.empty(c.shape, c.dtype), c.shape
-    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    _total.share(c.dtype.char, outer * -(-inner // 128), n * min(128, inner), 2, c, y, outer, n, inner, product)
+    memory, lines = _in_lines(x, axis)
+    outer, n, inner, *_ = lines
+    y = x if within else np.empty(x.shape, x.dtype)
+    _total.share(x.dtype.char, outer * -(-inner // 128), n * min(128, inner), 2, memory, y, *lines, product)
     return y
 
 
@@ -363,11 +396,10 @@ def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarra
     own = "B" if char == "?" else char
     if _extreme.of(own, x.size) is None and not order.fits(x.size):
         return None
-    c = x.astype(char, "C") if x.dtype.char != char else x if x.flags.carray else sharing.copy(x)
-    values, index = np.empty(c.shape, c.dtype), np.empty(c.shape, np.int64)
-    shape = c.shape
-    outer, n, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    _extreme.share(own, outer * -(-inner // 128), n * min(128, inner), 2, c, values, index, outer, n, inner, smallest)
+    memory, lines = _in_lines(x if x.dtype.char == char else x.astype(char, "C"), axis)
+    outer, n, inner, *_ = lines
+    values, index = np.empty(x.shape, char if given.char != char else given), np.empty(x.shape, np.int64)
+    _extreme.share(own, outer * -(-inner // 128), n * min(128, inner), 2, memory, values, index, *lines, smallest)
     return values.astype(given, copy=False), index
 
 

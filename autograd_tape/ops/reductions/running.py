@@ -37,9 +37,10 @@ def _running(ufunc: np.ufunc) -> Fn:
             own = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
         d = wrap_dim(dim, input.ndim)
-        if input.size >= _FEW and input.dtype.kind in "iub":
-            input = input.astype(np.int64, copy=False)
-        if (found := shared.running_total(input, d, ufunc is np.multiply)) is not None:
+        converts = input.size >= _FEW and input.dtype.kind in "iub" and input.dtype.char != "l"
+        if converts:
+            input = input.astype(np.int64, "C")
+        if (found := shared.running_total(input, d, ufunc is np.multiply, converts)) is not None:
             return found
         wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" else _WIDE.get(input.dtype.char)  # as in torch
         result = finish(accumulate(input, d, wide), input)

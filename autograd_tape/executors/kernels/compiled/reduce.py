@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from .base import REORDER, extreme, kernel, rounded, row_total, wide
+from .base import REORDER, extreme, kernel, rounded, row_total, u8, wide
 
 #: Columns that running sums go along together, and those of which each goes by itself.
 TILE, FEW = 128, 8
@@ -70,88 +70,99 @@ def _totals(x):
     return lambda x: np.empty(TILE, kind)
 
 
-# An array (outer, n, inner) whose middle dimension something runs along; items are pairs of an outer index and a tile of inner ones.
+# An array (outer, n, inner) whose middle dimension something runs along, and which lies in memory by a step along each; items are pairs of
+# an outer index and a tile of inner ones. Results lie in order. Places are unsigned, or each is asked whether it counts from the end.
+_LINES = ("i i i i i i i (outer>=0) (n>=0) (inner>=0) (s0>=0) (s1>=0) (s2>=0) (float(outer)*n*inner<9e18) "
+          "(float(outer)*s0+float(n)*s1+float(inner)*s2<9e18) ((outer*n*inner==0)|((outer-1)*s0+(n-1)*s1+(inner-1)*s2<span)) "
+          ":outer*((inner+127)//128)")
 
 
-@kernel("r0[outer*n*inner] w0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer*((inner+127)//128)")
-def running_total(x, y, outer, n, inner, product, start, stop):
+@kernel(f"r0[span] w0[outer*n*inner] {_LINES}")
+def running_total(x, y, outer, n, inner, s0, s1, s2, product, start, stop):
     """Running sums, or products."""
     tiles = (inner + TILE - 1) // TILE
-    total = totals(x)
-    if inner == 1:  # several rows at once, for each waits for its last sum
-        total[0] = 1 if product else 0
-        begin, item = total[0], start
-        while item < stop:
-            s0, s1, s2, s3 = begin, begin, begin, begin
-            a, rows = item * n, min(4, stop - item)
-            b, c, d = a + (n if rows > 1 else 0), a + (2 * n if rows > 2 else 0), a + (3 * n if rows > 3 else 0)
-            for r in range(n):
-                v0, v1, v2, v3 = wide(x[a + r]), wide(x[b + r]), wide(x[c + r]), wide(x[d + r])
-                s0, s1, s2, s3 = (s0 * v0, s1 * v1, s2 * v2, s3 * v3) if product else (s0 + v0, s1 + v1, s2 + v2, s3 + v3)
-                y[a + r] = rounded(y, s0)
-                if rows > 1:
-                    y[b + r] = rounded(y, s1)
-                if rows > 2:
-                    y[c + r] = rounded(y, s2)
-                if rows > 3:
-                    y[d + r] = rounded(y, s3)
-            item += rows
-        return
-    for item in range(start, stop):
+    total, count, step, item = totals(x), u8(n), u8(s1), start
+    total[0] = 1 if product else 0
+    one = total[0]
+    while inner == 1 and item < stop:  # several rows at once, for each waits for its last sum
+        at, b, c, d = u8(item * s0), u8(s0), u8(2 * s0), u8(3 * s0)
+        to, e, f, g = u8(item * n), count, count * u8(2), count * u8(3)
+        t0, t1, t2, t3 = one, one, one, one
+        if item + 4 <= stop and product:
+            for _ in range(count):
+                t0, t1, t2, t3 = t0 * wide(x[at]), t1 * wide(x[at + b]), t2 * wide(x[at + c]), t3 * wide(x[at + d])
+                y[to], y[to + e], y[to + f], y[to + g] = rounded(y, t0), rounded(y, t1), rounded(y, t2), rounded(y, t3)
+                at, to = at + step, to + u8(1)
+        elif item + 4 <= stop:
+            for _ in range(count):
+                t0, t1, t2, t3 = t0 + wide(x[at]), t1 + wide(x[at + b]), t2 + wide(x[at + c]), t3 + wide(x[at + d])
+                y[to], y[to + e], y[to + f], y[to + g] = rounded(y, t0), rounded(y, t1), rounded(y, t2), rounded(y, t3)
+                at, to = at + step, to + u8(1)
+        else:
+            for _ in range(count):
+                t0 = t0 * wide(x[at]) if product else t0 + wide(x[at])
+                y[to] = rounded(y, t0)
+                at, to = at + step, to + u8(1)
+        item += 4 if item + 4 <= stop else 1
+    for item in range(start, stop if inner > 1 else start):
         a = (item % tiles) * TILE
-        width, first = min(TILE, inner - a), item // tiles * n * inner + a
+        width, first, begin = min(TILE, inner - a), u8(item // tiles * n * inner + a), u8(item // tiles * s0 + a * s2)
         for i in range(width):
-            total[i] = 1 if product else 0
-        if width < FEW:
-            for i in range(width):
-                s0 = total[i]
-                for at in range(first + i, first + i + n * inner, inner):
-                    v0 = wide(x[at])
-                    s0 = s0 * v0 if product else s0 + v0
-                    y[at] = rounded(y, s0)
-            continue
-        for r in range(n):
-            at = first + r * inner
-            if product:
+            total[i] = one
+        for i in range(width if width < FEW else 0):
+            t0, at, to = one, begin + u8(i * s2), first + u8(i)
+            for _ in range(count):
+                t0 = t0 * wide(x[at]) if product else t0 + wide(x[at])
+                y[to] = rounded(y, t0)
+                at, to = at + step, to + u8(inner)
+        for r in range(n if width >= FEW else 0):
+            at, to = begin + u8(r * s1), first + u8(r * inner)
+            if s2 != 1:
                 for i in range(width):
-                    total[i] *= wide(x[at + i])
-                    y[at + i] = rounded(y, total[i])
+                    v = wide(x[at + u8(i) * u8(s2)])
+                    total[i] = total[i] * v if product else total[i] + v
+                    y[to + u8(i)] = rounded(y, total[i])
+            elif product:
+                for i in range(width):
+                    total[i] *= wide(x[at + u8(i)])
+                    y[to + u8(i)] = rounded(y, total[i])
             else:
                 for i in range(width):
-                    total[i] += wide(x[at + i])
-                    y[at + i] = rounded(y, total[i])
+                    total[i] += wide(x[at + u8(i)])
+                    y[to + u8(i)] = rounded(y, total[i])
 
 
-@kernel("r0[outer*n*inner] w0[outer*n*inner] Q0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) "
-        ":outer*((inner+127)//128)")
-def running_extreme(x, values, index, outer, n, inner, smallest, start, stop):
+@kernel(f"r0[span] w0[outer*n*inner] Q0[outer*n*inner] {_LINES}")
+def running_extreme(x, values, index, outer, n, inner, s0, s1, s2, smallest, start, stop):
     """Running maxima (or minima), and the last place that was as good as any before it, or NaN."""
-    tiles = (inner + TILE - 1) // TILE
+    tiles, count = (inner + TILE - 1) // TILE, u8(n)
     for item in range(start, stop):
         a = (item % tiles) * TILE
-        width, first = min(TILE, inner - a), item // tiles * n * inner + a
+        width, first, begin = min(TILE, inner - a), u8(item // tiles * n * inner + a), u8(item // tiles * s0 + a * s2)
         for i in range(width if width < FEW and n > 0 else 0):
-            at, best, place, r = first + i, x[first + i], 0, 0
-            while r < n:  # a branch that is seldom taken: selections would wait for one another
+            at, to, place, r = begin + u8(i * s2), first + u8(i), u8(0), u8(0)
+            best = x[at]
+            while r < count:  # a branch that is seldom taken: selections would wait for one another
                 v, w = wide(x[at]), wide(best)
                 if (not v > w) if smallest else (not v < w):
                     best, place = x[at], r
                     if v != v:
                         break
-                values[at], index[at] = best, place
-                at, r = at + inner, r + 1
-            while r < n:
+                values[to], index[to] = best, place
+                at, to, r = at + u8(s1), to + u8(inner), r + u8(1)
+            while r < count:
                 v = wide(x[at])
                 if v != v:
                     best, place = x[at], r
-                values[at], index[at] = best, place
-                at, r = at + inner, r + 1
+                values[to], index[to] = best, place
+                at, to, r = at + u8(s1), to + u8(inner), r + u8(1)
         if width < FEW:
             continue
         for r in range(n):
-            at, before = first + r * inner, first + max(r - 1, 0) * inner
+            at, to, before = begin + u8(r * s1), first + u8(r * inner), first + u8(max(r - 1, 0) * inner)
             for i in range(width):
-                v, w = wide(x[at + i]), wide(values[before + i] if r else x[at + i])
+                number = x[at + u8(i) * u8(s2)] if s2 != 1 else x[at + u8(i)]
+                v, w = wide(number), wide(values[before + u8(i)] if r else number)
                 better = v != v or (v <= w if smallest else v >= w)
-                values[at + i] = x[at + i] if better else values[before + i]
-                index[at + i] = r if better else index[before + i]
+                values[to + u8(i)] = number if better else values[before + u8(i)]
+                index[to + u8(i)] = r if better else index[before + u8(i)]
