@@ -193,16 +193,17 @@ def _half_extremes(input: np.ndarray, dim: tuple[int, ...] | None, keepdim: bool
     integers without a sign those of negative numbers are the largest, and grow with the magnitude."""
     signed, plain = input.view(np.int16), input.view(np.uint16)
     if dim is None and not keepdim:  # numbers of Python's, which are compared at once
-        top, last = int(np.maximum.reduce(signed, None)), int(np.maximum.reduce(plain, None))
+        signed, plain = signed.ravel("K"), plain.ravel("K")
+        top, last = int(signed[signed.argmax()]), int(plain[plain.argmax()])  # which is quicker found than reduced to
         inf, none = _HALF_ENDS[input.dtype.char]
         ends = []
         for sign in which:
             if top > inf or last > inf + 0x8000:
                 ends.append(none)
             elif sign == ">":
-                ends.append(top if top >= 0 else int(np.minimum.reduce(plain, None)))
+                ends.append(top if top >= 0 else int(plain[plain.argmin()]))
             else:
-                ends.append(last if last >= 0x8000 else int(np.minimum.reduce(signed, None)))
+                ends.append(last if last >= 0x8000 else int(signed[signed.argmin()]))
         return [np.array(x, np.uint16).view(input.dtype) for x in ends]
     high, far = [shared.exactly(np.maximum, bits, dim, keepdim) for bits in (signed, plain)]
     infinite, nan = np.array([np.inf, np.nan], input.dtype).view(np.uint16)

@@ -13,6 +13,7 @@ from ...dtypes import BOOL
 from ...errors import AutogradError
 from ...executors.kernels import order as compiled
 from ...executors.kernels import selection
+from ...executors.kernels.halves import widened
 from ...functions.out import EXPECTED, QUANTILE, OutRule, without_out
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -370,12 +371,24 @@ def _nothing(dtype: np.dtype) -> np.ndarray:
     return np.array(np.nan if dtype.kind in "fcV" else np.iinfo(dtype).min if dtype.kind in "iu" else True, dtype)
 
 
-def _median_all(input: np.ndarray) -> np.ndarray:
-    return _median_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
+def _of_all(along: Fn) -> Fn:
+    """The median of all elements, nobody asking where it is: as NumPy selects it, or along a line where NaN or a zero, which has two signs,
+    may be it."""
+    def kernel(input: np.ndarray) -> np.ndarray:
+        n = input.size
+        if n and input.dtype.kind in "iufV" and input.dtype.char != "g":
+            flat = input.ravel("K")
+            best = np.partition(widened(flat) if input.itemsize == 2 and input.dtype.char in "eE" else flat, (n - 1) // 2)
+            found = best[(n - 1) // 2]
+            if input.dtype.kind in "iu" or found and not np.isnan(np.maximum.reduce(best[(n - 1) // 2:])):
+                return np.asarray(found).astype(input.dtype)
+        result: np.ndarray = along(input.reshape(-1), 0, False)[0] if n else _nothing(input.dtype)
+        return result
+
+    return kernel
 
 
-def _nanmedian_all(input: np.ndarray) -> np.ndarray:
-    return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
+_median_all, _nanmedian_all = _of_all(_median_dim), _of_all(_nanmedian_dim)
 
 
 def _evenly(F: Functions, grad: Values, input: Values, result: Values) -> Values:
