@@ -57,7 +57,7 @@ def test_there_are_such_operations() -> None:
 @pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool", "bfloat16", "complex64"])
 @pytest.mark.parametrize("name", [*NAMES, "einsum"])
-def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
+def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool, compared: Callable[[int], None]) -> None:
     function = FRONT_END.function(name)
     door = function.door
     for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
@@ -72,6 +72,7 @@ def test_as_what_it_is_made_of(name: str, dtype: str, columns: bool) -> None:
             assert isinstance(found, str)
         else:
             assert found == whole
+        compared(len(whole))
 
 
 def _seen(base: Any, r: Any) -> object:
