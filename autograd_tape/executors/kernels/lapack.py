@@ -1,6 +1,6 @@
 """Factorizations, equations and determinants of batches of matrices by the LAPACK that NumPy carries, without the functions of
 `numpy.linalg` around it, which take longer than a small matrix: the same calls, and so the same numbers; single precision is computed in
-double.
+double, but for values without their vectors, which are in single precision what torch's are.
 
 What is empty or no array of floating-point numbers goes to `numpy.linalg` itself, and so does what another NumPy calls by another name.
 """
@@ -44,14 +44,16 @@ def _called(loop: Any, signature: str, *arrays: np.ndarray) -> Any:
         return loop(*arrays, signature=signature)
 
 
-def _function(name: str, types: str, whole: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own."""
+def _function(name: str, types: str, whole: Callable[..., Any], single: bool = False) -> Callable[..., Any]:
+    """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own. With `single`, single
+    precision is computed as it is."""
     loop = getattr(_loops, name, None)
     if loop is None:
         return whole
     given, gives = types.split("->")
-    signatures = {c: "".join([t[k] for k in given]) + "->" + "".join([t[k] for k in gives]) for c, t in _TYPES.items()}
-    rounded = {c: [np.dtype(t[k]) for k in gives] for c, t in _ROUNDED.items()}
+    kinds = {**_TYPES, **_ROUNDED} if single else _TYPES
+    signatures = {c: "".join([t[k] for k in given]) + "->" + "".join([t[k] for k in gives]) for c, t in kinds.items()}
+    rounded = {} if single else {c: [np.dtype(t[k]) for k in gives] for c, t in _ROUNDED.items()}
 
     def function(*arrays: np.ndarray) -> Any:
         first = arrays[0]
@@ -74,9 +76,9 @@ solve = _function("solve", "tt->t", linalg.solve)  # of matrices with matrices
 cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
-eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too
-_eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh),
-             "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"))}
+eigvals = _function("eigvals", "t->c", linalg.eigvals, True)  # complex, too
+_eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh, True),
+             "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"), True)}
 
 
 def eigh(A: np.ndarray, uplo: str = "L") -> tuple[np.ndarray, np.ndarray]:
@@ -98,15 +100,15 @@ def eigvalsh(A: np.ndarray, uplo: str = "L") -> np.ndarray:
     return values
 
 
-def _by_side(name: str, types: str, whole: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _by_side(name: str, types: str, whole: Callable[..., Any], single: bool = False) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The functions for more rows than columns, or as many, and for less: loops that NumPy 2 has one of."""
-    taller, wider = [_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole)
+    taller, wider = [_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole, single)
                      for which in ("n", "m")]
     return taller, wider
 
 
 _SVD = {True: _by_side("svd_{}_f", "t->trt", linalg.svd), False: _by_side("svd_{}_s", "t->trt", lambda A: linalg.svd(A, False))}
-_SVDVALS = _by_side("svd_{}", "t->r", lambda A: linalg.svd(A, compute_uv=False))
+_SVDVALS = _by_side("svd_{}", "t->r", lambda A: linalg.svd(A, compute_uv=False), True)
 
 
 def svd(A: np.ndarray, full: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

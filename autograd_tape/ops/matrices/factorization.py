@@ -875,9 +875,7 @@ class linalg_eigvalsh:
     out_dtype = EXPECTED
     amp = "float32"
     quick_complex = True
-    def quick(A, UPLO):
-        square = alone(A) and A.shape[-1] == A.shape[-2]
-        return lapack.eigvalsh(A, UPLO) if square and np.isfinite(np.add.reduce(A, None)) else None  # NaN would make zeros
+    def quick(A, UPLO): return lapack.eigvalsh(A, UPLO) if alone(A) and A.shape[-1] == A.shape[-2] else None
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
