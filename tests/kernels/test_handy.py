@@ -192,3 +192,17 @@ def test_bags(largest: bool, rng: np.random.Generator) -> None:
             previous = _on_demand.use_numba(mode)
             assert embedding.bags(rows, named + 1, starts, counts, largest) is None
             _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_large_triangles_in_columns(upper: bool) -> None:
+    """Of which only blocks on the diagonal are copied."""
+    n = 200
+    rng = np.random.default_rng(0)
+    triangle, right = rng.standard_normal((1, n, n)) + n * np.eye(n), rng.standard_normal((1, n, 3))
+    for unit in (False, True):
+        factor = (np.triu if upper else np.tril)(triangle / n, 1 - 2 * (not upper) if unit else 0) + unit * np.eye(n)
+        for given in (triangle / n, (triangle / n).swapaxes(1, 2).copy().swapaxes(1, 2)):
+            found = matrices.solve_triangles(given, right, upper, unit)
+            assert found.flags.c_contiguous
+            np.testing.assert_allclose(factor @ found, right, 1e-9, 1e-9)

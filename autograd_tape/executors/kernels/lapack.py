@@ -1,6 +1,6 @@
 """Factorizations, equations and determinants of batches of matrices by the LAPACK that NumPy carries, without the functions of
 `numpy.linalg` around it, which take longer than a small matrix: the same calls, and so the same numbers; single precision is computed in
-double, but for values without their vectors, which are in single precision what torch's are.
+double, but for symmetric eigenvalues and singular values without their vectors, as torch has them.
 
 What is empty or no array of floating-point numbers goes to `numpy.linalg` itself, and so does what another NumPy calls by another name.
 """
@@ -76,7 +76,7 @@ solve = _function("solve", "tt->t", linalg.solve)  # of matrices with matrices
 cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
-eigvals = _function("eigvals", "t->c", linalg.eigvals, True)  # complex, too
+eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too
 _eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh, True),
              "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"), True)}
 

@@ -20,6 +20,8 @@ _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
+#: From how many columns on it costs more to turn a matrix than to copy blocks of it.
+_LARGE = 160
 #: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
 _STEPS = 1024
 #: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
@@ -166,16 +168,23 @@ def solve_triangles(triangles: np.ndarray, matrices: np.ndarray, upper: bool, un
         return x.astype(matrices.dtype, copy=False)
     x = matrices.copy("C")
     compiled = matrices.dtype.char in "fd" and uses_numba(8 * work)
-    t = contiguous(triangles) if compiled else triangles
     blocks = _blocks(n)
+    # Of a large one in columns the blocks on the diagonal are copied one by one, and BLAS reads the others as they lie.
+    whole = count > 1 or n < _LARGE or triangles.flags.c_contiguous
+    t = contiguous(triangles) if compiled and whole else triangles
     with ignoring():
         for first, last in reversed(blocks) if upper else blocks:
             if upper and last < n:
                 x[:, first:last] -= t[:, first:last, last:] @ x[:, last:]
             elif not upper and first:
                 x[:, first:last] -= t[:, first:last, :first] @ x[:, :first]
-            if compiled:
+            if compiled and whole:
                 share_rows(_compiled.substitute, x.dtype.char, count, n * k, last - first, t, x, int(upper), int(unit), first, last)
+                continue
+            if compiled:
+                block = np.ascontiguousarray(t[:, first:last, first:last])
+                share_rows(_compiled.substitute, x.dtype.char, 1, n * k, last - first, block, x[:, first:last], int(upper), int(unit), 0,
+                           last - first)
                 continue
             for i in range(last - 1, first - 1, -1) if upper else range(first, last):
                 known = slice(i + 1, last) if upper else slice(first, i)
