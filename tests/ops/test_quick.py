@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.executors.kernels.blas import integers
 from autograd_tape.ops.matrices.contractions import _einsum
 from autograd_tape.ops.matrices.factorization import unit_lower, upper_triangle
 from autograd_tape.ops.views.parts import add_windows
@@ -159,3 +160,14 @@ def test_what_becomes_a_view_at_once_is_that_view(name: str) -> None:
         memory.add_(1)
         assert (x.shape, x.stride(), x.storage_offset(), x.tolist()) == (view.shape, view.stride(), view.storage_offset(), view.tolist())
         assert x._version == 2
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("size", [1 << 20, 1 << 24, 1 << 27, 1 << 40, 1 << 62])
+def test_products_of_integers_are_exact(size: int, dtype: str) -> None:
+    """By BLAS where no sum can be rounded, or else not; what is too large wraps around."""
+    rng = np.random.default_rng(0)
+    a, b = [rng.integers(-size, size, (20, 20)).astype(dtype) for _ in range(2)]
+    for x, y in ((a, b), (a.T, b[:, ::-1]), (a, b * 0), (np.full_like(a, np.iinfo(dtype).min), np.eye(20).astype(dtype))):
+        assert integers(x, y).tolist() == (x @ y).tolist()
+        assert integers(x, y).dtype == dtype

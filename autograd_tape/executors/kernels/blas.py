@@ -200,12 +200,20 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     ([[2305843009213693955]], [[11]])
     """
     if a.size and b.size and a.dtype == b.dtype:
-        most = a.shape[-1]
-        for x in (a, b):
-            most *= max(abs(int(x.max())), abs(int(x.min())))
-        if most < 1 << 53:
-            return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype, copy=False)
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        # By the inequality of Cauchy and Schwarz no part of a sum exceeds the product of norms, which BLAS finds.
+        if _square(x) * _square(y) < 2.0**104 or _largest(a) * _largest(b) * a.shape[-1] < 1 << 53:
+            return np.matmul(x, y).astype(np.int64).astype(a.dtype, copy=False)
     return np.matmul(a, b)
+
+
+def _square(x: np.ndarray) -> float:
+    flat = x.ravel("K")
+    return float(flat.dot(flat))
+
+
+def _largest(x: np.ndarray) -> int:
+    return max(abs(int(x.max())), abs(int(x.min())))
 
 
 def multiplier(b: np.ndarray, rows: int, times: int) -> Callable[[np.ndarray, np.ndarray], object]:
