@@ -326,3 +326,32 @@ def test_multi_margin_loss_between_infinities() -> None:
     inf = float("inf")
     x = TensorRef.of(np.array([[-inf, 1.0, -inf], [1.0, inf, inf]]))
     assert F.multi_margin_loss(x, TensorRef.of(np.array([0, 1])), reduction="none").numpy().tolist() == [inf, 0.0]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("dtype", "largest"), [("int64", 9), ("int64", 1 << 20), ("int64", 1 << 62), ("int32", 1 << 30),
+                                                ("int16", 1 << 14), ("uint8", 255)])
+def test_convolutions_of_integers_are_exact(dtype: str, largest: int, groups: int) -> None:
+    """Sums wrap around in their dtype, however large products are."""
+    rng = np.random.default_rng(5)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return rng.integers(0 if dtype == "uint8" else -largest, largest, shape, endpoint=True)
+
+    def convolved(x: np.ndarray, w: np.ndarray, n: int) -> np.ndarray:
+        windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], tuple(range(2, n + 2)))
+        places, taps = [*range(3, 3 + n)], [*range(6, 6 + n)]
+        parts = zip(np.split(windows, groups, 1), np.split(w, groups), strict=True)
+        return np.concatenate([np.einsum(a, [0, 1, *places, *taps], b, [2, 1, *taps], [0, 2, *places]) for a, b in parts], 1)
+
+    for size, kernel in (((9,), (3,)), ((12, 7), (3, 2)), ((4, 3, 5), (2, 2, 2))):
+        n, bias = len(size), drawn(6)
+        x, w, turned = drawn(2, 4, *size), drawn(6, 4 // groups, *kernel), drawn(4, 6, *kernel)
+        expected = convolved(x, w, n) + bias.reshape(-1, *(1,) * n)
+        found = getattr(F, f"conv{n}d")(*[ref(a.astype(dtype), False) for a in (x, w, bias)], groups=groups).numpy()
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected.astype(dtype))
+        if groups == 1 and dtype == "int64":  # a convolution that goes through the kernel from its end
+            around = np.pad(x, [(0, 0), (0, 0), *[(k - 1, k - 1) for k in kernel]])
+            expected = convolved(around, np.flip(turned, tuple(range(2, n + 2))).swapaxes(0, 1), n)
+            np.testing.assert_array_equal(getattr(F, f"conv_transpose{n}d")(ref(x, False), ref(turned, False)).numpy(), expected)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...executors.kernels import conv as fused
+from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.halves import narrow, widened
 from ._windows import settled
 
@@ -54,8 +55,8 @@ def _transposed_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padd
 
 
 def _alike(input: np.ndarray, *others: np.ndarray | None) -> bool:
-    """Whether all are of one dtype of floating point."""
-    return input.dtype.kind not in "iub" and all([other is None or other.dtype is input.dtype for other in others])
+    """Whether all are of one dtype, and no truth values."""
+    return input.dtype.kind != "b" and all([other is None or other.dtype is input.dtype for other in others])
 
 
 def quick_conv(n: int, kernel: Made) -> Made:
@@ -67,7 +68,7 @@ def quick_conv(n: int, kernel: Made) -> Made:
             return quick(input[None], weight, bias, stride, padding, dilation, groups)[0]
         plan = _conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
                           *settled(stride, padding, dilation), groups)
-        if input.dtype.itemsize > 2:
+        if not is_half(input.dtype):
             return kernel(input, weight, bias, *plan)
         return narrow(kernel(widened(input), widened(weight), None if bias is None else widened(bias), *plan), input.dtype)
 
@@ -84,7 +85,7 @@ def quick_transposed(n: int, kernel: Made) -> Made:
         several = settled(stride, padding, output_padding)
         plan = _transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 *settled(dilation))
-        if input.dtype.itemsize > 2:
+        if not is_half(input.dtype):
             y = kernel(input, weight, *plan)
         else:
             y = narrow(kernel(widened(input), widened(weight), *plan), input.dtype)

@@ -6,6 +6,7 @@ gradients are the other two, to any order.
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -64,8 +65,41 @@ def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return run
 
 
+def _exactly(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A bilinear kernel for floating point, carried on to integers: in double precision where no sum can reach 2**53, else by their
+    digits, whose sums cannot."""
+    def run(a: np.ndarray, b: np.ndarray, *rest: object) -> np.ndarray:
+        if a.dtype.kind not in "iub":
+            return kernel(a, b, *rest)
+        x, y, bare = a.astype(np.float64), b.astype(np.float64), [None if isinstance(v, np.ndarray) else v for v in rest]
+        if _square(x) * _square(y) < 2.0 ** 104:  # no sum of products is larger than the root of this
+            total = kernel(x, y, *bare).astype(np.int64)
+        else:
+            bits = 16 if b.size < 1 << 21 else 8
+            total = np.zeros((), np.int64)
+            for i, j in combinations_with_replacement(range(64 // bits), 2):  # of digits i and j - i
+                total = total + (kernel(_digit(a, i, bits), _digit(b, j - i, bits), *bare).astype(np.int64) << j * bits)
+        result = total.astype(a.dtype, copy=False)
+        for bias in rest:
+            if isinstance(bias, np.ndarray):
+                result += bias.reshape(-1, *(1,) * (a.ndim - 2))
+        return result
+
+    return run
+
+
+def _square(x: np.ndarray) -> float:
+    flat = x.ravel("K")
+    return float(flat.dot(flat))
+
+
+def _digit(x: np.ndarray, place: int, bits: int) -> np.ndarray:
+    return (x.astype(np.int64).view(np.uint64) >> np.uint64(place * bits) & np.uint64((1 << bits) - 1)).astype(np.float64)
+
+
 @_in_format
 @_by_parts
+@_exactly
 def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: tuple[int, ...], padding: tuple[int, ...],
              dilation: tuple[int, ...],
              groups: int) -> np.ndarray:
@@ -76,6 +110,7 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
 
 @_in_format
 @_by_parts
+@_exactly
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
                 dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
