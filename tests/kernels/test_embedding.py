@@ -137,3 +137,37 @@ def test_running_sums(shape, kernels, dtype, rng):
         assert y.dtype == dtype
         assert y.flags.c_contiguous
     np.testing.assert_allclose(running._cumsum(x.T, 0), np.cumsum(x.T.astype(float), 0), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("char", ["f", "d", "l", "?", "i", "D"])
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5), (2, 3, 4, 3)])
+def test_gathering_from_what_lies_in_any_order(shape, char, kernels, rng):
+    whole = (rng.standard_normal([2 * n for n in shape]) * 9).astype(char)
+    for axis in range(len(shape)):
+        laid = [rng.permutation(len(shape)) for _ in range(3)]
+        for order in laid:
+            x = np.ascontiguousarray(whole[tuple([slice(0, n) for n in shape])].transpose(order)).transpose(np.argsort(order))
+            for source in (x, whole[tuple([slice(0, n) for n in shape])], np.broadcast_to(x[:1], shape)):
+                for n in (1, 9):
+                    index = rng.integers(0, shape[axis], [n if d == axis else size for d, size in enumerate(shape)])
+                    found = embedding.gather(source, axis, index)
+                    assert found.dtype == source.dtype and np.array_equal(found, np.take_along_axis(source, index, axis))
+                    index.flat[0] = shape[axis]
+                    with pytest.raises(IndexError):
+                        embedding.gather(source, axis, index)
+
+
+@pytest.mark.parametrize(("how", "char"), [(how, char) for how in (np.add, np.multiply, np.maximum, np.minimum) for char in "fdl?"
+                                           if how is not np.add or char != "?"])  # the sum of truth values is the largest
+def test_rows_are_reduced_at_positions(how, char, kernels, rng):
+    """Rows are reduced as vectors where they are long enough, one element after another where not."""
+    for width in (1, 3, 4, 5, 40):
+        start, rows = [(rng.standard_normal((n, width)) * 2).astype(char) for n in (3, 9)]
+        if char in "fd":
+            rows[rng.random(rows.shape) < 0.2] = np.nan
+        index, found, expected = rng.integers(0, 3, 9), start.copy(), start.copy()
+        if not embedding.reduce_at(found, 0, index, rows, [np.add, np.multiply, np.maximum, np.minimum].index(how)):
+            continue
+        for i, row in zip(index, rows, strict=True):
+            expected[i] = how(expected[i], row)
+        assert found.tobytes() == expected.tobytes() or np.isnan(expected).any() and np.array_equal(found, expected, equal_nan=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import as_bits
 from ...strided import contiguous_strides
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
 from .handy import Handy
@@ -167,6 +168,23 @@ def _sizes(have: tuple[int, ...], axis: int, size: tuple[int, ...], index: tuple
 
 
 @lru_cache(1024)
+def _lying(have: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int, index: tuple[int, ...]
+           ) -> tuple[int, ...] | None:
+    """Steps, in elements, of a dense array from one to the next of (outer, v, tail) of what it is gathered from, and then `_sizes`; None
+    where it has gaps, or its dimensions lie in such an order that there are no such steps."""
+    sizes = _sizes(have, axis, index, index)
+    if sizes is None or _is_apart(have, strides, item):
+        return None
+    steps = []
+    for dims in (range(axis), (axis,), range(axis + 1, len(have))):
+        counted = [(have[d], strides[d]) for d in dims if have[d] > 1]
+        if any([s != n * t for (_, s), (n, t) in zip(counted, counted[1:])]):
+            return None
+        steps.append(counted[-1][1] // item if counted else 1)
+    return *steps, *sizes
+
+
+@lru_cache(1024)
 def plain_axis(have: tuple[int, ...], dim: int, index: tuple[int, ...]) -> int:
     """The axis of an array of a shape that an index with as many dimensions is for, which is no larger along the others; -1 where there is
     none, or either has no elements.
@@ -189,7 +207,13 @@ def _char(dtype: np.dtype) -> str:
 def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
     """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` did it; ``IndexError`` where an
     index is out of range."""
-    if not char or (sizes := _sizes(array.shape, axis, others.shape, index.shape)) is None:
+    return _by_sizes(hand, char, array, index, others, _sizes(array.shape, axis, others.shape, index.shape), *how)
+
+
+def _by_sizes(hand: Handy, char: str, array: np.ndarray, index: np.ndarray, others: np.ndarray, sizes: tuple[int, ...] | None,
+              *how: int) -> bool:
+    """The same of sizes that are known, of which the last six are those of `_sizes`."""
+    if not char or sizes is None:
         return False
     run, n = hand.of(char, others.size), others.size
     if run is None and n < state.fused:
@@ -198,13 +222,13 @@ def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.n
         array, others = array.view(char), others.view(char)
     if run is not None and n < _ALONE:
         try:
-            run(sizes[0], 1, array, index, others, *how, *sizes)
+            run(sizes[-6], 1, array, index, others, *how, *sizes)
             return True
         except TypeError:  # something lies in another order
             pass
     if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
         return False
-    hand.share(char, sizes[0], sizes[3] * sizes[4], 2, array, contiguous(index), others, *how, *sizes)
+    hand.share(char, sizes[-6], sizes[-3] * sizes[-2], 2, array, contiguous(index), others, *how, *sizes)
     return True
 
 
@@ -216,33 +240,30 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
     array([[2.],
            [3.]])
     """
+    lies = source.shape, source.strides, source.itemsize
+    if not source.flags.c_contiguous and _is_apart(*lies):
+        if 4 * index.size < source.size:
+            if not within(index, source.shape[axis]):
+                raise IndexError(f"an index is out of bounds for dimension {axis}")
+            grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
+            grid[axis] = index
+            return source[tuple(grid)]
+        source = np.array(source, order="C")
+        lies = source.shape, source.strides, source.itemsize
+    flat = source if source.flags.c_contiguous else source.ravel("K")  # picked where it lies
     y = np.empty(index.shape, source.dtype)
-    char = _char(source.dtype)
-    if _by_kernel(_gathered, char, source, axis, index, y):
-        return y
-    if not source.flags.c_contiguous and (flat := _in_memory(source)) is not None:  # picked where it lies
-        if not within(index, source.shape[axis]):
-            raise IndexError(f"an index is out of bounds for dimension {axis}")
-        flat = flat.view(char) if source.dtype.isbuiltin == 2 and char else flat
-        return flat.take(places(index, axis, source.shape, tuple([s // source.itemsize for s in source.strides]))).view(source.dtype)
-    rows = source if 4 * index.size < source.size else np.array(source, order="C")
-    if rows is not source and _by_kernel(_gathered, char, rows, axis, index, y):
+    if _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape)):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
-    if rows.flags.c_contiguous:
-        return rows.reshape(-1).take(places(index, axis, source.shape))
-    grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
-    grid[axis] = index
-    return rows[tuple(grid)]
+    at = places(index, axis, source.shape, tuple([s // source.itemsize for s in source.strides]))
+    return as_bits(flat).take(at).view(source.dtype)
 
 
-def _in_memory(x: np.ndarray) -> np.ndarray | None:
-    """The elements in the order in which they lie; None where there are gaps, or some stand for several."""
-    if min(x.strides) <= 0 or sum([(n - 1) * s for n, s in zip(x.shape, x.strides)]) + x.itemsize != x.nbytes:
-        return None
-    flat = x.ravel("K")
-    return flat if flat.ctypes.data == x.ctypes.data else None
+@lru_cache(1024)
+def _is_apart(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> bool:
+    """Whether there are gaps between elements, or some stand for several: else they are all that lies from the first on."""
+    return min(strides, default=0) <= 0 or sum([(n - 1) * s for n, s in zip(shape, strides)]) + item != prod(shape) * item
 
 
 def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:

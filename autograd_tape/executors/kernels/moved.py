@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from ._on_demand import LazyModule, state
-from .sharing import BIG, MOVED, share_rows
+from .handy import Handy
+from .sharing import BIG, MOVED
 
 __all__ = ["places", "triangle", "turned"]
 
 _compiled = LazyModule("moved")
+_turn, _triangle = Handy("moved", "turn"), Handy("moved", "triangle")
 _SHORT = 16
 
 
@@ -23,16 +26,24 @@ def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
     >>> turned(np.arange(3.0), (0,), y) and y.tolist() != [2, 1, 0]
     False
     """
-    first, last = min(axes), max(axes) + 1
     char = MOVED.get(x.itemsize)
-    if x.size < state.fused or char is None or last - first != len(axes) or not x.flags.aligned:
+    if x.size < state.fused or char is None or not x.flags.aligned or (shape := _lines(x.shape, *axes)) is None:
         return False
-    shape = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
-    if x.size < BIG and shape[2] >= _SHORT:  # what NumPy copies in long runs it copies as fast
+    if shape[2] >= _SHORT and x.size < BIG:  # what NumPy copies in long runs it copies as fast
         return False
-    rows, cols = (shape[0], shape[1] * shape[2])
-    share_rows(_compiled.turn, char, rows, cols, 1, x.view(char).reshape(shape), y.view(char).reshape(shape))
+    if shape[2] > 1 and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
+        x, y, char, shape = wide, y.reshape(-1).view("d"), "d", (shape[0], shape[1], row // 8)
+    elif x.dtype.char != char:
+        x, y = x.view(char), y.view(char)
+    _turn.share(char, shape[0], shape[1] * shape[2], 1, x, y, *shape)
     return True
+
+
+@lru_cache(512)
+def _lines(shape: tuple[int, ...], *axes: int) -> tuple[int, int, int] | None:
+    """The sizes before, of and behind neighbouring axes; None where they are no neighbours."""
+    first, last = min(axes), max(axes) + 1
+    return (prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])) if last - first == len(axes) else None
 
 
 def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
@@ -53,9 +64,9 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
         return None if found is None else found.swapaxes(-1, -2)
     y = np.empty(x.shape, x.dtype)
     n, m = x.shape[-2:]
-    kept = max(-n, min(k, m))
-    flat = x.view(char).reshape(-1, m), y.view(char).reshape(-1, m)
-    share_rows(_compiled.triangle, char, x.size // m, m, 1, *flat, n, kept if lower else kept - 1, int(lower))
+    rows, kept = x.size // m, max(-n, min(k, m))
+    source, target = (x, y) if x.dtype.char == char else (x.view(char), y.view(char))
+    _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))
     return y
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._on_demand import LazyModule, state
-from .sharing import share_elements
+from .sharing import MOVED, copy, fill, share_elements
 
 __all__ = ["FEW", "choose", "where"]
 
@@ -19,33 +19,52 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def where(mask: np.ndarray, a: Any, b: Any) -> np.ndarray:
-    """``np.where(mask, a, b)``; fast where the mask and arrays of one dtype have one shape, and one of the two is an array like it or a
-    number.
+    """``np.where(mask, a, b)``; fast where one of the two is an array of the mask's shape, or both are, of one dtype, and the other one of
+    the same dtype that is expanded to it, or a number.
 
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
-    if mask.size < FEW and mask.size < state.cheap or mask.dtype != np.bool_ or not mask.flags.c_contiguous:
+    size = mask.size
+    if size < FEW and size < state.cheap or mask.dtype != np.bool_ or not mask.flags.c_contiguous:
         return np.where(mask, a, b)
-    like = a if isinstance(a, np.ndarray) and a.ndim else b
-    if not _fits(like, mask):
+    dtype = next((x.dtype for x in (a, b) if isinstance(x, np.ndarray) and x.ndim), None)
+    if dtype is None or dtype.itemsize not in MOVED or not dtype.isnative or not dtype.isbuiltin:
         return np.where(mask, a, b)
-    char, m, y = like.dtype.char, mask.reshape(-1), np.empty(mask.shape, like.dtype)
-    out, both = y.reshape(-1), _fits(a, mask) and _fits(b, mask) and a.dtype == b.dtype
-    if not both and not _number(b if like is a else a, like):
+    one, other = _like(a, mask, dtype), _like(b, mask, dtype)
+    if one is None or other is None:
         return np.where(mask, a, b)
-    if mask.size < state.cheap or char not in "fd":
-        if like.dtype.kind not in "fiub" or not like.dtype.isnative or like.itemsize not in _BITS:
-            return np.where(mask, a, b)
-        one, other = [x.reshape(-1) if _fits(x, mask) else np.asarray(x, like.dtype) for x in (a, b)]
+    m, y = mask.reshape(-1), np.empty(mask.shape, dtype)
+    out, char = y.reshape(-1), MOVED[dtype.itemsize]
+    if size < state.cheap:
         choose(m, one, other, out)
-    elif both:
-        share_elements(_compiled.select, char, m.size, m, a.reshape(-1), b.reshape(-1), out)
-    elif like is a:
-        share_elements(_compiled.select_or, char, m.size, m, a.reshape(-1), float(b), out)
+    elif one.ndim and other.ndim:
+        share_elements(_compiled.select, char, size, m, one.view(char), other.view(char), out.view(char))
+    elif dtype.char not in "fd":
+        number = np.empty(size, dtype)
+        fill(number, other if one.ndim else one)
+        one, other = (one, number) if one.ndim else (number, other)
+        share_elements(_compiled.select, char, size, m, one.view(char), other.view(char), out.view(char))
+    elif one.ndim:
+        share_elements(_compiled.select_or, char, size, m, one, float(other), out)
     else:
-        share_elements(_compiled.fill_where, char, m.size, m, b.reshape(-1), float(a), out)
+        share_elements(_compiled.fill_where, char, size, m, other, float(one), out)
     return y
+
+
+def _like(x: Any, mask: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """A flat array as large as the mask, or a 0-dim one, of the values of an array that is expanded to it, or of a number; None where
+    NumPy finds another dtype or shape for the result."""
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(x, dtype) if type(x) in (int, float) and dtype.char in "fd" else None
+    if x.dtype != dtype:
+        return None
+    if x.ndim and (x.shape != mask.shape or not x.flags.c_contiguous or not x.flags.aligned):
+        try:
+            x = copy(np.broadcast_to(x, mask.shape))
+        except ValueError:
+            return None
+    return np.asarray(x).reshape(-1) if x.ndim else np.asarray(x)
 
 
 def choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
@@ -58,13 +77,3 @@ def choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
         np.bitwise_xor(one, other, into)
         into &= np.negative(np.not_equal(mask[part], 0).view(np.int8)).astype(bits)  # truth values from elsewhere may be of any bits
         into ^= other
-
-
-def _fits(x: object, mask: np.ndarray) -> bool:
-    return isinstance(x, np.ndarray) and x.shape == mask.shape and x.flags.c_contiguous and x.flags.aligned
-
-
-def _number(x: object, like: np.ndarray) -> bool:
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.ndim == 0 and x.dtype == like.dtype
-    return type(x) in (int, float) and like.dtype.char in "fd"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, float16, number_array
+from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
 from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add
@@ -26,7 +26,7 @@ from ...functions.refusals import on_meta
 from ...indices import _ALL, Indices
 from ...modes import GradMode, grad_mode, recordings
 from ...record import op
-from ...strided import contiguous_strides, dense_strides, empty_strided, strided
+from ...strided import contiguous_strides, copy_like, dense_strides, empty_strided, strided
 from ...tensor import BUFFERS, LEAF, TensorRef, as_dtype, next_id
 from ...version import Version
 from ...views import check_apart
@@ -398,16 +398,22 @@ def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool
     """`target[key] = values`, or `+=` that counts repeated positions, in place."""
     if not target.size:
         _no_positions(target.shape, key)
+    if not accumulate and values.dtype is target.dtype:
+        target, values = as_bits(target), as_bits(values)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
-        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous:
+        if d >= 0 and only.ndim == 1 and target.flags.forc:
             n = target.shape[d]
             if not within(only, n):
                 if only.min() < -n or only.max() >= n:
                     raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
                 only = np.where(only < 0, only + n, only)
             shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
-            index_add(target, d, only, values if values.shape == shape else np.broadcast_to(values, shape))
+            parts = values if values.shape == shape else np.broadcast_to(values, shape)
+            if target.flags.c_contiguous:
+                index_add(target, d, only, parts)
+            else:
+                index_add(target.T, target.ndim - 1 - d, only, parts.T)
         elif target.size < NUMBERED and target.flags.c_contiguous:
             # NumPy adds at repeated positions of one dimension much faster than of several.
             at = np.arange(target.size).reshape(target.shape)[key]
@@ -474,7 +480,7 @@ def _check_fits(input: np.ndarray, indices: Indices, values: np.ndarray) -> None
 
 
 def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool) -> np.ndarray:
-    result = input.copy()
+    result = copy_like(input)
     try:
         put(result, indices.key, values, accumulate)
     except (IndexError, ValueError):
@@ -1131,6 +1137,15 @@ class index_put:
     """
 
     lacks = {"uint float8_e8m0fnu": "index_put"}
+
+    def quick(input, indices, values, accumulate):
+        if values.dtype is not input.dtype or (indices.__class__ is not tuple and indices.__class__ is not list) or not (
+                0 < len(indices) <= input.ndim) or [i for i in indices if i._k is not INT64_KIND or not i._data.ndim]:
+            return None
+        result = copy_like(input)
+        put(result, tuple([i._data for i in indices]), values, accumulate)
+        return result
+
     def function(F, input, indices, values, accumulate=False):
         return F.put_at(input, *_put_arguments(F, input, indices, values, accumulate), accumulate)
 

@@ -37,7 +37,7 @@ def _where(condition: np.ndarray, input: np.ndarray | float, other: np.ndarray |
 
 def _where_half(condition: np.ndarray, input: np.ndarray, other: np.ndarray) -> Any:
     half = next(x.dtype for x in (input, other) if isinstance(x, (np.ndarray, np.generic)) and x.dtype.itemsize == 2)
-    return _np_where(condition, *[x if isinstance(x, np.ndarray) else np.array(x, half) for x in (input, other)])
+    return _where(condition, *[x if isinstance(x, np.ndarray) else np.array(x, half) for x in (input, other)])
 
 
 def _where_meta(condition: np.ndarray, input: np.ndarray, other: np.ndarray | int) -> np.ndarray:

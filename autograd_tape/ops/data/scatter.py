@@ -14,9 +14,11 @@ from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
 from ...executors.kernels.reduce import add_at
+from ...executors.kernels.sharing import fill
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
+from ...strided import copy_like
 from ...tensor import TensorRef, above
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -215,6 +217,9 @@ def _at_once(run: Callable[..., bool], input: np.ndarray, dim: int, index: np.nd
 
 
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
+    if src.__class__ is not np.ndarray:
+        number, src = np.asarray(fitting(src, input.dtype)).astype(input.dtype), np.empty(index.shape, input.dtype)
+        fill(src, number)
     if (found := _at_once(elements.index_copy, input, dim, index, src)) is not None:
         return found
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
@@ -644,9 +649,20 @@ class cast_like:
 # -- positions in the flattened tensor --------------------------------------------------------------------------------------------
 
 
+def _coordinates(index: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Where positions of the flattened tensor, those from the end too, are in one of a shape: what is outside is so in the first."""
+    found: list[np.ndarray] = []
+    for n in shape[:0:-1]:
+        index, last = np.divmod(index, n)
+        found.insert(0, last)
+    return index, *found
+
+
 def _take(input: np.ndarray, index: np.ndarray) -> np.ndarray:
     try:
-        return input.reshape(-1)[index]
+        if input.flags.c_contiguous or 4 * index.size > input.size:
+            return input.reshape(-1)[index]
+        return input[_coordinates(index, input.shape)]
     except IndexError:
         bad = index[(index < -input.size) | (index >= input.size)].reshape(-1)[0]
         raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.") from None
@@ -691,19 +707,23 @@ class take:
 def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
     if index.size != source.size:
         raise ValueError("the sizes differ")
-    result = np.array(input, order="C")
-    flat, n = result.reshape(-1), result.size
+    n = input.size
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
+    index, source = index.reshape(-1), source.reshape(-1)
     if not within(index, n):
-        bad = index[(index < -n) | (index >= n)].reshape(-1)[:1]
+        bad = index[(index < -n) | (index >= n)][:1]
         if bad.size:
             raise IndexRangeError(f"out of range: tried to access index {bad[0]} on a tensor of {n} elements.")
         index = np.where(index < 0, index + n, index)
+    result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)  # a NumPy scalar would stay one under copy()
+    flat = result.ravel("K")
+    if not result.flags.c_contiguous:  # the elements stay as they lie
+        index = sum([at * (step // result.itemsize) for at, step in zip(_coordinates(index, result.shape), result.strides)])
     if accumulate:
-        add_at(flat, index.reshape(-1), source.reshape(-1))
+        add_at(flat, index, source)
     elif index.size:
-        elements.scatter(flat, 0, index.reshape(-1), source.reshape(-1))
+        elements.scatter(flat, 0, index, source)
     return result
 
 

@@ -51,8 +51,6 @@ def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
 
 
-
-
 @kernel(
     "r1[span] w1[size] i i i i i i i (n1>0) (n2>0) (n3>0) (s0>=0) (s1>=0) (s2>=0) (s3>=0) (size%(n1*n2*n3)==0) "
     "((size==0)|((size//(n1*n2*n3)-1)*s0+(n1-1)*s1+(n2-1)*s2+(n3-1)*s3<span)) :size//(n2*n3)*((n2+63)//64)", dtypes="fdHB",
@@ -74,7 +72,7 @@ def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
                     y[to + u8(i)] = x[at + u8(i) * step]  # unsigned, or each is asked whether it counts from the end
 
 
-@kernel("b1[n] r1[n] r1[n] w1[n] :n")
+@kernel("b1[n] r1[n] r1[n] w1[n] :n", dtypes="fdHB")
 def select(mask, x, z, y, start, stop):
     ms, xs, zs, ys = mask[start:stop], x[start:stop], z[start:stop], y[start:stop]
     for i in range(ys.size):

@@ -49,18 +49,30 @@ def add_elements(target, index, values):
 _SIZES = ("i i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (tail>=inner) (alone>=0) (alone<=1) (float(outer)*v*tail<9e18) "
           "(float(outer)*along*inner<9e18) :outer")
 _INDEX = "x0[(1-alone)*outer*along*inner+alone*along]"
+_STEPS = "i i i (a>=0) (b>=0) (c>=0) (float(outer)*a+float(v)*b+float(tail)*c<9e18)"
 
 
 @register_jitable
-def _each(array, index, others, outer, v, tail, along, inner, alone, start, stop, move):
+def _each(array, index, others, a, b, c, v, along, inner, alone, start, stop, move):
+    """Moves elements of an array with steps ``a``, ``b`` and ``c`` from one to the next of its three dimensions."""
     for o in range(start, stop):
-        first, at = o * v * tail, o * along * inner
+        first, at = o * a, o * along * inner
         for k in range(along):
-            for i in range(inner):
-                row = index[u8(k if alone else at + i)]
+            if alone and c == 1 and inner > 3:
+                row = index[u8(k)]
                 if row < 0 or row >= v:
                     return False
-                move(array, u8(first + row * tail + i), others, u8(at + i))  # unsigned, or each is asked whether it counts from the end
+                place = first + row * b
+                part, given = array[place : place + inner], others[at : at + inner]
+                for i in range(part.size):
+                    move(part, u8(i), given, u8(i))
+            else:
+                for i in range(inner):
+                    row = index[u8(k if alone else at + i)]
+                    if row < 0 or row >= v:
+                        return False
+                    # Unsigned, or each is asked whether it counts from the end.
+                    move(array, u8(first + row * b + i * c), others, u8(at + i))
             at += inner
     return True
 
@@ -88,37 +100,36 @@ def _multiply(array, place, others, at):
 @register_jitable
 def _most(array, place, others, at):
     a, b = wide(array[place]), wide(others[at])
-    if not (a >= b or a != a):
-        array[place] = others[at]
+    array[place] = array[place] if a >= b or a != a else others[at]
 
 
 @register_jitable
 def _least(array, place, others, at):
     a, b = wide(array[place]), wide(others[at])
-    if not (a <= b or a != a):
-        array[place] = others[at]
+    array[place] = array[place] if a <= b or a != a else others[at]
 
 
-@kernel(f"r0[>=outer*v*tail] {_INDEX} w0[outer*along*inner] {_SIZES}", dtypes="fdlHB")
-def gather(source, index, y, outer, v, tail, along, inner, alone, start, stop):
-    return _each(source, index, y, outer, v, tail, along, inner, alone, start, stop, _take)
+@kernel(f"r0[>=(outer-1)*a+(v-1)*b+(tail-1)*c+1] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
+def gather(source, index, y, a, b, c, outer, v, tail, along, inner, alone, start, stop):
+    """Elements of what lies in any order of its dimensions."""
+    return _each(source, index, y, a, b, c, v, along, inner, alone, start, stop, _take)
 
 
 @kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] {_SIZES}", dtypes="fdlHB")
 def scatter(out, index, source, outer, v, tail, along, inner, alone, start, stop):
-    return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _put)
+    return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _put)
 
 
 @kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] i {_SIZES}", dtypes="fdlEB")
 def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone, start, stop):
     """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
     if how == 0:
-        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _plus)
+        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _plus)
     if how == 1:
-        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _multiply)
+        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _multiply)
     if how == 2:
-        return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _most)
-    return _each(out, index, source, outer, v, tail, along, inner, alone, start, stop, _least)
+        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _most)
+    return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _least)
 
 
 @register_jitable

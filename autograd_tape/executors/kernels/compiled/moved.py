@@ -5,39 +5,39 @@ from __future__ import annotations
 from .base import kernel, u8
 
 
-@kernel("r3[o,n,m] w3[o,n,m] :o", dtypes="fdHB")
-def turn(x, y, start, stop):
-    """``y[o, i] = x[o, n - 1 - i]`` for o in [start, stop)."""
-    n = x.shape[1]
-    for o in range(start, stop):
-        if x.shape[2] == 1:
-            xs, ys = x[o].reshape(-1), y[o].reshape(-1)
+@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>=0) (m>=0) (float(o)*n*m<9e18) :o", dtypes="fdHB")
+def turn(x, y, o, n, m, start, stop):
+    """``y[k, i] = x[k, n - 1 - i]`` for k in [start, stop), of ``m`` elements each."""
+    for k in range(start, stop):
+        xs, ys = x[k * n * m : (k + 1) * n * m], y[k * n * m : (k + 1) * n * m]
+        if m == 1:
             for i in range(n):
                 ys[u8(i)] = xs[u8(n - 1 - i)]  # unsigned, or each is asked whether it counts from the end
-            continue
-        for i in range(n):
-            xs, ys = x[o, n - 1 - i], y[o, i]
-            for j in range(ys.size):
-                ys[j] = xs[j]
-
-
-@kernel("r2[r,m] w2[r,m] i i i (n>0) :r", dtypes="fdHB")
-def triangle(x, y, n, k, lower, start, stop):
-    """Rows [start, stop) of matrices of ``n`` rows: column j of row i is kept where j - i <= k, with ``lower``; else where it is not."""
-    m = x.shape[1]
-    for r in range(start, stop):
-        xs, ys = x[r], y[r]
-        edge = min(max(r % n + k + 1, 0), m)
-        if lower != 0:
-            for j in range(edge):
-                ys[j] = xs[j]
-            for j in range(edge, m):
-                ys[j] = 0
+        elif m < 8:  # too short for vectors
+            for i in range(n):
+                for j in range(m):
+                    ys[u8(i * m + j)] = xs[u8((n - 1 - i) * m + j)]
         else:
-            for j in range(edge):
-                ys[j] = 0
-            for j in range(edge, m):
-                ys[j] = xs[j]
+            for i in range(n):
+                source, target = xs[(n - 1 - i) * m : (n - i) * m], ys[i * m : (i + 1) * m]
+                for j in range(target.size):
+                    target[j] = source[j]
+
+
+@kernel("r0[r*m] w0[r*m] i i i i i (r>=0) (m>=0) (n>0) (float(r)*m<9e18) :r", dtypes="fdHB")
+def triangle(x, y, r, m, n, k, lower, start, stop):
+    """Rows [start, stop) of matrices of ``n`` rows of ``m``: column j of row i is kept where j - i <= k, with ``lower``; else where it is
+    not."""
+    none = y.dtype.type(0)
+    for i in range(start, stop):
+        xs, ys = x[i * m : (i + 1) * m], y[i * m : (i + 1) * m]
+        edge = min(max(i % n + k + 1, 0), m)
+        if lower != 0:
+            for j in range(ys.size):
+                ys[j] = xs[j] if j < edge else none
+        else:
+            for j in range(ys.size):
+                ys[j] = xs[j] if j >= edge else none
 
 
 @kernel("b2[r,c] Q1[n] Q1[n] i")

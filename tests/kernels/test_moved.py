@@ -1,0 +1,83 @@
+"""What turns, cuts to triangles and puts elements moves them as NumPy does, whatever they are, however they lie."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import moved
+
+DTYPES = ["float32", "float64", "bfloat16", "int64", "uint8", "bool"]
+
+
+def _drawn(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> torch.Tensor:
+    return torch.from_numpy(rng.standard_normal(shape) * 3).to(getattr(torch, dtype))
+
+
+def _as_laid(x: torch.Tensor, layout: str) -> torch.Tensor:
+    """The same elements in rows, in columns, or with gaps between them."""
+    if layout == "columns":
+        return x.T.contiguous().T
+    return torch.cat([x, x], -1)[..., :x.shape[-1]] if layout == "gaps" else x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(40,), (9, 8), (50, 3), (50, 4), (20, 17), (4, 5, 6), (3, 70, 1)])
+def test_turning(shape: tuple[int, ...], dtype: str, kernels: str, rng: np.random.Generator) -> None:
+    x = _drawn(shape, dtype, rng)._data
+    for first in range(len(shape)):
+        for axes in [tuple(range(first, last)) for last in range(first + 1, len(shape) + 1)]:
+            for source in (x, np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(shape)):  # from an odd element on
+                found = source.copy()
+                assert not moved.turned(source, axes, found) or found.tobytes() == np.flip(source, axes).tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (5, 40), (3, 40, 7)])
+def test_triangles(shape: tuple[int, ...], dtype: str, kernels: str, rng: np.random.Generator) -> None:
+    x = _drawn(shape, dtype, rng)._data
+    for k in (-50, -3, -1, 0, 1, 2, 50):
+        for lower, outside in ((True, np.tri(*shape[-2:], k, bool)), (False, ~np.tri(*shape[-2:], k - 1, bool))):
+            expected = np.where(outside, x, np.zeros((), x.dtype))
+            for source in (x, np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)):
+                found = moved.triangle(source, k, lower)
+                assert found is None or found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("layout", ["rows", "columns", "gaps"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_are_put_where_they_lie(dtype: str, layout: str, kernels: str, rng: np.random.Generator) -> None:
+    """At positions, from the end too, and along dimensions: of what lies otherwise as of rows, in whose order results stay."""
+    rows = _drawn((6, 11), dtype, rng)
+    x, at, along = _as_laid(rows, layout), torch.tensor([3, -1, 40, -66]), torch.tensor([4, 0, -1])
+    values, parts, index = _drawn((4,), dtype, rng), _drawn((3, 11), dtype, rng), torch.tensor([[1, 5, 0]])
+    for name, call in {
+        "take": lambda x: torch.take(x, at), "put": lambda x: torch.put(x, at, values), "add": lambda x: torch.put(x, at, values, True),
+        "index_put": lambda x: torch.index_put(x, (along,), parts), "both": lambda x: torch.index_put(x, (along, along), parts[:, 0]),
+        "added": lambda x: torch.index_put(x, (along,), parts, True), "gather": lambda x: torch.gather(x, 0, index),
+        "scatter": lambda x: torch.scatter(x, 0, index, 1), "reduce": lambda x: torch.index_reduce(x, 0, along[:2], parts[:2], "amax"),
+    }.items():
+        found, expected = call(x), call(rows)
+        assert found.dtype == expected.dtype and torch.equal(found, expected), name
+        if found.shape == x.shape and ("put" in name or name in ("add", "added", "both")):
+            assert found.stride() == torch.clone(x).stride(), name
+    for wrong in (torch.tensor([66]), torch.tensor([0, -67])):
+        for call in (torch.take, lambda x, at: torch.put(x, at, values[:at.numel()])):
+            with pytest.raises(IndexError, match="out of range: tried to access index -?6[67] on a tensor of 66 elements"):
+                call(x, wrong)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_choices_between_what_is_expanded(dtype: str, kernels: str, rng: np.random.Generator) -> None:
+    mask = torch.from_numpy(rng.random((80, 130)) > 0.5)
+    x, row, column = _drawn((80, 130), dtype, rng), _drawn((130,), dtype, rng), _drawn((80, 1), dtype, rng)
+    for a, b in ((x, row), (column, x), (row, column), (x, x.T.contiguous().T), (column, x[0, 0])):
+        whole = [t.expand(mask.shape).contiguous() for t in (a, b)]
+        expected = torch.stack([whole[1], whole[0]]).gather(0, mask.long()[None])[0]
+        found = torch.where(mask, a, b)
+        assert found.dtype == x.dtype and torch.equal(found, expected)
+    for number in (0, 1, 2.5) if x.is_floating_point() else (0, 1):
+        assert torch.equal(torch.where(mask, x, number), torch.where(mask, x, torch.full_like(x, number)))
+        assert torch.equal(torch.masked_fill(x, mask, number), torch.where(mask, torch.full_like(x, number), x))
