@@ -70,9 +70,9 @@ class ExecutorFrontend(Frontend):
 
         return function
 
-    def half(self, general: General, before: bool = False) -> Fn:
+    def half(self, general: General, before: bool = False, inplace: bool = False) -> Fn:
         """The general path, for there is no quiet one in half precision either."""
-        return lambda *args: general.whole(args)
+        return lambda *args: general.whole(args, None, inplace)
 
     integers = half
 

@@ -53,7 +53,7 @@ def in_single(rec: Record, kernel: Fn, values: Sequence[object]) -> Any:
     wide: list[object] = []
     for v in values:
         if v.__class__ is _ndarray or isinstance(v, (_ndarray, np.generic)):  # NumPy's operators make scalars of arrays without dimensions
-            dtype = v.dtype  # type: ignore[attr-defined]
+            dtype = v.dtype
             first = first or dtype
             if dtype.char in "eE":
                 half = dtype

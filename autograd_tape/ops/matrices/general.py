@@ -875,7 +875,7 @@ def _few_powers(x: np.ndarray, n: int, turned: bool) -> np.ndarray | None:
     rows = np.empty((n, *x.shape), np.int64 if whole else x.dtype)
     rows[0], rows[1] = 1, x
     if n > 2:
-        wide = x.astype(np.int64 if whole else np.float64)
+        wide: Any = x.astype(np.int64 if whole else np.float64)
         product = wide * wide
         for row in rows[2:]:
             row[...] = product
