@@ -302,6 +302,13 @@ def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return (inner[0], 1, *inner[1:-1])
 
 
+@lru_cache(1024)
+def _channels_innermost(shape: tuple[int, ...], item: int) -> tuple[tuple[int, ...], int]:
+    """`channels_last_strides` in bytes, of elements of so many, and how many elements of memory they take."""
+    strides = channels_last_strides(shape)
+    return tuple([n * item for n in strides]), reach(shape, strides)
+
+
 def in_format(space: int, result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     """The result of an operation on (N, C, ...), with `space` more dimensions: with the channels innermost in memory where those of an
     operand are. (torch's rule for convolution, pooling, resampling and normalization: that of `suggest_memory_format`.)
@@ -314,9 +321,10 @@ def in_format(space: int, result: np.ndarray, *operands: np.ndarray) -> np.ndarr
         if a.flags.c_contiguous and a.strides[1] > a.strides[-1]:
             continue
         if a.ndim == space + 2 and suggests_channels_last(a):
-            strides = channels_last_strides(result.shape)
-            if result.strides != tuple([n * result.itemsize for n in strides]):
-                given, result = result, empty_strided(result.shape, strides, result.dtype)
+            steps, size = _channels_innermost(result.shape, result.itemsize)
+            if result.strides != steps:
+                given, memory = result, np.empty(size, result.dtype)
+                result = _new(_ndarray, given.shape, given.dtype, memory, 0, steps)
                 np.copyto(result, given)
             break
     return result

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...strided import strided
-from . import blas, halves, sharing
+from . import blas, direct, halves, sharing, ways
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
 from .handy import Handy
 from .sharing import parallel_for, share_rows
@@ -335,21 +335,28 @@ def _three(sizes: Ints, fill: int) -> Ints:
     return (fill,) * (3 - len(sizes)) + tuple(sizes)
 
 
+@lru_cache(512)
+def _in_three(stride: Ints, padding: Ints, dilation: Ints) -> tuple[Ints, Ints, Ints]:
+    return _three(stride, 1), _three(padding, 0), _three(dilation, 1)
+
+
 def _volume(a: np.ndarray) -> np.ndarray:
     """The array with three spatial axes."""
-    return a.reshape(*a.shape[:2], *_three(a.shape[2:], 1))
+    if a.ndim == 4:
+        return a[:, :, None]
+    return a if a.ndim == 5 else a.reshape(*a.shape[:2], *_three(a.shape[2:], 1))
 
 
 def _by_tiles(face: str, x_shape: Ints, w_shape: Ints, size: Ints, stride: Ints, padding: Ints, groups: int) -> bool:
     """Whether tiles are the way (see ``ways``), of results or gradients that count."""
     macs = x_shape[0] * prod(size) * prod(w_shape)
-    if macs < state.fused:
-        return False
-    from . import ways  # for big ones only
+    return macs >= state.fused and ways.tiles_win(face, _geometry(x_shape, w_shape, size, stride, padding, groups))
 
+
+@lru_cache(512)
+def _geometry(x_shape: Ints, w_shape: Ints, size: Ints, stride: Ints, padding: Ints, groups: int) -> ways.Geometry:
     weight = (*w_shape[:2], *_three(w_shape[2:], 1))
-    return ways.tiles_win(face, ways.Geometry(x_shape[0], _three(x_shape[2:], 1), _three(size, 1), weight, _three(stride, 1),
-                                              _three(padding, 0), groups))
+    return ways.Geometry(x_shape[0], _three(x_shape[2:], 1), _three(size, 1), weight, _three(stride, 1), _three(padding, 0), groups)
 
 
 def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
@@ -358,9 +365,7 @@ def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, strid
     weight = contiguous(_single(w).astype(c.dtype, copy=False))
     bias = None if b is None else contiguous(_single(b).astype(c.dtype, copy=False))
     y = np.empty((len(x), len(w), *size), c.dtype)
-    from . import direct
-
-    direct.convolve(_volume(c), _volume(weight), bias, _volume(y), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    direct.convolve(_volume(c), _volume(weight), bias, _volume(y), *_in_three(stride, padding, dilation), groups)
     return _as(y, x.dtype)
 
 
@@ -372,19 +377,15 @@ def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints
     if not np.isfinite(weight).all():
         return None
     dx = np.empty(shape, g.dtype)
-    from . import direct
-
-    direct.input_grad(_volume(g), _volume(weight), _volume(dx), _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    direct.input_grad(_volume(g), _volume(weight), _volume(dx), *_in_three(stride, padding, dilation), groups)
     return _as(dx, grad.dtype)
 
 
 def _tiled_weight_grad(g: np.ndarray, c: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
                        ) -> np.ndarray | None:
     """None where it is not finite: infinity times the zeros that fill up rows is NaN, so that it is to be computed without them."""
-    from . import direct
-
     volume = (*shape[:2], *_three(shape[2:], 1))
-    total = direct.weight_grad(_volume(g), _volume(c), volume, _three(stride, 1), _three(padding, 0), _three(dilation, 1), groups)
+    total = direct.weight_grad(_volume(g), _volume(c), volume, *_in_three(stride, padding, dilation), groups)
     return total.reshape(shape) if np.isfinite(total).all() else None
 
 

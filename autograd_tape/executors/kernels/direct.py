@@ -8,15 +8,17 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from . import sharing
 from ._on_demand import LazyModule
+from .handy import Handy
 
 __all__ = ["convolve", "input_grad", "weight_grad"]
 
-_compiled = LazyModule("direct")
+_compiled, _convolve = LazyModule("direct"), Handy("direct", "convolve")
 #: Parts of a weight's gradient, added up in order: the result does not depend on the threads.
 _PARTS = 8
 _TILE = 8
@@ -46,19 +48,38 @@ def _count(n: int) -> np.ndarray:
     return np.arange(n)
 
 
-def _parts(n: int, tiles: int) -> int:
+def _parts(n: int, tiles: int, threads: int) -> int:
     """Parts of each sample's channels: for few samples more than one, so that threads find work. Results do not depend on it."""
-    threads = sharing.get_num_threads()
     return 1 if threads == 1 or n >= 4 * threads else max(1, min(tiles, -(-4 * threads // max(n, 1))))
 
 
-def _run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, shifts: np.ndarray, places: np.ndarray, groups: int,
-         steps: Ints, stride: Ints, padding: Ints, sizes: Ints, counts: Ints, every: Ints, first: Ints) -> None:
-    parts = _parts(len(x), groups * -(-(y.shape[1] // groups) // _TILE))
-    bias = np.empty(0, x.dtype) if b is None else b
+class _Call(NamedTuple):
+    """What the kernel takes beyond arrays: samples and parts of them, the work of each, where taps and weights lie, and numbers."""
+
+    items: int
+    work: int
+    shifts: np.ndarray
+    places: np.ndarray
+    numbers: Ints
+
+
+def _call(n: int, channels: int, groups: int, threads: int, shifts: np.ndarray, places: np.ndarray, steps: Ints, stride: Ints,
+          padding: Ints, sizes: Ints, counts: Ints, every: Ints, first: Ints) -> _Call:
+    parts = _parts(n, groups * -(-(channels // groups) // _TILE), threads)
     numbers = groups, parts, *steps, *stride, *padding, *sizes, *counts, *every, *first
-    work = y.shape[1] * prod(counts) * max(shifts.size, 1) // parts
-    sharing.share_rows(_compiled.convolve, x.dtype.char, len(x) * parts, work, 1, x, w.reshape(-1), bias, shifts, places, y, *numbers)
+    return _Call(n * parts, channels * prod(counts) * max(shifts.size, 1) // parts, shifts, places, numbers)
+
+
+def _run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, call: _Call) -> None:
+    bias = np.empty(0, x.dtype) if b is None else b
+    _convolve.share(x.dtype.char, call.items, call.work, 1, x, w.reshape(-1), bias, call.shifts, call.places, y, *call.numbers)
+
+
+@lru_cache(256)
+def _forward(x: Ints, w: Ints, y: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> _Call:
+    shifts, sizes = _geometry(x[2:], w[2:], w[1], stride, padding, dilation)
+    steps = w[0] // groups * shifts.size, shifts.size
+    return _call(x[0], y[1], groups, threads, shifts, _count(shifts.size), steps, stride, padding, sizes, y[2:], (1, 1, 1), (0, 0, 0))
 
 
 def convolve(
@@ -66,9 +87,7 @@ def convolve(
 ) -> None:
     """Writes the convolution of ``x`` (N, C, D, H, W) with ``w`` (O, C // groups, KD, KH, KW), plus ``b``, to ``y``: all C-contiguous
     and of one dtype."""
-    shifts, sizes = _geometry(x.shape[2:], w.shape[2:], w.shape[1], stride, padding, dilation)
-    steps = len(w) // groups * shifts.size, shifts.size
-    _run(x, w, b, y, shifts, _count(shifts.size), groups, steps, stride, padding, sizes, y.shape[2:], (1, 1, 1), (0, 0, 0))
+    _run(x, w, b, y, _forward(x.shape, w.shape, y.shape, stride, padding, dilation, groups, sharing.get_num_threads()))
 
 
 def _phases(n: int, k: int, stride: int, padding: int, dilation: int) -> list[tuple[list[int], int, int, int]]:
@@ -83,7 +102,6 @@ def _phases(n: int, k: int, stride: int, padding: int, dilation: int) -> list[tu
     return found
 
 
-@lru_cache(256)
 def _transposed(spatial: Ints, size: Ints, taps: Ints, per_group: int, of_group: int, stride: Ints, padding: Ints, dilation: Ints
                 ) -> tuple[Ints, Ints, list[tuple[np.ndarray, np.ndarray, Ints, Ints]]]:
     """The zeros before cotangents (their ``size`` along each axis) and the sizes of their planes; and for each place between strides the
@@ -109,15 +127,20 @@ def _transposed(spatial: Ints, size: Ints, taps: Ints, per_group: int, of_group:
     return tuple(before), (deep, high, wide), parts
 
 
+@lru_cache(256)
+def _backward(grad: Ints, w: Ints, dx: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> list[_Call]:
+    out, per_group, taps = w[0], w[1], prod(w[2:])
+    before, sizes, parts = _transposed(dx[2:], grad[2:], w[2:], per_group, out // groups, stride, padding, dilation)
+    steps = out // groups * per_group * taps, taps
+    return [_call(grad[0], dx[1], groups, threads, shifts, places, steps, (1, 1, 1), before, sizes, counts, stride, first)
+            for shifts, places, counts, first in parts]
+
+
 def input_grad(grad: np.ndarray, w: np.ndarray, dx: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
     """Writes the gradient for an input to ``dx`` (N, C, D, H, W), all of it. Where ``w`` is not finite, neither need be what it should
     not touch."""
-    out, per_group = w.shape[:2]
-    before, sizes, parts = _transposed(dx.shape[2:], grad.shape[2:], w.shape[2:], per_group, out // groups, stride, padding, dilation)
-    taps = prod(w.shape[2:])
-    for shifts, places, counts, first in parts:
-        steps = out // groups * per_group * taps, taps
-        _run(grad, w, None, dx, shifts, places, groups, steps, (1, 1, 1), before, sizes, counts, stride, first)
+    for call in _backward(grad.shape, w.shape, dx.shape, stride, padding, dilation, groups, sharing.get_num_threads()):
+        _run(grad, w, None, dx, call)
 
 
 def weight_grad(
@@ -130,7 +153,7 @@ def weight_grad(
     n_parts = min(n, _PARTS if n * prod(grad.shape[2:]) >= 512 * _PARTS else _PARTS // 2)
     bounds = np.array([n * i // n_parts for i in range(n_parts + 1)])
     parts = np.empty((n_parts, shape[0], shape[1], prod(shape[2:])), x.dtype)
-    pieces = _parts(n_parts, groups * -(-(shape[0] // groups) // 4))
+    pieces = _parts(n_parts, groups * -(-(shape[0] // groups) // 4), sharing.get_num_threads())
     work = -(-n // n_parts) * prod(grad.shape[1:]) * shifts.size // pieces
     sharing.share_rows(_compiled.weight_grad, x.dtype.char, n_parts * pieces, work, 1, grad, x, parts, shifts, bounds, groups, pieces,
                        *stride, *padding, *sizes)

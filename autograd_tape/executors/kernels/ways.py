@@ -79,6 +79,7 @@ def estimate(face: str, way: str, g: Geometry) -> float:
     return work / _RATES[rows] * (1 if phases == 1 else 1.2) + phases * y * _SPREAD + x * (_WRITTEN if phases == 1 else _WRITTEN_FAR)
 
 
+@lru_cache(1024)
 def tiles_win(face: str, g: Geometry) -> bool:
     """Whether tiles are expected to take less time than columns.
 
