@@ -81,3 +81,53 @@ def test_choices_between_what_is_expanded(dtype: str, kernels: str, rng: np.rand
     for number in (0, 1, 2.5) if x.is_floating_point() else (0, 1):
         assert torch.equal(torch.where(mask, x, number), torch.where(mask, x, torch.full_like(x, number)))
         assert torch.equal(torch.masked_fill(x, mask, number), torch.where(mask, torch.full_like(x, number), x))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 8, 4, 4), (2, 12, 6, 4), (0, 8, 4, 4), (8, 2, 4), (2, 4, 8, 6, 4)])
+def test_channels_and_pixels(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> None:
+    """With the channels innermost, which results keep, or in columns, as in rows."""
+    x = _drawn(shape, dtype, rng)
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    laid = [x.permute(*range(x.ndim)[::-1]).contiguous().permute(*range(x.ndim)[::-1])]
+    laid += [x.contiguous(memory_format=formats[x.ndim])] if x.ndim in formats else []
+    for function in (torch.pixel_shuffle, torch.pixel_unshuffle, torch.channel_shuffle):
+        expected = function(x, 2)
+        for given in laid:
+            found = function(given, 2)
+            recorded = function(given.float().requires_grad_(), 2)
+            assert torch.equal(found, expected) and found.stride() == recorded.stride()
+
+
+@pytest.mark.parametrize("value", [0, 1, 2.5, -1, 127.9, 300, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_of_other_dtypes_are_set(dtype: str, value: float, rng: np.random.Generator) -> None:
+    """By what numbers, ranges, tensors and lists name, as a tensor of the number."""
+    for key in (1, slice(1, 3), (slice(None), [0, 2]), ([1, 2, 1],), (torch.tensor([0, 2]), [1, -1]), ([0, 1], slice(1, None))):
+        x = _drawn((4, 5), dtype, rng)
+        expected = x.clone()
+        try:
+            expected[key] = torch.full((), value, dtype=x.dtype)
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match="without overflow"):
+                x[key] = value
+            continue
+        x[key] = value
+        assert torch.equal(x, expected)
+    with pytest.raises(IndexError):
+        x[:, [0, 5]] = 1
+    y = torch.zeros(3, 3, dtype=x.dtype)
+    y[:, [0, 2]] = torch.ones(3, 1, dtype=x.dtype)
+    assert y.float().sum() == 6
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_out_of_range_where_a_mask_is_not_set(dtype: str, rng: np.random.Generator) -> None:
+    """Of plain tensors below the frames, as where a mask is of numbers."""
+    x, mask, values = _drawn((4, 3), dtype, rng), torch.tensor([True, False, True, True, False]), _drawn((5,), dtype, rng)
+    at = [torch.tensor([1, 9, 0, -4, -9]), torch.tensor([0, -9, 2, -1, 3])]
+    for laid in (x, _as_laid(x, "columns")):
+        found, expected = [torch._unsafe_masked_index(laid, m, at, 1) for m in (mask, mask.long())]
+        assert found.dtype == x.dtype and torch.equal(found, expected)
+        found, expected = [torch._unsafe_masked_index_put_accumulate(laid, m, at, values) for m in (mask, mask.long())]
+        assert found.dtype == x.dtype and torch.equal(found, expected) and found.stride() == expected.stride()

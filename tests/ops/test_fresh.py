@@ -1,5 +1,7 @@
 """New tensors made before the frame are those that the frame makes: an option that changes nothing leads through it."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,31 @@ def test_lines_of_kernels_have_numpys_bits(dtype):
         for by_numpy, by_kernel in zip(*found, strict=True):
             assert np.array_equal(by_numpy, by_kernel, equal_nan=True), (start, end, n)
             assert np.array_equal(np.signbit(by_numpy[by_numpy == 0]), np.signbit(by_kernel[by_kernel == 0]))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_indices_of_triangles(lower):
+    """Whole rows, some that are not, and those without elements, of high and of wide matrices."""
+    function = torch.tril_indices if lower else torch.triu_indices
+    for row, col, offset in itertools.product((0, 1, 3, 40), (0, 1, 4, 15, 16, 50), (-60, -3, -1, 0, 1, 2, 60)):
+        kept = np.tri(row, col, offset, bool) if lower else ~np.tri(row, col, offset - 1, bool)
+        for dtype in (torch.int64, torch.int32):
+            assert function(row, col, offset, dtype=dtype).tolist() == [at.tolist() for at in np.nonzero(kept)], (row, col, offset)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64])
+@pytest.mark.parametrize(("start", "end", "step"), [(0, 5, 1), (0, 3000, 1), (7, 1, -2), (-3, 800, 0.7), (2.5, -1, -0.3),
+                                                    (2**40, 2**40 + 9, 2)])
+@pytest.mark.filterwarnings("ignore:torch.range")
+def test_each_number_of_a_range_is_so_many_steps_from_the_first(start, end, step, dtype):
+    if not dtype.is_floating_point and not int(step):
+        return
+    exact = [int(x) if not dtype.is_floating_point else x for x in (start, end, step)]
+    expected = np.arange(int((exact[1] - exact[0]) / exact[2] + 1)) * exact[2] + exact[0]
+    for mode in ("numpy", "numba"):
+        previous = use_numba(mode)
+        try:
+            found = torch.range(start, end, step, dtype=dtype)
+        finally:
+            use_numba(previous)
+        assert found._data.tobytes() == expected.astype(found._data.dtype).tobytes()

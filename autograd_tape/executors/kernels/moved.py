@@ -8,9 +8,10 @@ from math import prod
 
 import numpy as np
 
+from ...dtypes import as_bits
 from ._on_demand import LazyModule, state
 from .handy import Handy
-from .sharing import BIG, MOVED
+from .sharing import BIG, MOVED, copy
 
 __all__ = ["places", "triangle", "turned"]
 
@@ -47,8 +48,8 @@ def _lines(shape: tuple[int, ...], *axes: int) -> tuple[int, int, int] | None:
 
 
 def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
-    """The matrices ``x`` (..., n, m), which lie in rows or in columns, up to diagonal ``k``, or from it on; the rest zero. None where the
-    array is small, or lies otherwise.
+    """The matrices ``x`` (..., n, m), which lie in rows or in columns, up to diagonal ``k``, or from it on, in rows; the rest zero. None
+    where the array is small, or lies otherwise.
 
     >>> triangle(np.ones((2, 2)), 0, True) is None
     True
@@ -56,14 +57,21 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     char = MOVED.get(x.itemsize)
     if x.size < state.fused or char is None or not x.flags.aligned:
         return None
+    n, m = x.shape[-2:]
     if not x.flags.c_contiguous:
         flipped = x.swapaxes(-1, -2)
         if not flipped.flags.c_contiguous:
             return None
+        rows, columns = (slice(max(-k, 0), n), slice(0, max(n + k, 0))) if lower else (slice(0, max(m - k, 0)), slice(max(k, 0), m))
+        if 2 * (part := x[..., rows, columns]).size < x.size:  # what lies in other rows and columns is not looked at
+            y, first = np.zeros(x.shape, x.dtype), k + rows.start - columns.start
+            as_bits(y)[..., rows, columns] = (np.tril if lower else np.triu)(as_bits(part), first)
+            return y
+        if n < m:  # long rows sooner than short ones
+            return triangle(copy(x), k, lower)
         found = triangle(flipped, -k, not lower)
-        return None if found is None else found.swapaxes(-1, -2)
+        return None if found is None else copy(found.swapaxes(-1, -2))
     y = np.empty(x.shape, x.dtype)
-    n, m = x.shape[-2:]
     rows, kept = x.size // m, max(-n, min(k, m))
     source, target = (x, y) if x.dtype.char == char else (x.view(char), y.view(char))
     _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))

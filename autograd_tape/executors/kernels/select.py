@@ -26,8 +26,12 @@ def where(mask: np.ndarray, a: Any, b: Any) -> np.ndarray:
     array([1., 0.])
     """
     size = mask.size
-    if size < FEW and size < state.cheap or mask.dtype != np.bool_ or not mask.flags.c_contiguous:
+    if size < FEW and size < state.cheap or mask.dtype != np.bool_ or not mask.flags.forc:
         return np.where(mask, a, b)
+    if not mask.flags.c_contiguous:
+        if not all([x.shape == mask.shape if isinstance(x, np.ndarray) and x.ndim else True for x in (a, b)]):
+            return np.where(mask, a, b)
+        return where(mask.T, *[x.T if isinstance(x, np.ndarray) else x for x in (a, b)]).T
     dtype = next((x.dtype for x in (a, b) if isinstance(x, np.ndarray) and x.ndim), None)
     if dtype is None or dtype.itemsize not in MOVED or not dtype.isnative or not dtype.isbuiltin:
         return np.where(mask, a, b)

@@ -31,7 +31,6 @@ from typing import Protocol
 import numpy as np
 
 from ...annotations import Fn
-from ...dtypes import as_bits
 from ...locks import on_fork
 from ...strided import strided
 from ._common import TILE, UNARY, YIELD
@@ -68,7 +67,7 @@ _LONG = 256
 #: As what elements are moved, by their bytes.
 MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
 #: Bytes from which on NumPy sets elements slower than compiled code, and elements that are set one by one in the time of making views.
-_MANY, _FEW = 1 << 16, 512
+_MUCH, _FEW = 1 << 16, 512
 #: Strides in bytes that ``copy`` does not follow.
 _FAR = 1 << 31
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
@@ -368,10 +367,11 @@ def fill(out: np.ndarray, number: np.ndarray) -> None:
     array([5, 5, 5])
     """
     own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
-    if not own or item > 8 or (n * item < _MANY if own == 1 else n < _FEW):
+    if not own or item > 8 or (n * item < _MUCH if own == 1 else n < _FEW):
         out.fill(number)
-    elif not out.flags.forc:
-        as_bits(out).fill(as_bits(number))
+    elif n * item < _MUCH or not out.flags.forc:
+        into, number = (out, number) if own == 1 else (out.view(MOVED[item]), number.view(MOVED[item]))
+        into.fill(number)
     else:
         flat, whole = out.ravel("K"), n * item // 8 * 8 // item
         words, word = flat[:whole].view(np.float64), _word(number.tobytes())

@@ -691,8 +691,8 @@ class range_:
         if wanted.category < FLOATING:
             start, end, step = int(start), int(end), int(step)
         n = int((end - start) / step + 1)
-        values = _whole(start, step, n) if wanted.category < FLOATING else np.arange(n) * step + start
-        return finish(F, _shaped(values.astype(wanted.np, copy=False), out), device, requires_grad, out, layout)
+        values = _whole(start, step, n).astype(wanted.np, copy=False) if wanted.category < FLOATING else _evenly(start, step, n, wanted.np)
+        return finish(F, _shaped(values, out), device, requires_grad, out, layout)
 
     def samples(rng):
         yield 0, 3
@@ -765,6 +765,15 @@ _aparts, _lines = Exact("arithmetic", "apart"), Exact("arithmetic", "line")
 _MANY, _MOST = 2 ** 30, 2 ** 31  # lanes of which nothing is a pair, and numbers that are few enough for the kernels
 
 
+def _evenly(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
+    """`n` numbers, `step` apart, each computed in double precision."""
+    if dtype.char in "fd" and n < _MOST and abs(start) + n * abs(step) < 2 ** 53 and (run := _aparts.over(dtype.char, n)) is not None:
+        made = np.empty(n, dtype)
+        run(n, 1, float(start), float(step), _MANY, made)
+        return made
+    return (np.arange(n) * step + start).astype(dtype, copy=False)
+
+
 def _apart(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
     """`n` numbers, `step` apart, computed in double precision. Narrower ones as torch does with vectors of 32 bytes, two at a time: each is
     so many steps from the first, rounded, of its vector."""
@@ -797,6 +806,7 @@ def emptied(out: TensorRef, n: int) -> None:
 
 
 _DOUBLE, _SHORT = np.dtype(np.float64), 4096
+_DOUBLES = CPU_KINDS[_DOUBLE]
 _WIDE = 2 ** 61  # up to which nothing overflows
 
 
@@ -911,7 +921,9 @@ class logspace:
     def fresh(k, start, end, steps, base):
         if not _is_line(k, start, end, steps) or base.__class__ not in _NUMBERS:
             return None
-        return np.power(float(base), _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False)
+        base = float(base)
+        found = _DOUBLES.scalars.get(base)
+        return np.power(_DOUBLES.scalar(base) if found is None else found, _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False)
 
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
@@ -991,16 +1003,26 @@ def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
 
 def _indices(lower: bool, row: int, col: int, offset: int, dtype: np.dtype) -> np.ndarray:
     """Rows and columns of the elements of a triangle."""
-    # How many of each row, and from which column on.
-    edge = np.arange(offset + 1, offset + 1 + row) if lower else np.arange(offset, offset + row)
-    edge = edge.clip(0, col)
-    many = edge if lower else col - edge
-    ends = many.cumsum()
-    total = int(ends[-1]) if row else 0
-    indices = np.empty((2, total), dtype)
-    indices[0] = np.arange(row).repeat(many)
-    shift = many - ends
-    np.add(np.arange(total), (shift if lower else shift + edge).repeat(many), indices[1], casting="same_kind")
+    # Rows from `start` to `stop` have some elements; behind them, or in front, all rows are whole.
+    start, stop = (-offset, col - offset - 1) if lower else (1 - offset, col - offset)
+    start = min(max(start, 0), row)
+    stop = min(max(stop, start), row)
+    whole = range(stop, row) if lower else range(start)
+    some = np.arange(start, stop)
+    counts = some + (offset + 1) if lower else col - offset - some
+    total, many = int(counts.sum()), len(whole) * col
+    indices = np.empty((2, total + many), dtype)
+    block, rest = (indices[:, total:], indices[:, :total]) if lower else (indices[:, :many], indices[:, many:])
+    block = block.reshape(2, len(whole), col)
+    rows = np.arange(whole.start, whole.stop)
+    if col < 16:  # long columns sooner than short rows
+        for i in range(col):
+            block[0, :, i], block[1, :, i] = rows, i
+    else:
+        block[0], block[1] = rows[:, None], np.arange(col)
+    rest[0] = some.repeat(counts)
+    first = counts - counts.cumsum() + (0 if lower else some + offset)
+    np.add(np.arange(total), first.repeat(counts), rest[1], casting="same_kind")
     return indices
 
 

@@ -1048,6 +1048,8 @@ class setitem:
                         v = value
                         if half and (c is float or -128 < value < 128):
                             v = _as_element(value, k.dtype)
+                        elif c is float and k not in ns["Q_FLOAT"] and k.np.kind != "c" and -1 < value < 128:  # cut off
+                            v = int(value) if k is not BOOL_KIND else value != 0
                         elif k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND and not (k is BOOL_KIND and value in (0, 1))):
                             raise ValueError
                     elif (value._k is k and (value._node is None or grad_mode() is not ENABLED)
@@ -1073,6 +1075,8 @@ class setitem:
                                 mixed = True
                             elif c is Tensor and (item._k is INT64_KIND or item._k is BOOL_KIND) and item._data.ndim and (
                                     input._v is None or item._v is not input._v):
+                                picked = True
+                            elif c is list and item and not [i for i in item if i.__class__ is not int]:
                                 picked = True
                             else:
                                 raise ValueError

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, COMPLEX, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
+from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at
+from ...executors.kernels.select import where
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -23,6 +24,7 @@ from .._host import data_dependent, on_host
 from .._samples import IN_ALL, check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ...warned import warn_once
+from .index import put
 from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone, takes_floats
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
@@ -564,6 +566,16 @@ def _clamped(F: Functions, input: TensorRef, indices: Any) -> tuple[Any, ...]:
     return tuple([F.clamp(i, -n, n - 1) for i, n in zip(indices, input.shape)])
 
 
+def _plain_places(input: np.ndarray, mask: np.ndarray, indices: Any) -> tuple[np.ndarray, ...] | None:
+    """The same of an array in rows, with an index of int64 for each dimension, as large as a mask of truth values; None of others."""
+    if (indices.__class__ is not list and indices.__class__ is not tuple) or len(indices) != input.ndim or not input.ndim or (
+            not input.flags.c_contiguous or not input.size or not mask.size or mask.dtype.char != "?"):
+        return None
+    if [i for i in indices if i._k is not INT64_KIND or i._data.shape != mask.shape]:
+        return None
+    return tuple([np.minimum(np.maximum(i._data, -n), n - 1) for i, n in zip(indices, input.shape)])
+
+
 def _set(F: Functions, mask: TensorRef) -> TensorRef:
     """Where a mask of any dtype is set."""
     found: TensorRef = mask if mask._k.dtype.category == BOOL else F.ne(mask, 0)
@@ -579,6 +591,12 @@ class _unsafe_masked_index:
     """
 
     lacks = {"uint float8": "masked_fill"}
+
+    def quick(input, mask, indices, fill):
+        key = _plain_places(input, mask, indices)
+        if key is not None and -1 < fill < 128:
+            return np.ascontiguousarray(where(mask, input[key], np.asarray(fill).astype(input.dtype)))
+
     def function(F, input, mask, indices, fill):
         if 0 in mask.shape:
             return F.full(broadcast_shape(mask.shape, *[i.shape for i in indices]), fill, dtype=input._k.dtype, device=input._k.device)
@@ -598,6 +616,14 @@ class _unsafe_masked_index_put_accumulate:
     """
 
     lacks = {"uint float8": "masked_fill"}
+
+    def quick(input, mask, indices, values):
+        key = _plain_places(input, mask, indices)
+        if key is not None and values.dtype is input.dtype and values.shape == mask.shape:
+            result = input.copy()
+            put(result, key, where(mask, values, np.zeros((), values.dtype)), True)
+            return result
+
     def function(F, input, mask, indices, values):
         if 0 in mask.shape:
             return F.clone(input)

@@ -1014,15 +1014,67 @@ def _in_format(F: Functions, result: TensorRef, input: TensorRef) -> TensorRef:
     return F.contiguous(result, memory_format=last if last and not data.flags.c_contiguous and suggests_channels_last(data) else None)
 
 
-def _reordered(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> TensorRef:
-    """The input in shape `parts`, with its dimensions in an order, in `shape`, laid out as the input is."""
-    data, k = input._data, input._k
-    if input._node is None and data.flags.c_contiguous and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
-        moved = data if k.np.isbuiltin == 1 else data.view(_BITS[2])  # moved as they are
-        away = moved.reshape(parts).transpose(order)
+Geometry = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _reordered(input: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """The array in shape `parts`, with its dimensions in an order, in `shape`, laid out as it is."""
+    moved, n = as_bits(input), input.ndim
+    away = moved.reshape(parts).transpose(order)
+    if input.flags.c_contiguous or n not in (4, 5) or not suggests_channels_last(input):
         result = copy(away).reshape(shape)
-        return F.wrap(result if moved is data else result.view(k.np), k)
+    else:
+        result = np.empty((shape[0], *shape[2:], shape[1]), moved.dtype).transpose(0, n - 1, *range(1, n - 1))
+        apart = result.view()
+        apart.shape = away.shape  # each dimension's parts where they lie
+        apart[...] = away
+    return result if moved is input else result.view(input.dtype)
+
+
+def _rearranged(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> TensorRef:
+    """The same of a tensor."""
     return _in_format(F, F.reshape(F.permute(F.reshape(input, parts), order), shape), input)
+
+
+@lru_cache(512)
+def _as_pixels(shape: tuple[int, ...], r: int) -> Geometry:
+    if len(shape) < 3:
+        raise AutogradError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)")
+    if r <= 0:
+        raise AutogradError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, c, h, w = shape
+    if c % (r * r):
+        raise AutogradError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+                            f"input.size(-3)={c} is not divisible by {r * r}")
+    n, c = len(batch), c // (r * r)
+    return (*batch, c, r, r, h, w), (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, c, h * r, w * r)
+
+
+@lru_cache(512)
+def _as_channels(shape: tuple[int, ...], r: int) -> Geometry:
+    if len(shape) < 3:
+        raise AutogradError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)")
+    if r <= 0:
+        raise AutogradError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, c, h, w = shape
+    for name, size, at in (("height", h, -2), ("width", w, -1)):
+        if size % r:
+            raise AutogradError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not "
+                                f"divisible by {r}")
+    n = len(batch)
+    return (*batch, c, h // r, r, w // r, r), (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*batch, c * r * r, h // r, w // r)
+
+
+@lru_cache(512)
+def _interleaved(shape: tuple[int, ...], groups: int) -> Geometry:
+    if len(shape) < 3:
+        raise AutogradError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")
+    if groups <= 0:
+        raise AutogradError("Number of groups to divide channels in must be positive. Value of groups:" + str(groups))
+    n, c, *space = shape
+    if c % groups:
+        raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    return (n, groups, c // groups, *space), (0, 2, 1, *range(3, len(shape) + 1)), shape
 
 
 @op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_shuffle")
@@ -1034,20 +1086,8 @@ class pixel_shuffle:
     """
 
     lacks = {"rare": "pixel_shuffle"}
-    def function(F, input, upscale_factor):
-        r = upscale_factor
-        if input.ndim < 3:
-            raise AutogradError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
-        if r <= 0:
-            raise AutogradError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-        *batch, c, h, w = input._data.shape
-        if c % (r * r):
-            raise AutogradError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-                                "but "
-                                f"input.size(-3)={c} is not divisible by {r * r}")
-        n, c = len(batch), c // (r * r)
-        return _reordered(F, input, (*batch, c, r, r, h, w), (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, c, h * r, w * r))
-
+    def quick(input, upscale_factor): return _reordered(input, *_as_pixels(input.shape, upscale_factor))
+    def function(F, input, upscale_factor): return _rearranged(F, input, *_as_pixels(tuple(input._data.shape), upscale_factor))
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
     def errors(rng):
@@ -1068,23 +1108,8 @@ class pixel_unshuffle:
     """
 
     lacks = {"rare": "pixel_unshuffle"}
-    def function(F, input, downscale_factor):
-        r = downscale_factor
-        if input.ndim < 3:
-            raise AutogradError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} "
-                                f"dimension(s)")
-        if r <= 0:
-            raise AutogradError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-        *batch, c, h, w = input._data.shape
-        for name, size, at in (("height", h, -2), ("width", w, -1)):
-            if size % r:
-                raise AutogradError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is "
-                                    f"not "
-                                    f"divisible by {r}")
-        n = len(batch)
-        return _reordered(F, input, (*batch, c, h // r, r, w // r, r), (*range(n), n, n + 2, n + 4, n + 1, n + 3),
-                          (*batch, c * r * r, h // r, w // r))
-
+    def quick(input, downscale_factor): return _reordered(input, *_as_channels(input.shape, downscale_factor))
+    def function(F, input, downscale_factor): return _rearranged(F, input, *_as_channels(tuple(input._data.shape), downscale_factor))
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
 
@@ -1097,15 +1122,6 @@ class channel_shuffle:
     """
 
     lacks = {"rare": "channel_shuffle"}
-    def function(F, input, groups):
-        if input.ndim < 3:
-            raise AutogradError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
-        if groups <= 0:
-            raise AutogradError("Number of groups to divide channels in must be positive. Value of groups:" + str(groups))
-        shape = input._data.shape
-        n, c, *space = shape
-        if c % groups:
-            raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-        return _reordered(F, input, (n, groups, c // groups, *space), (0, 2, 1, *range(3, len(shape) + 1)), shape)
-
+    def quick(input, groups): return _reordered(input, *_interleaved(input.shape, groups))
+    def function(F, input, groups): return _rearranged(F, input, *_interleaved(tuple(input._data.shape), groups))
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

@@ -211,13 +211,17 @@ class fill_diagonal_:
         if fill_value.__class__ in REALS and (not wrap or n == 2 and data.flags.c_contiguous) and input._node is None and (
                 input._base is None or input._base._node is None) and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
             F.check_inplace(input, [])
-            check_number(fill_value, k.dtype)
+            if not -1 < fill_value < 128:  # which all dtypes hold
+                check_number(fill_value, k.dtype)
+            number = k.scalars.get(fill_value)
+            if number is None:
+                number = k.scalar(fill_value)
             if wrap and data.size:
-                fill_with(data.reshape(-1)[::shape[1] + 1], number_array(fill_value, k.dtype))
+                fill_with(data.reshape(-1)[::shape[1] + 1], number)
             elif data.size:
                 diagonal = np.ndarray(min(shape[:2]), data.dtype, data, 0, (sum(data.strides),)) if data.flags.c_contiguous else (
                     strided(data, (min(shape[:2]),), (sum(data.strides),)))
-                fill_with(diagonal, number_array(fill_value, k.dtype))
+                fill_with(diagonal, number)
             F.bump(input)
             return input
         steps = [s // data.itemsize for s in data.strides]
