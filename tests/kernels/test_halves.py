@@ -117,3 +117,12 @@ def test_results_of_expanded_halves_lie_in_rows(name: str, half: Any) -> None:
     function, column = getattr(torchcompat, name), torchcompat.randn(20, 1).to(getattr(torchcompat, half.name))
     found = function(column.expand(20, 20))
     assert found.stride() == (20, 1) and torchcompat.equal(found, function(column).expand(20, 20))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.complex64])
+def test_what_is_not_half_precision_is_left_to_numpy(dtype):
+    x, y = (np.random.default_rng(0).standard_normal((2, 200, 300)) * 1000).astype(dtype)
+    for function in (np.add, np.subtract, np.multiply):
+        found, expected = halves.ufunc(function, x, y), function(x, y)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

@@ -160,12 +160,15 @@ def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:
 
 
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
-    """NumPy's function of arrays of one half precision, rounded once; of many numbers computed in float32, block by block.
+    """NumPy's function of arrays, of one half precision rounded once; of many such numbers computed in float32, block by block.
 
     >>> ufunc(np.add, np.float16([1.0]), np.float16([2.0]))
     array([3.], dtype=float16)
     """
     a = arrays[0] if arrays[0].ndim else arrays[-1]
+    if a.itemsize > 2:
+        wide: np.ndarray = function(*arrays)
+        return wide
     if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
         found = _UFUNCS.get(function)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, prod
 from typing import Any
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from ...executors.kernels import folds, loops
 from ...executors.kernels._on_demand import LazyModule, state
 from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.halves import recast, ufunc, widened
+from ...executors.kernels.pairs import ufunc2
 from ...executors.kernels.reduce import add
 from ...executors.kernels.sharing import share_rows
 from ...functions.out import EXPECTED, OutRule
@@ -26,7 +28,7 @@ from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once, ignoring
 from ..networks._losses import buffer, constant, plain
-from .sums import finish
+from .sums import _sum, finish
 from ...annotations import Dims, Functions, Values
 
 
@@ -200,10 +202,10 @@ class linalg_vector_norm:
 
 def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
     _check_renorm(input, p, maxnorm)
-    norm = _vector_norm(input, float(p), _within(input, dim), True)
-    scale = np.ones_like(norm)
-    np.divide(maxnorm, norm + norm.dtype.type(1e-7), out=scale, where=norm > maxnorm)  # 1e-7 guards against dividing by zero, as torch's
-    return input * scale
+    norm = _vector_norm(input, float(p), _within(input.ndim, dim), True)
+    number = norm.dtype.type
+    with ignoring():  # 1e-7 guards against dividing by zero, as torch's
+        return input * np.where(norm > maxnorm, number(maxnorm) / (norm + number(1e-7)), number(1))
 
 
 def _check_renorm(input: Values, p: float, maxnorm: float) -> None:
@@ -219,9 +221,10 @@ def _check_renorm(input: Values, p: float, maxnorm: float) -> None:
         raise AutogradError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
 
 
-def _within(input: Values, dim: int) -> tuple[int, ...]:
+@lru_cache(1024)
+def _within(ndim: int, dim: int) -> tuple[int, ...]:
     """The dimensions of a part along `dim`."""
-    return tuple([i for i in range(input.ndim) if i != wrap_dim(dim, input.ndim)])
+    return tuple([i for i in range(ndim) if i != wrap_dim(dim, ndim)])
 
 
 @op("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, complex="explicit")
@@ -246,12 +249,12 @@ class renorm:
         _check_floating("linalg.vector_norm", input)
 
     def compose(F, input, p, dim, maxnorm):
-        norm = F.linalg_vector_norm(input, float(p), _within(input, dim), True)
+        norm = F.linalg_vector_norm(input, float(p), _within(input.ndim, dim), True)
         return input * F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0)
 
     @in_single
     def vjp(F, grad, input, p, dim, maxnorm):  # that of x * maxnorm / |x| where the norm is larger
-        axes = _within(input, dim)
+        axes = _within(input.ndim, dim)
         norm = F.linalg_vector_norm(input, float(p), axes, True)
         inverse, along = 1 / (norm + 1e-7), F.sum(real_part_of(F, F.conj(input) * grad), axes, True)
         through = _vector_norm_grad(F, along * inverse, input, norm, float(p), axes, True)
@@ -259,7 +262,7 @@ class renorm:
 
     def jvp(F, outputs, arguments, tangents):  # of half precision in float32, as torch's
         input, tangent = [F.cast(x, float32) if is_half(x) else x for x in (arguments["input"], tangents["input"])]
-        p, maxnorm, axes = float(arguments["p"]), arguments["maxnorm"], _within(input, arguments["dim"])
+        p, maxnorm, axes = float(arguments["p"]), arguments["maxnorm"], _within(input.ndim, arguments["dim"])
         norm = F.linalg_vector_norm(input, p, axes, True)
         inverse = 1 / (norm + 1e-7)
         along = F.sum(real_part_of(F, F.conj(_vector_norm_grad(F, inverse, input, norm, p, axes, True)) * tangent), axes, True)
@@ -316,6 +319,17 @@ class linalg_matrix_norm:
     words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
+    def quick(A, ord, dim, keepdim, dtype):
+        if dtype is None and dim.__class__ is tuple and len(dim) == 2 and A.size and A.dtype.char in "fd":
+            if ord.__class__ is str and ord == "fro":
+                return _quickly(A, 2, dim, keepdim)
+            if ord == 1 or ord == inf:
+                along, across = dim if ord == 1 else dim[::-1]
+                along, across = wrap_dim(along, A.ndim), wrap_dim(across, A.ndim)
+                sums = None if along == across else _quickly(A, 1, along, True)
+                if sums is not None:
+                    return np.asarray(np.maximum.reduce(sums, (along, across), None, None, keepdim))
+
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.matrix_norm", A, dtype)
@@ -482,6 +496,18 @@ class cosine_similarity:
     lacks = {"float8": "norm_cpu"}
     amp = "whole"
     complex_on_meta = True
+    def quick(x1, x2, dim, eps):
+        if x1.dtype is x2.dtype and x1.dtype.char in "fd" and x1.shape == x2.shape and x1.size and x1.ndim and (
+                x1.flags.c_contiguous and x2.flags.c_contiguous):
+            low, wrapped = x1.dtype.type(eps), wrap_dim(dim, x1.ndim)
+            units = []
+            for x in (x1, x2):
+                norm = _vector_norm(x, 2, wrapped, True)
+                if not np.minimum.reduce(norm, None) >= low:  # as `at_least` has it
+                    norm = norm + (np.maximum(norm, low) - norm)
+                units.append(ufunc2(np.divide, x, norm))
+            return np.asarray(finish(_sum(ufunc2(np.multiply, *units), wrapped, False), x1))
+
     def function(F, x1, x2, dim=1, eps=1e-8):
         common = _floating(x1, x2, x1.ndim, x2.ndim)
         shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
