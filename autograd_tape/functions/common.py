@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ENABLED = GradMode.ENABLED
 _PLAIN_NUMBERS = frozenset([int, float])
 _HALVES = ("float16", "bfloat16")
+_WITHOUT_MORE = frozenset("fdlihbB?")  # dtypes to which NumPy converts its own as torch does
 BROUGHT: Any = object()
 """The result of a noted call while the quiet path runs on operands that were brought to one dtype, and where it does not take them."""
 
@@ -33,6 +34,8 @@ def common_of(rec: Record, asked: str | None) -> Common | None:
 
 def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The elements in another dtype, laid out as torch lays out copies of expanded memory."""
+    if a.flags.c_contiguous and a.dtype.char in _WITHOUT_MORE and dtype.char in _WITHOUT_MORE:
+        return a.astype(dtype)
     return converted(copy_like(a) if 0 in a.strides else a, dtype)
 
 

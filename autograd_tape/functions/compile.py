@@ -187,9 +187,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         return f"signed(kernel, {first})"
     least, many = (halves.FEW[len(big) - 1], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
     if not half and scalar is None and len(big) == 2:
-        # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table.
-        return (f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or _a.shape == {big[1]}.shape and _a.size < {least} else "
-                f"{many}(kernel, {', '.join(big)})")
+        # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
+        # those in columns may be beside rows.
+        alike = f"_a.shape == {big[1]}.shape and (_a.size < {LEAST} or _a.size < {least} and _a.strides == {big[1]}.strides)"
+        return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or {alike} else {many}(kernel, {', '.join(big)})"
     return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 
 
@@ -230,6 +231,8 @@ def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
     """Statements that lay the result out in memory as torch does, where NumPy may not."""
     if rec.field("layout") == "rows":
         return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
+    if getattr(rec.field("numpy"), "lays_out", False) and not half:
+        return []
     arrays = [_raw(p) for p in layout_operands(rec, scalar)]
     if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
         return []

@@ -402,7 +402,7 @@ class General(Door):
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
-        if self._overloads is not None:
+        if self._overloads is not None and not isinstance(args[0], TensorRef):
             check_overloads(rec, args)
         target = None if self._redirect is None else self._redirect(*args)
         if target is not None:

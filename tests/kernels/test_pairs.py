@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from autograd_tape.executors.kernels import _on_demand
+from autograd_tape.executors.kernels.formulas import Formula, binary
 from autograd_tape.executors.kernels.pairs import OF_UFUNC, Pairs, geometry, ufunc2
 from autograd_tape.ops.elementwise import arithmetic, special
+from autograd_tape.strided import laid_out
 
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e-45, -1e-45, 3, -3, 0.5, -0.5, 6, 1, -1, 1e300, 3e38, -3e38, 7, 1e-3, 16777217]
@@ -60,6 +64,32 @@ def test_broadcasts(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         turned = np.asfortranarray(x)[::-1] if x.ndim else x
         np.testing.assert_array_equal(Pairs("fmod")(turned, y), np.fmod(turned, y))  # type: ignore[arg-type]  # not None
     finally:
+        _on_demand.use_numba(previous)
+
+
+def _turned(a: np.ndarray) -> np.ndarray:
+    return a.swapaxes(-1, -2).copy().swapaxes(-1, -2) if a.ndim > 1 else a
+
+
+ORDERS = [lambda a: a, _turned, lambda a: a.transpose().copy().transpose(), lambda a: np.concatenate([a, a], -1)[..., ::2],
+          lambda a: np.broadcast_to(a[..., :1], a.shape), lambda a: _turned(a)[..., ::-1]]
+
+
+@pytest.mark.parametrize("shapes", [((4, 5), (4, 5)), ((3, 4, 5), (3, 4, 5)), ((4, 5), (5,)), ((4, 1), (4, 5)), ((2, 3, 4), (3, 1))])
+def test_operands_in_any_order_make_what_torch_lays_out(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """In machine code and as a formula of numbers."""
+    x, y = [np.random.default_rng(i).standard_normal(s).astype(np.float32) for i, s in enumerate(shapes)]
+    previous, made = _on_demand.use_numba("numba"), len(Formula.made)
+    try:
+        formula = binary(lambda x, z: x * z, own=True)
+        for first, second in itertools.product(ORDERS, ORDERS):
+            a, b = first(x), second(y)
+            expected = laid_out(a * b, a, b)
+            for found in (Pairs("multiply")(a, b), formula(a, b)):
+                assert found is not None and found.strides == expected.strides
+                np.testing.assert_array_equal(found, expected)
+    finally:
+        del Formula.made[made:]
         _on_demand.use_numba(previous)
 
 

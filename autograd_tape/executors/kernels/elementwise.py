@@ -105,12 +105,12 @@ def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.n
         return None
     if grad is None:
         y = np.empty(x.shape, x.dtype)
-        run(n, 1, bits(x), bits(y), *given, *_PADDING[len(given)])
+        run(n, 1, x, y, *given, *_PADDING[len(given)])
     elif not grad.flags.carray:
         return None
     else:
         y = np.empty(x.shape, x.dtype)
-        run(n, 1, bits(grad), bits(x), bits(y), *given, *_PADDING[len(given)])
+        run(n, 1, grad, x, y, *given, *_PADDING[len(given)])
     return y
 
 

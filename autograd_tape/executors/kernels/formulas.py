@@ -27,7 +27,9 @@ from ...annotations import Fn
 from ._kernel import file_name
 from ._on_demand import _NEVER, LazyModule, compute_array, state, worth
 from ._store import Store
+from .pairs import in_rows
 from .sharing import share
+from ...strided import laid_out, strided
 from ...warned import ignoring
 
 if TYPE_CHECKING:
@@ -235,13 +237,18 @@ class Formula:
         return self.machine
 
     def over(self, char: str, columns: tuple[np.ndarray, ...], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
-        """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype."""
+        """Fills `out` with the function of each row of `columns`, flat arrays in order, all of one dtype; those of two are broadcast by the
+        `numbers` of a geometry, where there are any."""
         n = out.size
+        if self.operands == 2:
+            numbers = numbers or (1, 1, n, 0, 0, 1, 0, 0, 1)
         if self.is_compiled(char, n):
             share(self, char, n, _GRAIN // self.cost, *columns, out, *numbers)
             if out.dtype not in self.ready:
                 self.ready[out.dtype] = self.shared[char], np.zeros(128, np.int64)
             return
+        if self.operands == 2:
+            columns, numbers = tuple([_repeated(c, numbers[:3], numbers[at : at + 3]) for c, at in zip(columns, (3, 6))]), ()
         with ignoring():
             if n <= FEW or state.fused != _NEVER:
                 self.one_by_one(columns, out, numbers)
@@ -325,22 +332,53 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
     return kernel
 
 
-def _several(formula: Formula) -> Callable[..., np.ndarray]:
-    ready, two = formula.ready, formula.operands == 2 and not formula.numbers
+def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> np.ndarray:
+    """An operand in rows for each number of a result of three dimensions, flat."""
+    return a if sizes[:2] == (1, 1) and steps[2] == 1 else strided(a, sizes, [s * a.itemsize for s in steps]).ravel()
+
+
+def _of_two(formula: Formula) -> Callable[..., np.ndarray]:
+    ready = formula.ready
+
+    def kernel(x: Any, z: Any) -> np.ndarray:
+        alone = ready.get(getattr(x, "dtype", None))
+        if alone is not None and z.dtype is x.dtype and state.fused != _NEVER and (found := in_rows(x, z)) is not None:
+            a, b, (shape, n, sizes), back = found
+            if n <= _SHORT:
+                out = np.empty(shape, x.dtype)
+                try:
+                    alone[0](alone[1], n, 1, a, b, out, *sizes)
+                    return out if back is None else out.transpose(back)
+                except TypeError:  # a number of NumPy's, or memory that is not aligned
+                    pass
+        if x is None or z is None:  # which NumPy takes for NaN
+            raise TypeError("a tensor without elements")
+        dtype = np.result_type(x, z)
+        x, z = [a if a.flags.aligned else a.copy() for a in [compute_array(np.asarray(a, dtype)) for a in (x, z)]]
+        found = in_rows(x, z)
+        if found is None:  # of many dimensions, or without elements
+            a, b = np.broadcast_arrays(x, z)
+            shape, n, sizes, back = a.shape, a.size, (), None
+        else:
+            a, b, (shape, n, sizes), back = found
+        out = np.empty(shape, x.dtype)
+        if n:
+            formula.over(out.dtype.char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
+        out = laid_out(out, x, z) if found is None else out if back is None else out.transpose(back)
+        return out if out.dtype == dtype else out.astype(dtype)
+
+    kernel.lays_out = True  # type: ignore[attr-defined]  # as torch does
+    return kernel
+
+
+def _of_three(formula: Formula) -> Callable[..., np.ndarray]:
+    ready = formula.ready
 
     def kernel(*operands: Any) -> np.ndarray:
         first = operands[0]
-        if (alone := ready.get(getattr(first, "dtype", None))) is not None:
-            if two and first.size <= _SHORT and (second := operands[1]).dtype is first.dtype and state.fused != _NEVER and (
-                    shape := first.shape) and first.flags.carray and (not second.shape or second.shape == shape and second.flags.carray):
-                out = np.empty(shape, first.dtype)
-                if not second.shape:  # a number
-                    out[...] = second
-                    second, out = out, np.empty(shape, first.dtype)
-                alone[0](alone[1], out.size, 1, first, second, out)
-                return out
-            if (found := _at_once(alone, operands)) is not None:
-                return found
+        alone = ready.get(getattr(first, "dtype", None))
+        if alone is not None and (found := _at_once(alone, operands)) is not None:
+            return found
         if any([a is None for a in operands]):  # which NumPy takes for NaN
             raise TypeError("a tensor without elements")
         dtype = np.result_type(*operands)
@@ -393,19 +431,18 @@ def _spread(a: np.ndarray, shape: tuple[int, ...], like: np.ndarray | None = Non
 
 def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
     """The kernel of a function of two numbers, over arrays that are broadcast."""
-    return _several(Formula(function, 2, cost, own))
+    return _of_two(Formula(function, 2, cost, own))
 
 
 def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:
     """Decorator of a kernel of passes, which makes it the formula `function` of up to `state.short` numbers of float32 or float64. Where
-    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand. Operands in an order
-    that results have to keep go to the kernel.
+    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand.
 
     >>> few(lambda x: x * x)(np.square)(np.float32([2.0]))
     array([4.], dtype=float32)
     """
     made = Formula(function, operands, 1, own, numbers)
-    formula, ready = _of_one(made, made) if operands == 1 else _several(made), made.ready
+    formula, ready = _of_one(made, made) if operands == 1 else _of_two(made), made.ready
 
     def decorate(kernel: Fn) -> Fn:
         if operands == 1:
@@ -419,7 +456,7 @@ def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = Fal
         else:
             @wraps(kernel)
             def short(x: np.ndarray, y: Any) -> np.ndarray:
-                if x.dtype.char in "fd" and x.flags.c_contiguous and getattr(y, "dtype", None) is x.dtype and y.flags.c_contiguous:
+                if x.dtype.char in "fd" and getattr(y, "dtype", None) is x.dtype:
                     n = max(x.size, y.size)
                     if n <= state.short or exact and (x.dtype in ready or n >= state.fused):
                         return formula(x, y)
@@ -433,7 +470,7 @@ def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = Fal
 
 def ternary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
     """The kernel of a function of three numbers."""
-    return _several(Formula(function, 3, cost, own))
+    return _of_three(Formula(function, 3, cost, own))
 
 
 def fingerprint(value: Any, seen: Iterable[object] = ()) -> str:

@@ -102,6 +102,8 @@ class Exact:
         """What runs it, for so `many` elements surely; None where NumPy is to."""
         if n < (state.fused if many is None else many):
             return self._few.of(char, n)
+        if n < _LITTLE:
+            return self._few.surely(char)
         return self._many.get(char) or self._shared(char)
 
     def _shared(self, char: str) -> Run:

@@ -6,27 +6,26 @@ once its machine code is at hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...annotations import Fn
+from ...strided import contiguous_strides, memory_order
 from ._on_demand import state
 from .halves import narrow, ufunc, widened
 from .handy import Exact
 from .sharing import BIG, get_num_threads, parallel_for
 
-__all__ = ["FEW", "LEAST", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "pairwise", "ufunc2"]
+__all__ = ["FEW", "LEAST", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "pairwise", "ufunc2"]
 
 _MOST = 1024
 #: Fewest elements of a first operand of which another makes a big result, by a column or a table; and of a result for which machine code
 #: is looked for.
 FEW, LEAST = 128, 1024
-#: Elements of lines that take NumPy no longer.
-_SHORT, _LONG = 8, 48
 Geometry = tuple[tuple[int, ...], int, tuple[int, ...]]
 #: By the operands' shapes: the result's, its elements, and its three sizes with each operand's steps; None where three do not do.
 _known: dict[tuple[tuple[int, ...], tuple[int, ...]], Geometry | None] = {}
@@ -44,20 +43,31 @@ def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
     except KeyError:
         if len(_known) > _MOST:
             _known.clear()
-        found = _known[x, z] = _geometry(x, z)
+        ndim = max(len(x), len(z))
+        shape = _joint(x, z)
+        sizes = None if shape is None else _sizes(shape, *[_steps(a, contiguous_strides(a), ndim) for a in (x, z)])
+        found = _known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
         return found
 
 
-def _geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
+def _joint(x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of what two are broadcast to; None where they do not fit, or there are no elements."""
     ndim = max(len(x), len(z))
     x, z = (1,) * (ndim - len(x)) + x, (1,) * (ndim - len(z)) + z
     if 0 in x or 0 in z or not all([n == m or 1 in (n, m) for n, m in zip(x, z)]):
         return None
+    return tuple([max(n, m) for n, m in zip(x, z)])
+
+
+def _steps(shape: tuple[int, ...], strides: Sequence[int], ndim: int) -> list[int]:
+    """Strides of so many dimensions, none where an operand is repeated."""
+    return [0] * (ndim - len(shape)) + [s if n > 1 else 0 for n, s in zip(shape, strides)]
+
+
+def _sizes(shape: Sequence[int], first: Sequence[int], second: Sequence[int]) -> tuple[int, ...] | None:
+    """Sizes in three dimensions, the innermost last, with the steps of two operands; None where it takes more."""
     axes: list[tuple[int, int, int]] = []  # size, and steps
-    across, along = prod(x), prod(z)
-    for n, m in zip(x, z):
-        across, along = across // n, along // m
-        size, s, t = max(n, m), across if n > 1 else 0, along if m > 1 else 0
+    for size, s, t in zip(shape, first, second):
         if size == 1:
             continue
         if axes and axes[-1][1] == size * s and axes[-1][2] == size * t:
@@ -67,8 +77,73 @@ def _geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
     if len(axes) > 3:
         return None
     axes = [(1, 0, 0)] * (3 - len(axes)) + axes if axes else [(1, 0, 0), (1, 0, 0), (1, 1, 1)]
-    sizes = tuple([a[i] for i in range(3) for a in axes])
-    return tuple([max(n, m) for n, m in zip(x, z)]), prod(sizes[:3]), sizes
+    return tuple([a[i] for i in range(3) for a in axes])
+
+
+Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool]
+"""What lies in rows of an operand's memory: its parts that are not repeated, None for all, with their axes in order; or of a copy."""
+
+
+@lru_cache(_MOST)
+def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...], of_z: tuple[int, ...], item: int
+                  ) -> tuple[Turn, Turn, Geometry, tuple[int, ...]] | None:
+    """The same of operands of shapes and strides: how each is turned into rows, how the result lies in memory, the first operand that has
+    an order deciding, and the order of its axes from there."""
+    if (shape := _joint(x, z)) is None:
+        return None
+    operands = [(own, [s // item for s in strides]) for own, strides in ((x, of_x), (z, of_z))]
+    ndim, turns, steps = len(shape), [], []
+    order = memory_order(shape, *[_steps(*a, ndim) for a in operands])[0][::-1]
+    for own, strides in operands:
+        lead = ndim - len(own)
+        turn, found = _turn(own, strides, tuple([d - lead for d in order if d >= lead]))
+        turns.append(turn)
+        steps.append(_steps(own, found, ndim))
+    sizes = _sizes([shape[d] for d in order], [steps[0][d] for d in order], [steps[1][d] for d in order])
+    if sizes is None:
+        return None
+    laid: Geometry = tuple([shape[d] for d in order]), prod(shape), sizes
+    return turns[0], turns[1], laid, tuple([order.index(d) for d in range(ndim)])
+
+
+def _turn(shape: tuple[int, ...], strides: Sequence[int], order: tuple[int, ...]) -> tuple[Turn, Sequence[int]]:
+    """How an operand is turned into rows, and its strides then: where there are gaps between its elements, those of a copy in an order."""
+    axes = sorted([d for d, n in enumerate(shape) if n > 1 and strides[d]], key=lambda d: -strides[d])
+    step = 1
+    for d in reversed(axes):
+        if strides[d] != step:
+            laid = contiguous_strides([shape[d] for d in order])
+            return (None, order, True), [laid[order.index(d)] for d in range(len(shape))]
+        step *= shape[d]
+    rest = [d for d in range(len(shape)) if d not in axes]
+    parts = tuple([slice(0, 1) if d in rest else slice(None) for d in range(len(shape))])
+    return (parts if any([shape[d] > 1 for d in rest]) else None, (*axes, *rest), False), strides
+
+
+def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarray, np.ndarray, Geometry, tuple[int, ...] | None] | None:
+    """Two operands as kernels take them, in rows: with the geometry of what they are broadcast to, as torch lays it out in memory, and the
+    order of its axes from there, None for the same; or None, as `geometry`, and where one would have to be copied that may not.
+
+    >>> _, _, found, back = in_rows(np.ones((2, 3), order="F"), np.ones((1, 3)))
+    >>> found, back
+    (((3, 2), 6, (1, 3, 2, 0, 2, 1, 0, 1, 0)), (1, 0))
+    """
+    if x.flags.c_contiguous and z.flags.c_contiguous:
+        found = _known.get((x.shape, z.shape)) or geometry(x.shape, z.shape)
+        return None if found is None else (x, z, found, None)
+    way = _in_any_order(x.shape, x.strides, z.shape, z.strides, x.itemsize)
+    if way is None:
+        return None
+    of_x, of_z, laid, back = way
+    if not copies and (of_x[2] or of_z[2]):
+        return None
+    return _turned(x, of_x), _turned(z, of_z), laid, back
+
+
+def _turned(a: np.ndarray, turn: Turn) -> np.ndarray:
+    parts, axes, copied = turn
+    rows = (a if parts is None else a[parts]).transpose(axes)
+    return rows.copy("C") if copied else rows
 
 
 class Pairs:
@@ -93,26 +168,21 @@ class Pairs:
         it well, and results have fewer than `least` elements."""
         dtype = x.dtype
         char = dtype.char
-        if dtype is not z.dtype or char not in self._chars or (found := geometry(x.shape, z.shape)) is None:
+        if dtype is not z.dtype or char not in self._chars or (found := in_rows(x, z, not least)) is None:
             return None
-        shape, n, sizes = found
+        x, z, (shape, n, sizes), back = found
         many = state.cheap if self._cheap and char not in "eE" else state.fused
-        if not x.flags.c_contiguous and x.ndim > 1 and x.strides == z.strides and x.shape == z.shape:  # in another order
-            order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
-            if (turned := x.transpose(order)).flags.c_contiguous:
-                result = self(turned, z.transpose(order), least)
-                return None if result is None else result.transpose([order.index(axis) for axis in range(x.ndim)])
-        if n < least or least and _SHORT <= sizes[2] < _LONG or not self._exact and n < (many if char not in "eE" else many >> 4):
+        if n < least or not self._exact and n < (many if char not in "eE" else many >> 4):
             return None
         run = self._kernel.over("B" if char == "?" else char, n, many)
         if run is None:
             return None
         y = np.empty(shape, self._result or dtype)
         try:
-            run(n, 1, x if x.flags.c_contiguous else x.ravel(), z if z.flags.c_contiguous else z.ravel(), y, *sizes)
+            run(n, 1, x, z, y, *sizes)
         except TypeError:  # memory that is not aligned
             return None
-        return y
+        return y if back is None else y.transpose(back)
 
 
 #: NumPy's functions by the kernels that compute them: of half precision, and where operands are broadcast.
@@ -165,18 +235,18 @@ def pairwise(name: str, chars: str = "fdeE", exact: bool = True) -> Callable[[Fn
 
 
 def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """NumPy's function of two arrays, shared by the pool where they are big and lie in rows: broadcast in any way where there is machine
-    code for the function, else of one shape, or one of them a scalar or a row.
+    """NumPy's function of two arrays, shared by the pool where they are big: broadcast and in any order where there is machine code for the
+    function, else in rows of one shape, or one of them a scalar or a row.
 
     >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
     array([2., 5.])
     """
-    full, part = (a, b) if a.size >= b.size else (b, a)
-    if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:
-        return function(a, b)
     pair = OF_UFUNC.get(function)
     if pair is not None and (found := pair(a, b, LEAST)) is not None:
         return found
+    full, part = (a, b) if a.size >= b.size else (b, a)
+    if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:
+        return function(a, b)
     if full.size < BIG or part.shape != full.shape[full.ndim - part.ndim :]:
         return function(a, b)
     if get_num_threads() == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from ...annotations import Fn
 from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
 from .elementwise import takes_half
-from .halves import bits, narrow, widened
+from .halves import narrow, widened
 from .handy import Exact
 from .pairs import geometry
 
@@ -54,7 +54,7 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         a, b = [y if y.flags.c_contiguous else y.copy("C") for y in (a, b)]
     out = np.empty(shape, dtype)
     try:
-        run(n, 1, op, value, bits(x), bits(a), bits(b), bits(out))
+        run(n, 1, op, value, x, a, b, out)
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ...annotations import Fn, Number
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels.pairs import LEAST, ufunc2
 from ...functions.constants import NUMBERS, SMALL
 from ...functions.out import FOUND, ONLY_BOOL
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
@@ -303,7 +305,9 @@ def _isreal(input: np.ndarray) -> np.ndarray:
 
 def _signbit(input: np.ndarray) -> np.ndarray:
     kind = input.dtype.kind
-    return np.signbit(input) if kind in "fV" else np.less(input, 0) if kind in "iu" else _never(input, kind)
+    if kind in "iu":
+        return (np.less if input.size < LEAST else partial(ufunc2, np.less))(input, NUMBERS[input.dtype.char, 0])
+    return np.signbit(input) if kind in "fV" else _never(input, kind)
 
 
 def _real_only(error: AutogradError, kernel: bool = False) -> Fn:

@@ -132,15 +132,17 @@ class view_as_real:
     def errors(rng): yield (np.ones(2),), RuntimeError, "view_as_real is only supported for complex tensors"
 
 
+_WHOLE = {"e": COMPLEX32, "f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+
+
 def _view_as_complex(input: np.ndarray) -> np.ndarray:
-    if input.dtype.char not in "efd":
+    if (whole := _WHOLE.get(input.dtype.char)) is None:
         raise AutogradError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                             f"{SCALAR_TYPE_NAMES[dtype_of(input).name]}")
     if not input.ndim:
         raise AutogradError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise AutogradError("Tensor must have a last dimension of size 2")
-    whole = COMPLEX32 if input.itemsize == 2 else np.dtype(f"c{2 * input.itemsize}")
     if not input.size:  # NumPy forgets how such an array lies in memory
         return np.empty(input.shape[:-1], whole)
     steps, pair = input.strides, whole.itemsize
@@ -148,7 +150,7 @@ def _view_as_complex(input: np.ndarray) -> np.ndarray:
         raise AutogradError("Tensor must have a last dimension with stride 1")
     if [s for s in steps[:-1] if s % pair]:
         raise AutogradError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if storage_offset(input) % 2:
+    if input.base is not None and storage_offset(input) % 2:
         raise AutogradError("Tensor must have a storage_offset divisible by 2")
     if input.__class__ is np.ndarray and input.flags.c_contiguous:
         return np.ndarray(input.shape[:-1], whole, input)

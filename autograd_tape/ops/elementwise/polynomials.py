@@ -2,8 +2,8 @@
 
 The degree is a number like the argument: its fraction is cut off, and polynomials of negative degree, or of a degree that no integer is,
 are zero. All come of their recurrence in the dtype of the arguments (Abramowitz and Stegun 22.7), which leaves a dtype's range for NaN, as
-in torch; Chebyshev's, of some degree, of cosines within [-1, 1] (22.3.15). Their formulas are of one argument and one degree
-(`executors/kernels/formulas.py`), in which a number is made by `like`, lest float32 be widened.
+in torch; Chebyshev's, from a degree on that is torch's, of cosines within [-1, 1] (22.3.15). Their formulas are of one argument and one
+degree (`executors/kernels/formulas.py`), in which a number is made by `like`, lest float32 be widened.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ...functions.overloads import EITHER_NUMBER
 from ...record import Sample, op
 from .._host import on_host
 
-_OF_COSINES = 7.0
 _OVERLOADS = tuple([s.replace("input", "x").replace("self", "x").replace("other", "n") for s in EITHER_NUMBER])
 
 
-def _kernel(first: Scalar, step: Scalar, cosines: Scalar | None = None, shifted: bool = False) -> Callable[..., np.ndarray]:
+def _kernel(first: Scalar, step: Scalar, cosines: Scalar | None = None, of_cosines: float = 0.0, shifted: bool = False
+            ) -> Callable[..., np.ndarray]:
     """The kernel of the polynomials of a recurrence: 1, `first(x)`, and `step(k, x, q, p)` of degree k + 1 from those before it; with
-    `cosines(y, degree)` those of some degree within [-1, 1]. `shifted` ones are the others at 2 x - 1."""
+    `cosines(y, degree)` those of degree `of_cosines` and more within [-1, 1]. `shifted` ones are the others at 2 x - 1."""
 
     def recurrence(x: float, n: float) -> float:
         p, q, k = like(x, 1.0), first(x), like(x, 1.0)
@@ -47,7 +47,7 @@ def _kernel(first: Scalar, step: Scalar, cosines: Scalar | None = None, shifted:
     def chebyshev(x: float, n: float) -> float:
         n = trunc(n)
         y = x + x - like(x, 1.0) if shifted else x
-        if n >= like(n, _OF_COSINES) and n < like(n, 2.0 ** 63) and abs(y) <= like(y, 1.0):
+        if n >= like(n, of_cosines) and n < like(n, 2.0 ** 63) and abs(y) <= like(y, 1.0):
             return cosines(wide(y), wide(n))
         return wide(of_degree(y, n))
 
@@ -109,12 +109,14 @@ def _one_less(x: float) -> float:
     return like(x, 1.0) - x
 
 
-_KINDS: dict[str, tuple[Scalar, Scalar]] = {"t": (_itself, _t), "u": (_twice, _u), "v": (_twice_and_less, _v), "w": (_twice_and_more, _w)}
+#: The first polynomial of each kind, that of cosines, and from which degree on torch takes it; of shifted ones from another.
+_KINDS: dict[str, tuple[Scalar, Scalar, float, float]] = {
+    "t": (_itself, _t, 7.0, 7.0), "u": (_twice, _u, 9.0, 7.0), "v": (_twice_and_less, _v, 9.0, 7.0), "w": (_twice_and_more, _w, 9.0, 5.0)}
 
 
 def _chebyshevs(kind: str, shifted: bool = False) -> Callable[..., np.ndarray]:
-    first, cosines = _KINDS[kind]
-    return _kernel(first, _twice_less, cosines, shifted)
+    first, cosines, *degrees = _KINDS[kind]
+    return _kernel(first, _twice_less, cosines, degrees[shifted], shifted)
 
 
 def _hermite(k: float, x: float, q: float, p: float) -> float:

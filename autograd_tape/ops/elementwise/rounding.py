@@ -10,7 +10,9 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import halves
+from ...executors.kernels._on_demand import state
 from ...executors.kernels.elementwise import one_pass
+from ...executors.kernels.handy import Exact
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
@@ -129,7 +131,9 @@ class frac:
     lacks = {"float8": "frac_cpu"}
     out_dtype = FOUND
     sparse = "in order"
+    @one_pass("frac")
     def numpy(input): return input - np.trunc(input)
+
     def compose(F, input): return input - F.trunc(input)
     check = takes("float", "frac_cpu", subtracted)
     def vjp(F, grad): return grad
@@ -142,10 +146,13 @@ class frac:
 def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     if input.dtype.kind in "iu":
         return copy_like(input)
-    if not decimals:
-        return np.rint(input)
-    scale = input.dtype.type(10.0 ** max(decimals, -decimals))
-    return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
+    return _to_digits(input, 10.0 ** max(decimals, -decimals), float(decimals < 0)) if decimals else np.rint(input)
+
+
+@one_pass("digits", exact=True)
+def _to_digits(input: np.ndarray, number: float, before: float) -> np.ndarray:
+    scale = input.dtype.type(number)
+    return np.rint(input / scale) * scale if before else np.rint(input * scale) / scale
 
 
 @op("round(Tensor input, *, int? decimals=None) -> Tensor", family="unary", result="same", inplace=True, alias="special.round",
@@ -266,7 +273,26 @@ def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None)
     _check_bounds(input, min, max)
 
 
+_clamp_whole = Exact("arithmetic", "clamp_whole")
+_ENDS = np.iinfo(np.int64)
+
+
+def _bounded(input: np.ndarray, low: int, high: int) -> np.ndarray | None:
+    """Integers brought into bounds by machine code; None where NumPy is to do it."""
+    rows = input if input.flags.c_contiguous else input.T
+    if not rows.flags.carray or (run := _clamp_whole.over("l", rows.size, state.cheap)) is None:
+        return None
+    out = np.empty(rows.shape, rows.dtype)
+    run(rows.size, 1, rows, out, low, high)
+    return out if rows is input else out.T
+
+
 def _clamp(input: np.ndarray, min: np.ndarray | float | None = None, max: np.ndarray | float | None = None) -> np.ndarray:
+    low, high = _ENDS.min if min is None else min, _ENDS.max if max is None else max
+    if input.dtype.char == "l" and low.__class__ is int and high.__class__ is int:
+        found = _bounded(input, low, high)
+        if found is not None:
+            return found
     if min is not None:
         input = np.maximum(input, _bound(input, min))
     return input if max is None else np.minimum(input, _bound(input, max))
@@ -392,7 +418,7 @@ class clamp_min:
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
     @one_pass("clamp", lambda min: _ends(min, None))
-    def numpy(input, min): return np.maximum(input, _bound(input, min))
+    def numpy(input, min): return _clamp(input, min)
     def compose(F, input, min): return F.maximum(input, min)
     redirect = _redirect("clamp_min")
     check = _check_bound
@@ -413,7 +439,7 @@ class clamp_max:
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
     @one_pass("clamp", lambda max: _ends(None, max))
-    def numpy(input, max): return np.minimum(input, _bound(input, max))
+    def numpy(input, max): return _clamp(input, None, max)
     def compose(F, input, max): return F.minimum(input, max)
     redirect = _redirect("clamp_max")
     check = _check_bound

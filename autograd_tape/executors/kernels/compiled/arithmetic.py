@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .._common import ABSOLUTE, BETWEEN, NEGATE, PRODUCT, SCALED, SQUARE, TILE, WEIGHED
-from .base import kernel, like, rounded, u8, wide
+from .base import EXACT, kernel, like, rounded, u8, wide
 
 
 @kernel("i r0[n] w0[n] :n")
@@ -44,6 +44,15 @@ def scaled_differences(x, z, scale, dx, dz, start, stop):
         d = (xs[i] - zs[i]) * factor
         ys[i] = d
         ws[i] = -d
+
+
+@kernel("r0[n] w0[n] i i :n", EXACT, "l")
+def clamp_whole(x, y, low, high, start, stop):
+    """Integers brought into bounds, the upper of which is the stronger."""
+    xs, ys = x[start:stop], y[start:stop]
+    for i in range(ys.size):
+        v = low if xs[i] < low else xs[i]
+        ys[i] = high if v > high else v
 
 
 @kernel("w1[n] s :n")

@@ -202,6 +202,18 @@ def clamp(v, a, b):
 
 
 @unary
+def frac(v, a, b):
+    return v - np.trunc(v)
+
+
+@unary
+def digits(v, a, b):
+    """The nearest number with so many digits behind the point, where ``a`` is ten to their power, or before it, where ``b`` is not zero."""
+    scale = like(v, a)
+    return np.rint(v / scale) * scale if b else np.rint(v * scale) / scale
+
+
+@unary
 def leaky_relu(v, a, b):
     return v if v > like(v, 0) else v * like(v, a)
 

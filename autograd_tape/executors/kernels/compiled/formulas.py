@@ -12,11 +12,27 @@ from numba.extending import overload
 from ....codegen import execute
 from .. import formulas
 from .._kernel import Kernel
+from .base import u8
+from .pairs import BROADCAST
+
+
+def of_two(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
+    """The loop around a function of two elements, of operands that are broadcast."""
+    row, at = start // n3, start % n3
+    plane, line = row // n2, row % n2
+    for i in range(start, stop):
+        of, by = plane * x1 + line * x2 + at * x3, plane * z1 + line * z2 + at * z3
+        y[u8(i)] = formula(number(x[u8(of)]), number(z[u8(by)]))
+        at += 1
+        if at == n3:
+            at, line = 0, line + 1
+            if line == n2:
+                line, plane = 0, plane + 1
 
 
 def loop_of(operands: int, numbers: int, largest: float | None) -> FunctionType:
-    """The loop around a function of so many elements, and of numbers that are the same for all. Beyond the `largest` another function is
-    asked once more, lest branches keep LLVM from making vectors."""
+    """The loop around a function of so many elements in rows, and of numbers that are the same for all. Beyond the `largest` another
+    function is asked once more, lest branches keep LLVM from making vectors."""
     arrays, given = [f"x{i}" for i in range(operands)], [f"a{i}" for i in range(numbers)]
     slices = ", ".join(f"{x}[start:stop]" for x in [*arrays, "y"])
     values = ", ".join([*[f"number({x}s[i])" for x in arrays], *given])
@@ -38,8 +54,9 @@ def as_it_is(x):
 
 def kernel_of(made: formulas.Formula) -> Kernel:
     """The kernel of a formula. Its function is compiled when the kernel is, unless the machine code was kept."""
-    loop, function = loop_of(made.operands, made.numbers, made.beyond and made.beyond[0]), made.function
-    names: dict[str, Any] = {"__name__": kernel_of.__module__, "np": np, "number": as_it_is if made.own else np.float64}
+    two, function = made.operands == 2, made.function
+    loop = of_two if two else loop_of(made.operands, made.numbers, made.beyond and made.beyond[0])
+    names: dict[str, Any] = {"__name__": kernel_of.__module__, "np": np, "u8": u8, "number": as_it_is if made.own else np.float64}
     body = FunctionType(loop.__code__, names, made.name)
 
     def complete() -> None:
@@ -47,7 +64,8 @@ def kernel_of(made: formulas.Formula) -> Kernel:
         if made.beyond is not None:
             names["beyond"] = _translated(made.beyond[1], {}, _PLAIN)
 
-    return Kernel(body, "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n", frozenset(), made.digest, complete)
+    spec = BROADCAST.format("w") if two else "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n"
+    return Kernel(body, spec, frozenset(), made.digest, complete)
 
 
 @overload(formulas.like, strict=False)

@@ -1,6 +1,7 @@
 """Functions of two numbers over arrays that are broadcast: a formula each, in one loop for all of them.
 
-The result lies in rows, of three dimensions; each operand lies in rows, too, and has a step along each of them, none where it is repeated.
+The result lies in rows, of three dimensions; each operand lies in rows of its own, and has a step along each of them, none where it is
+repeated.
 Items are the result's elements. Formulas compute in float32 or float64; half precision is widened and rounded in registers.
 ``y`` is the array of the results, for formulas that round on the way. What is done as NumPy does it has NumPy's bits.
 """
@@ -18,10 +19,10 @@ from ....annotations import Fn
 from .._kernel import Kernel
 from .base import EXACT, FUSE, exp, f4, f8, fma, i8, kernel, like, log1p_unit, rounded, u4, u8, wide
 
-_SPEC = ("r0[nx] r0[nz] {}0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (x1>=0) (x2>=0) (x3>=0) (x3<2) (z1>=0) "
-         "(z2>=0) (z3>=0) (z3<2) (x3+z3>0) ((n1-1)*x1+(n2-1)*x2+(n3-1)*x3<nx) ((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2*n3")
-_LINE = 2048  # elements after which a quick formula's results are looked at
-_FEW, _LINES = 8, 256  # elements of a line from which on it is computed by itself; lines of fewer that are computed at once
+#: The line of a kernel of two operands that are broadcast, with the letter of its results.
+BROADCAST = ("r0[nx] r0[nz] {}0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (x1>=0) (x2>=0) (x3>=0) (z1>=0) "
+             "(z2>=0) (z3>=0) ((n1-1)*x1+(n2-1)*x2+(n3-1)*x3<nx) ((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2*n3")
+_SOME = 2048  # elements after which a quick formula's results are looked at
 
 
 def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: str = "") -> Kernel:
@@ -31,57 +32,64 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
     unsure = quick is not None
 
     @register_jitable(**options)
-    def along(x, z, y, of, by, to, count, x3, z3):
-        """A line, from unsigned places on: of others each would be asked whether it is negative."""
-        failed = False
-        if x3 == z3:
-            for i in range(u8(count)):
-                v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
-                y[to + u8(i)] = rounded(y, v)
-                failed |= v != v
-        elif x3:
-            b = wide(z[by])
-            for i in range(u8(count)):
-                v = first(wide(x[of + u8(i)]), b, y)
-                y[to + u8(i)] = rounded(y, v)
-                failed |= v != v
+    def along(x, z, y, of, by, to, lines, count, x2, x3, z2, z3):
+        """Lines of so many elements, from unsigned places on: of others each would be asked whether it is negative. What is chosen is
+        chosen around all of them, or short lines would take several times as long."""
+        failed, begin_x, begin_z, begin_y = False, of, by, to
+        if x3 == 1 and z3 == 1:
+            for _ in range(lines):
+                for i in range(u8(count)):
+                    v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
+                    y[to + u8(i)] = rounded(y, v)
+                    failed |= v != v
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+        elif x3 == 1 and z3 == 0:
+            for _ in range(lines):
+                b = wide(z[by])
+                for i in range(u8(count)):
+                    v = first(wide(x[of + u8(i)]), b, y)
+                    y[to + u8(i)] = rounded(y, v)
+                    failed |= v != v
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+        elif x3 == 0 and z3 == 1:
+            for _ in range(lines):
+                a = wide(x[of])
+                for i in range(u8(count)):
+                    v = first(a, wide(z[by + u8(i)]), y)
+                    y[to + u8(i)] = rounded(y, v)
+                    failed |= v != v
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
         else:
-            a = wide(x[of])
-            for i in range(u8(count)):
-                v = first(a, wide(z[by + u8(i)]), y)
-                y[to + u8(i)] = rounded(y, v)
-                failed |= v != v
+            for _ in range(lines):
+                for i in range(u8(count)):
+                    v = first(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y)
+                    y[to + u8(i)] = rounded(y, v)
+                    failed |= v != v
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
         if unsure and failed:
-            for i in range(u8(count)):
-                y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
+            of, by, to = begin_x, begin_z, begin_y
+            for _ in range(lines):
+                for i in range(u8(count)):
+                    y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
 
     def loop(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
         row, begin, at = start // n3, start % n3, start
         plane, line = row // n2, row % n2
-        xline, zline = plane * x1 + line * x2, plane * z1 + line * z2
         while at < stop:
-            lines = min(n2 - line, (stop - at) // n3, _LINES) if n3 < _FEW and begin == 0 else 0
-            if lines > 0:  # of few elements: column by column
-                for i in range(n3):
-                    to, of, by = u8(at + i), u8(xline + i * x3), u8(zline + i * z3)
-                    for _ in range(lines):
-                        y[to] = rounded(y, number(wide(x[of]), wide(z[by]), y))
-                        to, of, by = to + u8(n3), of + u8(x2), by + u8(z2)
-                at, line, xline, zline = at + lines * n3, line + lines, xline + lines * x2, zline + lines * z2
-            else:
-                count = min(n3 - begin, stop - at, _LINE)
-                xat, zat = xline + begin * x3, zline + begin * z3
-                along(x, z, y, u8(xat), u8(zat), u8(at), count, x3, z3)
-                at, begin = at + count, begin + count
-                if begin < n3:
-                    continue
-                begin, line, xline, zline = 0, line + 1, xline + x2, zline + z2
-            if line == n2:
-                line, plane = 0, plane + 1
-                xline, zline = plane * x1, plane * z1
+            lines, count = 1, min(n3 - begin, stop - at, _SOME)
+            if count == n3:
+                lines = min(n2 - line, (stop - at) // n3, max(1, _SOME // n3))
+            xat, zat = plane * x1 + line * x2 + begin * x3, plane * z1 + line * z2 + begin * z3
+            along(x, z, y, u8(xat), u8(zat), u8(at), lines, count, x2, x3, z2, z3)
+            at, begin = at + lines * count, begin + count
+            if begin == n3:
+                begin, line = 0, line + lines
+                if line == n2:
+                    line, plane = 0, plane + 1
 
     loop.__name__ = loop.__qualname__ = formula.__name__
-    return kernel(_SPEC.format(out), EXACT if exact else FUSE, dtypes, fresh=True)(loop)
+    return kernel(BROADCAST.format(out), EXACT if exact else FUSE, dtypes, fresh=True)(loop)
 
 
 def pair(formula: Fn) -> Kernel:
