@@ -22,7 +22,7 @@ def of_two(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
     plane, line = row // n2, row % n2
     for i in range(start, stop):
         of, by = plane * x1 + line * x2 + at * x3, plane * z1 + line * z2 + at * z3
-        y[u8(i)] = formula(number(x[u8(of)]), number(z[u8(by)]))
+        y[u8(i)] = formula(number(x[u8(of)]), number(z[u8(by)]))  # noqa: F821  # names that each kernel has of its own
         at += 1
         if at == n3:
             at, line = 0, line + 1
