@@ -7,12 +7,13 @@ in-place operations write through them. Nothing else in the package looks at the
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograd_tape.calls import Call, Door, Interceptor, listen_for_good, mapped
-from autograd_tape.dtypes import Kind, kind
+from autograd_tape.dtypes import Kind, inference_kind, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.held import tensors_in
 from autograd_tape.ops import get_record
@@ -58,6 +59,7 @@ def bits_of(t: TensorRef) -> Bits | None:
     return special if special.__class__ is Bits else None
 
 
+@lru_cache(256)
 def with_bits(k: Kind, conj: bool, neg: bool) -> Kind:
     """The kind that is like `k` but for the bits."""
     return kind(k.dtype, k.device, BITS.get((conj, neg)), k.inference)
@@ -78,8 +80,8 @@ def flipped(frontend: Frontend, x: TensorRef, conj: bool, neg: bool) -> Tensor:
     listen_for_good(RESOLVE)  # calls on such tensors leave the quiet path
     bits = bits_of(x)
     k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
-    view = frontend.wrap(x._data.view(), k)
-    view._k = kind(k.dtype, k.device, k.special, view._k.inference)
+    view = frontend.wrap(x._data.view(), x._k)
+    view._k = inference_kind(k, view._k.inference)
     frontend.link_view(view, x)
     if x._node is not None and grad_mode() is GradMode.ENABLED:
         view._node = _entry("conj_view" if conj else "neg_view", x)

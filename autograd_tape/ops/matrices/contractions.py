@@ -23,7 +23,7 @@ from ...warned import ignoring, warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient
-from .products import _mm, alike, same_scalar_type
+from .products import _mm, alike, outer_product, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
@@ -33,6 +33,7 @@ _ELLIPSIS = "..."
 F32 = CPU_KINDS[np.dtype("f4")]
 
 _DIAGONAL = 2048  # elements of a diagonal up to which NumPy's sum is that of any kernel
+_PAIRS = 1 << 15  # products of pairs from which on no matrices are multiplied
 _PRODUCTS = 2048  # in a Kronecker product, from which its rows are laid out first
 
 
@@ -436,6 +437,8 @@ class tensordot:
         left, right = a.transpose((*rest_a, *over_a)), b.transpose((*over_b, *rest_b))
         if prod(shape_a) == prod(shape_b) == 1:
             return np.asarray(left.reshape(inner).dot(right.reshape(inner))).reshape((*shape_a, *shape_b))
+        if inner == 1 and a.size * b.size > _PAIRS:
+            return outer_product(left.reshape(-1), right.reshape(-1)).reshape((*shape_a, *shape_b))
         return multiplied(left.reshape(prod(shape_a), inner), right.reshape(inner, prod(shape_b))).reshape((*shape_a, *shape_b))
 
     def function(F, a, b, dims=2, out=None):
@@ -877,7 +880,7 @@ class linalg_vecdot:
 def _covariance(x: np.ndarray, correction: int) -> np.ndarray | None:
     """The covariance matrix of the rows of a plain array, each step of which is rounded in half precision; None where that is no matrix, or
     one of truth values."""
-    if x.ndim != 2 or len(x) < 2 or x.dtype.kind == "b":
+    if x.ndim != 2 or x.dtype.kind == "b":
         return None
     total = _kernel("sum")(halves.widened(x) if is_half(x.dtype) else x, 1, True)
     dtype = x.dtype
@@ -909,7 +912,8 @@ class cov:
     reads = "fweights aweights"
 
     def quick(input, correction, fweights, aweights):
-        return None if fweights is not None or aweights is not None else _covariance(input, correction)
+        plain = fweights is None and aweights is None and len(input) > 1  # of one row it is a view
+        return _covariance(input, correction) if plain else None
 
     def function(F, input, *, correction=1, fweights=None, aweights=None):
         if input.ndim > 2:
@@ -975,6 +979,9 @@ class corrcoef:
         c = None if is_half(input.dtype) else _covariance(input, 1)
         if c is None:
             return None
+        if len(c) == 1:
+            with ignoring():
+                return np.asarray(c[0, 0] / c[0, 0])
         deviation = np.sqrt(c.diagonal())
         with ignoring():
             c /= deviation.reshape(-1, 1)

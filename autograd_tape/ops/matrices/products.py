@@ -522,7 +522,7 @@ def _check_outer(input: TensorRef, vec2: TensorRef) -> None:
             raise AutogradError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
 
 
-def _outer(input: np.ndarray, vec2: np.ndarray) -> np.ndarray:
+def outer_product(input: np.ndarray, vec2: np.ndarray) -> np.ndarray:
     if input.ndim != 1 or vec2.ndim != 1:
         raise ValueError("vectors expected")
     column = input.reshape(-1, 1)
@@ -543,7 +543,7 @@ class outer:
     amp = "whole"
     saved_as = {"vec2": "other"}
 
-    numpy = _outer
+    numpy = outer_product
     def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
@@ -881,8 +881,8 @@ class addbmm:
 
 def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> np.ndarray:
     if input.ndim == 2 and input.flags.f_contiguous and not input.flags.c_contiguous:
-        return _plus(_outer(vec2, vec1), input.T, beta).T
-    return _plus(_outer(vec1, vec2), input, beta)
+        return _plus(outer_product(vec2, vec1), input.T, beta).T
+    return _plus(outer_product(vec1, vec2), input, beta)
 
 
 @op("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
