@@ -355,3 +355,24 @@ def test_convolutions_of_integers_are_exact(dtype: str, largest: int, groups: in
             around = np.pad(x, [(0, 0), (0, 0), *[(k - 1, k - 1) for k in kernel]])
             expected = convolved(around, np.flip(turned, tuple(range(2, n + 2))).swapaxes(0, 1), n)
             np.testing.assert_array_equal(getattr(F, f"conv_transpose{n}d")(ref(x, False), ref(turned, False)).numpy(), expected)
+
+
+@pytest.mark.parametrize(("name", "size", "arguments", "innermost"), [
+    ("max_pool2d", (6, 8), (2,), True), ("avg_pool2d", (6, 8), (2,), True), ("adaptive_avg_pool2d", (6, 8), ((4, 5),), True),
+    ("adaptive_max_pool2d", (6, 8), ((4, 5),), True), ("max_pool1d", (8,), (2,), True), ("avg_pool1d", (8,), (2,), True),
+    ("max_pool3d", (4, 6, 5), (2,), True), ("avg_pool3d", (4, 6, 5), (2,), False), ("adaptive_avg_pool3d", (4, 6, 5), (3,), False),
+    ("interpolate", (6, 8), (None, 2), True), ("interpolate", (6, 8), (None, 2, "bilinear"), True),
+    ("interpolate", (6, 8), (None, 2, "bicubic"), False), ("interpolate", (4, 3, 5), (None, 2), False),
+    ("interpolate", (4, 3, 5), (None, 2, "trilinear"), True)])
+def test_gradients_of_images_lie_as_in_torch(name: str, size: tuple[int, ...], arguments: tuple[Any, ...], innermost: bool) -> None:
+    """Those of images with their channels innermost, where what comes back lies so, too: most lie so, and some in rows."""
+    rng = np.random.default_rng(6)
+    rows = ref(rng.standard_normal((2, 3, *size)))
+    images = TensorRef.of(np.moveaxis(np.ascontiguousarray(np.moveaxis(rows.numpy(), 1, -1)), -1, 1), requires_grad=True)
+    gradients = []
+    for x in (rows, images):
+        y = getattr(F, name)(x, *arguments)
+        gradients.append(at.grad(F.sum(y * y), [x])[0])
+    assert gradients[0].flags.c_contiguous
+    np.testing.assert_allclose(gradients[1], gradients[0], 1e-12)
+    assert (np.moveaxis(gradients[1], 1, -1) if innermost else gradients[1]).flags.c_contiguous

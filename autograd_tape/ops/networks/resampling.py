@@ -46,12 +46,11 @@ def _resample(input: np.ndarray, dim: int, index: "Table", weight: "Table | None
         sums = _resample(input.astype(np.int64), dim, index, Table(fixed), length) + (1 << (bits - 1))
         return np.clip(sums >> bits, 0, 255).astype(np.uint8)
     if weight is not None and input.dtype.char in "fd":
-        innermost = input.ndim > 3 and not input.flags.c_contiguous and suggests_channels_last(input)
-        given = np.moveaxis(input, 1, -1) if innermost else input
-        found = sampling.resampled(contiguous(given), dim - innermost, index.array, weight.like(input.dtype))
+        last = _innermost(input)
+        found = sampling.resampled(contiguous(input if last is None else last), dim if last is None else dim - 1, index.array,
+                                   weight.like(input.dtype))
         if found is not None:
-            found = np.moveaxis(found, -1, 1) if innermost else found
-            return in_format(input.ndim - 2, found, input) if input.ndim > 3 else found
+            return found if last is None else _first(found)
     shape = [1] * input.ndim
     shape[dim] = len(index)
     total = None
@@ -65,14 +64,27 @@ def _resample(input: np.ndarray, dim: int, index: "Table", weight: "Table | None
 
 
 def _resample_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
-    matrix = _matrix(index, weight, length, grad.dtype)
-    shape, dim = grad.shape, dim % grad.ndim
-    if grad.dtype.char not in "fd" or not grad.flags.c_contiguous or not grad.size:
-        return np.ascontiguousarray(np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim))
-    if dim == grad.ndim - 1:
-        return grad.reshape(-1, shape[dim]).dot(matrix).reshape(*shape[:dim], length)
-    planes = grad.reshape(prod(shape[:dim]), shape[dim], prod(shape[dim + 1:]))
-    return np.matmul(matrix.T, planes).reshape(*shape[:dim], length, *shape[dim + 1:])
+    matrix, dim = _matrix(index, weight, length, grad.dtype), dim % grad.ndim
+    last = None if index.in_rows or weight is None and grad.ndim > 4 else _innermost(grad)
+    g, dim = (contiguous(grad), dim) if last is None else (contiguous(last), dim - 1)
+    shape = (*g.shape[:dim], length, *g.shape[dim + 1:])
+    if dim == g.ndim - 1:
+        made = g.reshape(prod(shape[:dim]), g.shape[dim]).dot(matrix).reshape(shape)
+    else:
+        made = np.matmul(matrix.T, g.reshape(prod(shape[:dim]), g.shape[dim], prod(shape[dim + 1:]))).reshape(shape)
+    return made if last is None else _first(made)
+
+
+def _innermost(x: np.ndarray) -> np.ndarray | None:
+    """Images (N, C, ...) as (N, ..., C) where their channels lie innermost, as those of what becomes of them do in torch."""
+    if x.ndim < 4 or x.flags.c_contiguous or not suggests_channels_last(x):
+        return None
+    return x.transpose(0, *range(2, x.ndim), 1)
+
+
+def _first(x: np.ndarray) -> np.ndarray:
+    """(N, ..., C) as (N, C, ...)."""
+    return x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
 
 
 def _matrix(index: "Table", weight: "Table | None", length: int, dtype: np.dtype) -> np.ndarray:
@@ -121,12 +133,12 @@ class resample_grad:
 
 
 class Table:
-    """An array that is an argument but no tensor."""
+    """An array that is an argument but no tensor. Torch lays gradients of some, `in_rows`, out in rows, and other images as they are."""
 
-    __slots__ = ("array", "kept", "matrices")
+    __slots__ = ("array", "in_rows", "kept", "matrices")
 
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
+    def __init__(self, array: np.ndarray, in_rows: bool = False) -> None:
+        self.array, self.in_rows = array, in_rows
         self.kept: dict[str, np.ndarray] = {}
         self.matrices: dict[tuple[Table | None, int, str], np.ndarray] = {}
 
@@ -211,7 +223,7 @@ def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, a
     if mode == "bicubic":
         first = np.floor(centre).astype(np.int64)
         index = first[:, None] + np.arange(-1, 3)
-        return Table(np.clip(index, 0, n - 1)), Table(_cubic(centre[:, None] - index))
+        return Table(np.clip(index, 0, n - 1), True), Table(_cubic(centre[:, None] - index))
     centre = np.maximum(centre, 0)
     first = np.minimum(np.floor(centre).astype(np.int64), n - 1)
     share = np.minimum(np.maximum(centre - first, 0), 1)
