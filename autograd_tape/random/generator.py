@@ -560,7 +560,8 @@ class Generator:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
         check_floating(rate.dtype, "poisson", "poisson_cpu")
         rates = rate.astype(F64).ravel()
-        if rates.size and not np.minimum.reduce(rates) >= 0:
+        few = rates.size < 32  # which Python looks through in the time of a call of NumPy
+        if rates.size and not (all([r >= 0 for r in rates.tolist()]) if few else np.minimum.reduce(rates) >= 0):
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         return _narrow(self._rejected("poisson", (), (rates,)), rate.dtype).reshape(rate.shape)
 

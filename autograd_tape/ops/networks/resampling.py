@@ -247,21 +247,21 @@ def _check_dtype(input: TensorRef, mode: str, antialias: bool) -> None:
 
 def interpolated(F: Functions, input: TensorRef, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
                  antialias: bool) -> TensorRef:
-    if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
+    shape = tuple(input._data.shape)
+    if min(size) <= 0 or min(shape[2:]) <= 0:
         names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
-        have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
+        have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (shape[2:], size)]
         raise AutogradError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
-    if not input.shape[1]:
+    if not shape[1]:
         raise AutogradError(f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
     _check_dtype(input, mode, antialias)
-    axes = [i for i in reversed(range(len(size))) if antialias or input.shape[2 + i] != size[i] or scales[i] not in (None, 1)]
+    axes = [i for i in reversed(range(len(size))) if antialias or shape[2 + i] != size[i] or scales[i] not in (None, 1)]
     narrow = input._k.dtype if len(axes) > 1 and is_half(input) and "nearest" not in mode else None
     if narrow is not None:  # rounded once, not along each axis
         input = F.cast(input, float32)
     for i in axes:
-        n = input.shape[2 + i]
-        index, weight = _taps(mode, n, size[i], align_corners, scales[i], antialias)
-        input = F.resample(input, 2 + i, index, weight, n)
+        index, weight = _taps(mode, shape[2 + i], size[i], align_corners, scales[i], antialias)
+        input = F.resample(input, 2 + i, index, weight, shape[2 + i])
     return input if narrow is None else F.cast(input, narrow)
 
 
