@@ -13,6 +13,7 @@ import numpy as np
 from ...executors.kernels import conv as fused
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.halves import narrow, widened
+from ...tensor import TensorRef
 from ._windows import settled
 
 Ints = tuple[int, ...]
@@ -32,7 +33,7 @@ def _demand(*conditions: bool) -> None:
 
 
 @lru_cache(512, typed=True)
-def _conv_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, dilation: Any, groups: Any) -> tuple[Any, ...]:
+def conv_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, dilation: Any, groups: Any) -> tuple[Any, ...]:
     """What a convolution takes beyond arrays."""
     stride, padding, dilation = [_spread(v, n) for v in (stride, padding, dilation)]
     _demand(len(x) == len(w) == n + 2, 0 < n < 4, type(groups) is int, min(groups, *stride, *dilation) > 0, min(padding) >= 0)
@@ -42,7 +43,7 @@ def _conv_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: A
 
 
 @lru_cache(512, typed=True)
-def _transposed_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, more: Any, groups: Any, dilation: Any
+def transposed_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, more: Any, groups: Any, dilation: Any
                      ) -> tuple[Any, ...]:
     """What the transpose of one takes: the shape of the result first."""
     stride, padding, more, dilation = [_spread(v, n) for v in (stride, padding, more, dilation)]
@@ -52,6 +53,18 @@ def _transposed_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padd
     size = [(m - 1) * s - 2 * p + d * (k - 1) + o + 1 for m, k, s, p, o, d in zip(x[2:], w[2:], stride, padding, more, dilation)]
     _demand(min(size) > 0)
     return (x[0], w[1] * groups, *size), stride, padding, dilation, groups
+
+
+def planned(plan: Callable[..., tuple[Any, ...]], n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, *rest: Any
+            ) -> tuple[Any, ...] | None:
+    """The plan for tensors of one dtype that nothing is refused of; None where there is more to say of them."""
+    if weight._k is not input._k or bias is not None and bias._k is not input._k:
+        return None
+    try:
+        shapes = [None if t is None else tuple(t._data.shape) for t in (input, weight, bias)]
+        return plan(n, *shapes, *settled(*rest))
+    except (ValueError, TypeError):
+        return None
 
 
 def _alike(input: np.ndarray, *others: np.ndarray | None) -> bool:
@@ -66,7 +79,7 @@ def quick_conv(n: int, kernel: Made) -> Made:
             return None
         if input.ndim == weight.ndim - 1:
             return quick(input[None], weight, bias, stride, padding, dilation, groups)[0]
-        plan = _conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
+        plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
                           *settled(stride, padding, dilation), groups)
         if not is_half(input.dtype):
             return kernel(input, weight, bias, *plan)
@@ -83,7 +96,7 @@ def quick_transposed(n: int, kernel: Made) -> Made:
         if input.ndim == weight.ndim - 1:
             return quick(input[None], weight, bias, stride, padding, output_padding, groups, dilation)[0]
         several = settled(stride, padding, output_padding)
-        plan = _transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
+        plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 *settled(dilation))
         if not is_half(input.dtype):
             y = kernel(input, weight, *plan)

@@ -25,7 +25,7 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
 from ..matrices.products import product_plus, same_scalar_type
-from ._convolved import Ints, quick_conv, quick_fold, quick_transposed, quick_unfold
+from ._convolved import Ints, conv_plan, planned, quick_conv, quick_fold, quick_transposed, quick_unfold, transposed_plan
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -586,6 +586,8 @@ def _string_padding(F: Functions, input: TensorRef, padding: str, kernel: tuple[
 
 def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | Sequence[int],
               padding: Any, dilation: int | Sequence[int], groups: int) -> TensorRef:
+    if (plan := planned(conv_plan, n, input, weight, bias, stride, padding, dilation, groups)) is not None:
+        return F.convolution_nd(input, weight, bias, *plan)
     if weight.ndim != n + 2:
         if isinstance(padding, str):
             k = weight.ndim
@@ -619,6 +621,10 @@ def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorR
 def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | tuple[int, ...],
                 padding: int | Sequence[int], output_padding: int | tuple[int, ...], groups: int,
                 dilation: int | tuple[int, ...]) -> TensorRef:
+    plan = planned(transposed_plan, n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    if plan is not None:
+        result = F.convolution_nd_input(input, weight, *plan)
+        return result if bias is None else result + F.reshape(bias, (1, plan[0][1]) + (1,) * n)
     stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
     dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
     x = _batched(F, input, n, name)
