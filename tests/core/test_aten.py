@@ -162,7 +162,7 @@ IN_PIECES = {
     **dict.fromkeys("basic_slice basic_unsqueeze basic_alias".split(), "parts of x[index], shown as the views they are made of"),
     **dict.fromkeys("max_pool_nd max_pool1d nn_functional_max_pool1d max_pool1d_with_indices".split(), "squeezed, as in torch"),
     **dict.fromkeys("fft_ifft fft_ihfft".split(), "modes are shown conjugates, not views of them"),
-    **dict.fromkeys("reshape_as pixel_shuffle pixel_unshuffle channel_shuffle attention_backward".split(), "a view of a copy"),
+    **dict.fromkeys("reshape_as attention_backward".split(), "a view of a copy"),
 }
 """What is recorded otherwise when a mode looks at it."""
 

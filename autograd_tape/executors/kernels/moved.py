@@ -62,10 +62,10 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
         flipped = x.swapaxes(-1, -2)
         if not flipped.flags.c_contiguous:
             return None
-        rows, columns = (slice(max(-k, 0), n), slice(0, max(n + k, 0))) if lower else (slice(0, max(m - k, 0)), slice(max(k, 0), m))
-        if 2 * (part := x[..., rows, columns]).size < x.size:  # what lies in other rows and columns is not looked at
-            y, first = np.zeros(x.shape, x.dtype), k + rows.start - columns.start
-            as_bits(y)[..., rows, columns] = (np.tril if lower else np.triu)(as_bits(part), first)
+        some, across = (slice(max(-k, 0), n), slice(0, max(n + k, 0))) if lower else (slice(0, max(m - k, 0)), slice(max(k, 0), m))
+        if 2 * (part := x[..., some, across]).size < x.size:  # what lies in other rows and columns is not looked at
+            y, first = np.zeros(x.shape, x.dtype), k + some.start - across.start
+            as_bits(y)[..., some, across] = (np.tril if lower else np.triu)(as_bits(part), first)
             return y
         if n < m:  # long rows sooner than short ones
             return triangle(copy(x), k, lower)

@@ -25,6 +25,7 @@ from ...strided import contiguous_strides, copy_like, in_format, suggests_channe
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
+from .._batch import BatchedCall
 from .._host import need_values, on_host
 from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
@@ -1007,13 +1008,6 @@ class pad:
 # -- pixels and channels ------------------------------------------------------------------------------------------------------------
 
 
-def _in_format(F: Functions, result: TensorRef, input: TensorRef) -> TensorRef:
-    """The result in channels-last memory where `input` is, else in rows."""
-    data = input._data
-    last = {4: "torch.channels_last", 5: "torch.channels_last_3d"}.get(input.ndim)
-    return F.contiguous(result, memory_format=last if last and not data.flags.c_contiguous and suggests_channels_last(data) else None)
-
-
 Geometry = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
@@ -1031,9 +1025,9 @@ def _reordered(input: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...]
     return result if moved is input else result.view(input.dtype)
 
 
-def _rearranged(F: Functions, input: TensorRef, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> TensorRef:
-    """The same of a tensor."""
-    return _in_format(F, F.reshape(F.permute(F.reshape(input, parts), order), shape), input)
+def _over_images(F: Functions, call: BatchedCall) -> Any:
+    """One dimension more in front, of which all are but the last three."""
+    return call() if call.ranks["input"] > 2 else NotImplemented
 
 
 @lru_cache(512)
@@ -1077,7 +1071,7 @@ def _interleaved(shape: tuple[int, ...], groups: int) -> Geometry:
     return (n, groups, c // groups, *space), (0, 2, 1, *range(3, len(shape) + 1)), shape
 
 
-@op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_shuffle")
+@op("pixel_shuffle(Tensor input, int upscale_factor) -> Tensor", quiet="all", method=False, out=False, alias="=nn.functional.pixel_shuffle")
 class pixel_shuffle:
     """Channels spread out as pixels: (..., c r^2, h, w) to (..., c, h r, w r).
 
@@ -1086,8 +1080,13 @@ class pixel_shuffle:
     """
 
     lacks = {"rare": "pixel_shuffle"}
-    def quick(input, upscale_factor): return _reordered(input, *_as_pixels(input.shape, upscale_factor))
-    def function(F, input, upscale_factor): return _rearranged(F, input, *_as_pixels(tuple(input._data.shape), upscale_factor))
+    def numpy(input, upscale_factor): return _reordered(input, *_as_pixels(input.shape, upscale_factor))
+    moves = True
+    compose = on_host(numpy)
+    def shape(input, upscale_factor): return _as_pixels(tuple(input), upscale_factor)[2]
+    def vjp(F, grad, upscale_factor): return F.pixel_unshuffle(grad, upscale_factor)
+    jvp = "linear"
+    batch = _over_images
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
     def errors(rng):
@@ -1099,7 +1098,8 @@ class pixel_shuffle:
             "not divisible by 4")
 
 
-@op("pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", method=False, out=False, alias="=nn.functional.pixel_unshuffle")
+@op("pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor", quiet="all", method=False, out=False,
+    alias="=nn.functional.pixel_unshuffle")
 class pixel_unshuffle:
     """Pixels gathered into channels: (..., c, h r, w r) to (..., c r^2, h, w).
 
@@ -1108,12 +1108,17 @@ class pixel_unshuffle:
     """
 
     lacks = {"rare": "pixel_unshuffle"}
-    def quick(input, downscale_factor): return _reordered(input, *_as_channels(input.shape, downscale_factor))
-    def function(F, input, downscale_factor): return _rearranged(F, input, *_as_channels(tuple(input._data.shape), downscale_factor))
+    def numpy(input, downscale_factor): return _reordered(input, *_as_channels(input.shape, downscale_factor))
+    moves = True
+    compose = on_host(numpy)
+    def shape(input, downscale_factor): return _as_channels(tuple(input), downscale_factor)[2]
+    def vjp(F, grad, downscale_factor): return F.pixel_shuffle(grad, downscale_factor)
+    jvp = "linear"
+    batch = _over_images
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
 
-@op("channel_shuffle(Tensor input, int groups) -> Tensor", method=False, out=False, alias="=nn.functional.channel_shuffle")
+@op("channel_shuffle(Tensor input, int groups) -> Tensor", quiet="all", method=False, out=False, alias="=nn.functional.channel_shuffle")
 class channel_shuffle:
     """Channels of `groups` groups interleaved.
 
@@ -1122,6 +1127,11 @@ class channel_shuffle:
     """
 
     lacks = {"rare": "channel_shuffle"}
-    def quick(input, groups): return _reordered(input, *_interleaved(input.shape, groups))
-    def function(F, input, groups): return _rearranged(F, input, *_interleaved(tuple(input._data.shape), groups))
+    def numpy(input, groups): return _reordered(input, *_interleaved(input.shape, groups))
+    moves = True
+    compose = on_host(numpy)
+    def shape(input, groups): return _interleaved(tuple(input), groups)[2]
+    def vjp(F, grad, groups): return F.channel_shuffle(grad, grad.shape[1] // groups if groups else 1)
+    jvp = "linear"
+    batch = batches.images
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

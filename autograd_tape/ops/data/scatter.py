@@ -719,7 +719,7 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
     result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)  # a NumPy scalar would stay one under copy()
     flat = result.ravel("K")
     if not result.flags.c_contiguous:  # the elements stay as they lie
-        index = np.asarray(sum([at * (step // result.itemsize) for at, step in zip(_coordinates(index, result.shape), result.strides)]))
+        index = np.add.reduce([at * (step // result.itemsize) for at, step in zip(_coordinates(index, result.shape), result.strides)])
     if accumulate:
         add_at(flat, index, source)
     elif index.size:
