@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.ops.selection_cases import ROWS, TABLE
@@ -27,3 +29,20 @@ def test_large_ones_have_the_same_values() -> None:
     numbers = np.random.default_rng(0).integers(0, 50, UNSTABLE + 1)
     values, indices = torch.topk(torch.from_numpy(numbers), 100)
     assert values.tolist() == sorted(numbers.tolist(), reverse=True)[:100] and numbers[indices.numpy()].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.bool])
+def test_what_is_selected_without_places_is_what_is_selected_with_them(dtype: Any) -> None:
+    for special in ((), (0.0, -0.0), (float("nan"), float("inf")), (-0.0, float("nan"))):
+        for n in (1, 2, 7, 90):
+            a = np.round(np.random.default_rng(n).standard_normal((n, 3)) * 9)
+            a.flat[:len(special)] = special
+            x = (torch.from_numpy(np.nan_to_num(a)) if not dtype.is_floating_point else torch.from_numpy(a)).to(dtype)
+            for y in (x, x.T, x[::2]):
+                flat, together = y.reshape(-1), y.msort()
+                pairs = [(together, torch.sort(y, 0).values)]
+                if dtype is not torch.bool:
+                    pairs += [(y.median(), flat.median(0).values), (y.nanmedian(), flat.nanmedian(0).values)]
+                for found, expected in pairs:
+                    assert (found.dtype, found.shape, found.stride()) == (expected.dtype, expected.shape, expected.stride())
+                    assert str(found.tolist()) == str(expected.tolist())

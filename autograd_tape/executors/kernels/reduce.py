@@ -149,19 +149,27 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
     [2, 5, 8]
     """
     if x.size >= NARROW and (x.shape[-1] < _ROW or x.size >= _LINES * _LINES * _ROW):
-        reduced = {*_axes(x, axes)}
-        order = folds.in_memory(x.shape, x.strides, x.itemsize)
-        some = order and not reduced.isdisjoint(order)  # of more than one element
-        line = _line([x.shape[d] for d in order or ()], [d in reduced for d in order or ()])
-        worth = some and x.size >= _LINES * line * min(_ROW, max([x.shape[d] for d in reduced]))
-        if order and worth and (order[-1] in reduced and x.shape[order[-1]] <= _ROW or order[-1] not in reduced and prod(
-                [x.shape[d] for d in order[max([i for i, d in enumerate(order) if d in reduced], default=0) + 1:]]) < _BESIDE):
+        reduced = _axes(x, axes)
+        if (order := _narrow_order(x.shape, x.strides, x.itemsize, reduced)) is not None:
             close = x.transpose(order + [d for d in range(x.ndim) if x.shape[d] == 1]).reshape([x.shape[d] for d in order])
             found = _narrow(ufunc, close, [d in reduced for d in order], dtype)
             kept = [d for d in order if d not in reduced]
             lying = found.reshape([x.shape[d] for d in kept]).transpose([kept.index(d) for d in sorted(kept)])
             return lying.reshape([1 if d in reduced else n for d, n in enumerate(x.shape) if keepdims or d not in reduced])
     return np.asarray(ufunc.reduce(x, axes, dtype, None, keepdims))
+
+
+@lru_cache(1024)
+def _narrow_order(shape: tuple[int, ...], strides: tuple[int, ...], item: int, axes: tuple[int, ...]) -> list[int] | None:
+    """The dimensions as they lie in memory, where reducing them one after another, short rows and few columns, is worth it."""
+    reduced, size, order = frozenset(axes), prod(shape), folds.in_memory(shape, strides, item)
+    if not order or reduced.isdisjoint(order):  # of no more than one element
+        return None
+    line = _line([shape[d] for d in order], [d in reduced for d in order])
+    if size < _LINES * line * min(_ROW, max([shape[d] for d in reduced])):
+        return None
+    inner = prod([shape[d] for d in order[max([i for i, d in enumerate(order) if d in reduced]) + 1:]])
+    return order if (shape[order[-1]] <= _ROW if order[-1] in reduced else inner < _BESIDE) else None
 
 
 def _narrow(ufunc: np.ufunc, x: np.ndarray, reduced: list[bool], dtype: np.dtype | None) -> np.ndarray:

@@ -13,7 +13,7 @@ from ...dtypes import BOOL
 from ...errors import AutogradError
 from ...executors.kernels import order as compiled
 from ...executors.kernels import selection
-from ...executors.kernels.halves import widened
+from ...executors.kernels.halves import recast, widened
 from ...functions.out import EXPECTED, QUANTILE, OutRule, without_out
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -159,6 +159,13 @@ class msort:
 
     lacks = {"float8": "sorting_kernel_method_name"}
     out_dtype = EXPECTED
+    def quick(input):
+        flags, size = input.flags, input.size
+        # Nobody sees where equal numbers were, but zeros have signs.
+        if input.ndim and size and 1 not in input.shape and (flags.c_contiguous or flags.f_contiguous) and (
+                input.dtype.kind in "iub" or np.count_nonzero(input) == size):
+            return recast(np.sort(widened(input), 0), input.dtype) if input.dtype.char in "eE" else np.sort(input, 0)
+
     def function(F, input):
         values = F.sort_along(input, 0)[0]
         return values
