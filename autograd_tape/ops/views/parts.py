@@ -23,7 +23,7 @@ from ...functions.overloads import SPLIT, no_match
 from ...modes import GradMode, grad_mode
 from ...node import OutputEdge
 from ...record import RECORDS, op
-from ...strided import may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
+from ...strided import address, may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
@@ -311,15 +311,15 @@ class unfold_backward:
 def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
                 here: int | None = None) -> np.ndarray:
     """The view; `here` is where the first element of the input lies in its storage, if that is known."""
-    item = input.itemsize
-    owner = input if input.base is None else owner_of(input)
+    item, base = input.itemsize, input.base
+    owner = input if base is None else base if base.__class__ is _ndarray and base.base is None else owner_of(input)
     if sum(stride).__class__ is not int:  # what is kept does not tell numbers from integers
         raise TypeError("strides are integers")
     if storage_offset is not None:
         at = storage_offset
     else:
-        at = here = (here if here is not None else 0 if owner is input or input.nbytes == owner.nbytes and input.flags.c_contiguous else
-                     start_of(input) if input.size else 0)
+        at = here = (here if here is not None else 0 if owner is input or not input.size or input.nbytes == owner.nbytes and
+                     input.flags.c_contiguous else (address(input) - address(owner)) // item)
     need, steps = _as_laid(tuple(size), tuple(stride), at, item)
     if need > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
