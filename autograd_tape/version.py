@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ class Version:
             tensor._v = Version.new(1)
         else:
             version.number += 1
+
+    @staticmethod
+    def count_all(tensors: Iterable[Versioned]) -> None:
+        """Counts a change of each."""
+        for tensor in tensors:
+            version = tensor._v
+            if version is None:
+                tensor._v = Version.new(1)
+            else:
+                version.number += 1
 
     def add_view(self, view: TensorRef) -> None:
         """Notes a view, so that an in-place update of its base can refresh its history."""

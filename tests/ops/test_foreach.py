@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.ops.foreach_cases import TABLE
 
 import torchcompat as torch
+from autograd_tape.executors.kernels._common import LARGER, SMALLER, TIMES
+from autograd_tape.executors.kernels._on_demand import available
 from torchcompat._calls import foreach
+from torchcompat._calls.lists import CHANGES, changed
 
 NAMES = sorted({case.partition("(")[0] for case in TABLE.recorded})
 
@@ -44,3 +49,45 @@ def test_imported_when_first_asked() -> None:
     code = "import sys, torchcompat as t; assert 'torchcompat._calls.foreach' not in sys.modules; t._foreach_abs; " \
            "assert 'torchcompat._calls.foreach' in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+@pytest.mark.skipif(not available(), reason="Numba is not installed: rows are gone through one by one")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_machine_code_for_lists_gives_the_bits_of_rows(monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype) -> None:
+    special = torch.tensor([float("nan"), float("inf"), -0.0, 0.0, 1e-40, -3.0])
+    ways: list[bool] = []
+
+    def at_once(*given: Any) -> Any:
+        found = changed(*given)
+        ways.append(found is not None)
+        return found
+
+    for (name, others), change in CHANGES.items():
+        change.kernel.surely({torch.bfloat16: "E", torch.float16: "e"}.get(dtype, "f"))
+        lists = [[special.roll(k).to(dtype), *[torch.randn(shape).to(dtype) for shape in ((2, 5), (1,), (0,), (70,))]]
+                 for k in range(others + 1)]
+        alone = not others and name != "zero" or (name, others) == ("lerp", 1)
+        for number in ([0.3], [1]) if alone else ([],):
+            for end in ("", "_") if name not in ("zero", "copy") else ("_",):
+                results = []
+                for way in (at_once, lambda *given: None):
+                    monkeypatch.setattr(foreach, "changed", way)
+                    own = [[x.clone() for x in tensors] for tensors in lists]
+                    found = getattr(torch, f"_foreach_{name}{end}")(*own, *number)
+                    found = [x + 0 for x in found] if change.op in (LARGER, SMALLER) else found  # either of equal zeros
+                    results.append([(x.shape, x.stride(), x._version, x.isnan().tolist(), x.nan_to_num()._data.tobytes()) for x in found])
+                assert results[0] == results[1], (name, others, number, end)
+    assert all(ways)
+
+
+@pytest.mark.skipif(not available(), reason="Numba is not installed: there is no machine code")
+def test_machine_code_changes_all_rows_or_none() -> None:
+    run = CHANGES["mul", 1].kernel.surely("f")
+    target = tuple([np.ones(3, "f"), np.ones((2, 3), "f")])
+    for wrong in (np.ones(6, "f"), np.ones((3, 2), "f"), np.ones((2, 3)), np.ones((3, 2), "f").T, None):
+        with pytest.raises((TypeError, ValueError)):
+            run(TIMES, 1, (np.full(3, 2, "f"), wrong), target)
+    for given in ((np.full(3, 2, "f"),), [np.full(3, 2, "f"), np.ones((2, 3), "f")]):
+        with pytest.raises((SystemError, ValueError)):
+            run(TIMES, 1, given, target)
+    assert all([(x == 1).all() for x in target])

@@ -15,7 +15,7 @@ from collections import deque
 from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from autograd_tape.functions.overloads import no_match
 from .._making.conversion import checked_dtype
 from .._memory.layout import memory_format
 from .._tensor import Tensor, frontend as F
+from .lists import CHANGES, Change, changed
 
 # -- what torch takes -------------------------------------------------------------------------------------------------------------------
 
@@ -281,12 +282,38 @@ def _check(name: str, params: tuple[_Param, ...], values: list[Any]) -> None:
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
+def _at_once(changes: Mapping[int, Change], params: tuple[_Param, ...], values: list[Any], inplace: bool) -> Sequence[Tensor] | None:
+    """What `lists.changed` makes of a call with lists and at most one number, or tensor of one, that goes with all rows."""
+    lists, number = [values[0]], 1
+    for p, value in zip(params[1:], values[1:]):
+        if p.kind == "tuple of Tensors":
+            lists.append(value)
+        elif p.kind == "tuple of Scalars":
+            if len(value) != len(values[0]) or value.count(value[0]) != len(value) or len(set(map(type, value))) > 1:
+                return None
+            number = value[0]
+        elif p.kind == "Tensor":
+            if p.name == "scalars" or value._k is not values[0][0]._k or value._node is not None or value._data.ndim or number != 1:
+                return None
+            number = value.item()
+        elif p.kind == "Number":
+            if number != 1 and value != 1 or value.__class__ is bool:
+                return None
+            number = number if value == 1 else value
+    change = changes.get(len(lists) - 1)
+    try:
+        return None if change is None else changed(change, lists, number, inplace)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
 def _make(name: str) -> Fn:
     """The function `_foreach_<name>`."""
     signatures, public = SIGNATURES[name], f"_foreach_{name}"
     read = tuple([_params(s) for s in signatures])
     element, inplace = ELEMENTS.get(name, F.function)(name), name.endswith("_")
     choices = _plain_choices(read)
+    changes = {others: change for (of, others), change in CHANGES.items() if of == name.rstrip("_")}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         found = None if kwargs else choices.get(tuple(map(_kind, args)))
@@ -300,6 +327,8 @@ def _make(name: str) -> Fn:
                     break
             else:
                 raise _mismatch(public, signatures, read, args, kwargs)
+        if changes and all(values[:1]) and (done := _at_once(changes, params, values, inplace)) is not None:
+            return done if inplace else tuple(done)
         columns, options = [], {}
         for i, (p, value) in enumerate(zip(params, values)):
             if p.kind == "Tensor":

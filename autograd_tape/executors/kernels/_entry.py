@@ -80,7 +80,8 @@ def quick_compiler() -> Iterator[None]:
                 gc.enable()
 
 
-def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Collection[int] = ()) -> Code:
+def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Collection[int] = (),
+             alike: Collection[int] | None = None) -> Code:
     """The machine code of a compiler's function that returns ``FITS``, ``MISFIT`` or ``INDEX``, with a way in for Python.
 
     Args:
@@ -89,6 +90,7 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Coll
         name: of the kernel, in errors' texts.
         misfit: the error's text for arrays that do not fit each other.
         flat: the places of arrays of one dimension for which those of any number of dimensions may be given.
+        alike: of a function for lists, whose first argument says whether to compute: the places of arrays that have one shape.
     """
     from numba.core.compiler_lock import global_compiler_lock
 
@@ -96,7 +98,7 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Coll
     context = dispatcher.targetdescr.target_context
 
     def write(library: Any, fndesc: Any, *_: object, **__: object) -> None:
-        _write(context, library, fndesc, name, misfit, flat)
+        _write(context, library, fndesc, name, misfit, flat, alike)
 
     with global_compiler_lock:
         context.create_cpython_wrapper = write  # in the place of the compiler's own way in
@@ -110,8 +112,12 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Coll
     return Code(result.fndesc.llvm_cpython_wrapper_name, needed, result.library._get_compiled_object())
 
 
-def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat: Collection[int]) -> None:
-    """Add the way in to a kernel's library."""
+def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat: Collection[int], alike: Collection[int] | None) -> None:
+    """Add the way in to a kernel's library.
+
+    One for lists takes tuples of arrays, which nobody can change, and goes over them twice: before anything is computed, everything has
+    been compared.
+    """
     from llvmlite import ir
     from numba import types
     from numba.np.arrayobj import populate_array
@@ -167,7 +173,7 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
             holds = builder.and_(holds, part)
         demand(holds, kind, text)
 
-    arguments = fndesc.argtypes
+    arguments = fndesc.argtypes if alike is None else fndesc.argtypes[1:]
     demand(builder.icmp_signed("==", count, constant(word, len(arguments))), TypeError, f"kernel {name}: takes {len(arguments)} arguments")
     objects = [builder.load(builder.gep(given, [constant(word, i)])) for i in range(len(arguments))]
     values: list[Any] = [None] * len(arguments)
@@ -182,47 +188,92 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
             with builder.if_then(failed, likely=False), builder.if_then(builder.icmp_unsigned("!=", builder.call(occurred, []), null)):
                 builder.ret(null)
     arrays, other_order = member(np.ndarray), ord(">" if sys.byteorder == "little" else "<")
-    for i, (kind, item) in enumerate(zip(arguments, objects, strict=True)):
-        if isinstance(kind, types.Array):
-            dtype = np.dtype(str(kind.dtype).replace("boolean", "bool"))
-            rank, written = "" if i in flat else f" of {kind.ndim} dimensions", ", writable" if kind.mutable else ""
-            words = f"{dtype.name} array{rank}, C-contiguous and aligned{written}"
-            text = f"kernel {name}: argument {i + 1} is no {words}"
-            type_of = field(item, _HEAD - 8, pointer)
-            demand(builder.icmp_signed("!=", builder.call(is_subtype, [type_of, arrays]), constant(number, 0)), TypeError, text)
-            flags = _ORDERED | _ALIGNED | (_WRITEABLE if kind.mutable else 0)
-            descr = field(item, _HEAD + 40, pointer)
-            code = field(descr, _HEAD + 12, number)
-            alike = [constant(number, np.dtype(c).num) for c in "?bBhHiIlLqQfd" if np.dtype(c) == dtype]
-            is_kind = [builder.icmp_signed("==", code, one) for one in alike]
-            if dtype.itemsize < 4 and dtype.kind in "ui":  # half precision comes as its bits, bool as bytes
-                letter, bits = field(descr, _HEAD + 9, byte), {"uint16": "E", "int16": "e", "uint8": "?"}.get(dtype.name, "?")
-                is_kind.append(builder.icmp_signed("==", letter, constant(byte, ord(bits))))
-            for one in is_kind[1:]:
-                is_kind[0] = builder.or_(is_kind[0], one)
-            demand_all([
-                is_kind[0], builder.icmp_signed("!=", field(descr, _HEAD + 10, byte), constant(byte, other_order)),
-                *([] if i in flat else [builder.icmp_signed("==", field(item, _HEAD + 8, number), constant(number, kind.ndim))]),
-                builder.icmp_signed("==", builder.and_(field(item, _HEAD + 48, number), constant(number, flags)), constant(number, flags)),
-            ], TypeError, text)
-            dims = field(item, _HEAD + 16, word.as_pointer())
-            shape = [elements(dims, field(item, _HEAD + 8, number))] if i in flat else [
-                builder.load(builder.gep(dims, [constant(word, axis)])) for axis in range(kind.ndim)]
-            strides = [constant(word, dtype.itemsize)]
-            for size in shape[:0:-1]:
-                strides.insert(0, builder.mul(strides[0], size))
-            array = context.make_array(kind)(context, builder)
-            data = builder.bitcast(field(item, _HEAD, pointer), array.data.type)
-            populate_array(array, data=data, shape=shape, strides=strides, itemsize=constant(word, dtype.itemsize), meminfo=None)
-            values[i] = array._getvalue()
-    saved = builder.call(outer("PyEval_SaveThread", pointer), [])
-    callee = context.declare_function(module, fndesc)
-    status, code = context.call_conv.call_function(builder, callee, fndesc.restype, arguments, values)
-    builder.call(outer("PyEval_RestoreThread", nothing, pointer), [saved])
-    demand(builder.not_(status.is_error), MemoryError, f"kernel {name}: no memory for what is kept in between")
-    demand(builder.icmp_signed("!=", code, constant(code.type, MISFIT)), ValueError, misfit)
-    demand(builder.icmp_signed("!=", code, constant(code.type, INDEX)), IndexError, f"kernel {name}: an index is out of range")
     none = member(None)
+    save, restore = outer("PyEval_SaveThread", pointer), outer("PyEval_RestoreThread", nothing, pointer)
+    callee = context.declare_function(module, fndesc)
+
+    def view(i: int, kind: Any, item: Any) -> tuple[Any, Any]:
+        """An array as the kernel sees it, and its sizes."""
+        dtype = np.dtype(str(kind.dtype).replace("boolean", "bool"))
+        rank, written = "" if i in flat else f" of {kind.ndim} dimensions", ", writable" if kind.mutable else ""
+        words = f"{dtype.name} array{rank}, C-contiguous and aligned{written}"
+        text = f"kernel {name}: argument {i + 1} is no {words}"
+        type_of = field(item, _HEAD - 8, pointer)
+        demand(builder.icmp_signed("!=", builder.call(is_subtype, [type_of, arrays]), constant(number, 0)), TypeError, text)
+        flags = _ORDERED | _ALIGNED | (_WRITEABLE if kind.mutable else 0)
+        descr = field(item, _HEAD + 40, pointer)
+        code = field(descr, _HEAD + 12, number)
+        same = [constant(number, np.dtype(c).num) for c in "?bBhHiIlLqQfd" if np.dtype(c) == dtype]
+        is_kind = [builder.icmp_signed("==", code, one) for one in same]
+        if dtype.itemsize < 4 and dtype.kind in "ui":  # half precision comes as its bits, bool as bytes
+            letter, bits = field(descr, _HEAD + 9, byte), {"uint16": "E", "int16": "e", "uint8": "?"}.get(dtype.name, "?")
+            is_kind.append(builder.icmp_signed("==", letter, constant(byte, ord(bits))))
+        for one in is_kind[1:]:
+            is_kind[0] = builder.or_(is_kind[0], one)
+        demand_all([
+            is_kind[0], builder.icmp_signed("!=", field(descr, _HEAD + 10, byte), constant(byte, other_order)),
+            *([] if i in flat else [builder.icmp_signed("==", field(item, _HEAD + 8, number), constant(number, kind.ndim))]),
+            builder.icmp_signed("==", builder.and_(field(item, _HEAD + 48, number), constant(number, flags)), constant(number, flags)),
+        ], TypeError, text)
+        dims = field(item, _HEAD + 16, word.as_pointer())
+        shape = [elements(dims, field(item, _HEAD + 8, number))] if i in flat else [
+            builder.load(builder.gep(dims, [constant(word, axis)])) for axis in range(kind.ndim)]
+        strides = [constant(word, dtype.itemsize)]
+        for size in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], size))
+        array = context.make_array(kind)(context, builder)
+        data = builder.bitcast(field(item, _HEAD, pointer), array.data.type)
+        populate_array(array, data=data, shape=shape, strides=strides, itemsize=constant(word, dtype.itemsize), meminfo=None)
+        return array._getvalue(), dims
+
+    def run(values: list[Any]) -> None:
+        """Calls the kernel without the interpreter's lock, and judges what it returned."""
+        saved = builder.call(save, [])
+        status, code = context.call_conv.call_function(builder, callee, fndesc.restype, fndesc.argtypes, values)
+        builder.call(restore, [saved])
+        demand(builder.not_(status.is_error), MemoryError, f"kernel {name}: no memory for what is kept in between")
+        demand(builder.icmp_signed("!=", code, constant(code.type, MISFIT)), ValueError, misfit)
+        demand(builder.icmp_signed("!=", code, constant(code.type, INDEX)), IndexError, f"kernel {name}: an index is out of range")
+
+    @contextlib.contextmanager
+    def loop(stop: Any) -> Iterator[Any]:
+        """What is written inside is done for each number below ``stop``."""
+        before, head, body, end = builder.block, *[builder.append_basic_block() for _ in range(3)]
+        builder.branch(head)
+        builder.position_at_end(head)
+        at = builder.phi(word)
+        builder.cbranch(builder.icmp_signed("<", at, stop), body, end)
+        builder.position_at_end(body)
+        yield at
+        at.add_incoming(constant(word, 0), before)
+        at.add_incoming(builder.add(at, constant(word, 1)), builder.block)
+        builder.branch(head)
+        builder.position_at_end(end)
+
+    places = [i for i, kind in enumerate(arguments) if isinstance(kind, types.Array)]
+    if alike is None:
+        for i in places:
+            values[i] = view(i, arguments[i], objects[i])[0]
+        run(values)
+    else:
+        length, compare = outer("PyTuple_Size", word, pointer), outer("memcmp", number, pointer, pointer, word)
+        lengths = [builder.call(length, [objects[i]]) for i in places]
+        for one in lengths:
+            with builder.if_then(builder.icmp_signed("<", one, constant(word, 0)), likely=False):
+                builder.ret(null)
+            demand(builder.icmp_signed("==", one, lengths[0]), ValueError, misfit)
+        with loop(constant(word, 2)) as turn, loop(lengths[0]) as row:
+            items = [builder.call(get_item, [objects[i], row]) for i in places]
+            shapes = []
+            for i, item in zip(places, items):
+                values[i], dims = view(i, arguments[i], item)
+                shapes += [(field(item, _HEAD + 8, number), builder.bitcast(dims, pointer))] * (i in alike)
+            for rank, dims in shapes[1:]:
+                demand(builder.icmp_signed("==", rank, shapes[0][0]), ValueError, misfit)
+                bytes_of = builder.mul(builder.sext(rank, word), constant(word, 8))
+                demand(builder.icmp_signed("==", builder.call(compare, [dims, shapes[0][1], bytes_of]), constant(number, 0)),
+                       ValueError, misfit)
+            run([turn, *values])
     builder.call(outer("Py_IncRef", nothing, pointer), [none])
     builder.ret(none)
     _write_memory(module, outer)

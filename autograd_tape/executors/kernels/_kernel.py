@@ -59,6 +59,7 @@ class Spec:
         self.name, self.text, self.parameters = name, text, parameters
         self.kinds: list[tuple[str, int]] = []  # letter and dimensions
         self.flat: set[int] = set()  # places of the arrays that are seen flat
+        self.alike: list[int] = []  # of those that may not be empty instead, which in a row of lists have one shape
         self.items: str | None = None
         self.is_shared = False
         #: Names of the arrays with their sizes, and whether they may be empty instead; and what else must hold.
@@ -87,6 +88,8 @@ class Spec:
                 dims = sizes.split(",") if sizes is not None else ["_"] * ndim
                 if len(dims) != ndim:
                     raise TypeError(f"kernel {name}: {word!r} names {len(dims)} sizes of {ndim}")
+                if not optional:
+                    self.alike.append(len(self.kinds))
                 self.kinds.append((letter, ndim))
                 self.arrays.append((next(left), dims, optional))
         if len(self.kinds) != len(parameters):
@@ -143,6 +146,12 @@ class Spec:
         end = [f"    return {FITS} if {call} else {INDEX}"] if self.has_indices else [f"    {call}", f"    return {FITS}"]
         return "\n".join([f"def checked({', '.join(self.parameters)}):", *self._lines, *end])
 
+    def listed(self) -> str:
+        """The source of a function that checks, and then does all items of ``body``, or none."""
+        given, sizes = self.parameters[:-2], [line for line in self._lines if " = " in line.partition("if ")[0]]
+        lines = [f"def listed(run, {', '.join(given)}):", *sizes, f"    start, stop = 0, {self.items}", *self._lines[len(sizes):]]
+        return "\n".join([*lines, "    if run:", f"        body({', '.join(self.parameters)})", f"    return {FITS}"])
+
     def shared(self) -> str:
         """The source of a function that checks, and then shares ``body`` among threads."""
         given = self.parameters[:-2]
@@ -183,7 +192,8 @@ class Kernel(_Compiled):
     and ``kernel["e"]`` for float16, as their bits: unsigned integers are those of bfloat16, signed ones of float16.
 
     ``kernel.shared["f"](cells, items, chunks, ...)`` is for threads that share its items, with the arguments but ``start,
-    stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; nothing calls the loop alone.
+    stop`` (see ``compiled/team.py``); ``kernel.listed["f"](...)`` takes a tuple of arrays for each array, does all items of each row, and
+    none where one row does not fit.  All check their arguments by the ``Spec``; nothing calls the loop alone.
     Explicit signatures spare the type inference of every call.
     """
 
@@ -193,20 +203,20 @@ class Kernel(_Compiled):
 
     def __init__(
         self, function: Fn, spec: str, fastmath: frozenset[str], digest: str = "", complete: Callable[[], object] | None = None,
-        dtypes: str = "", fresh: bool = False,
+        dtypes: str = "", fresh: bool = False, lists: bool = False,
     ) -> None:
-        """`fresh`: what it writes to is memory of its own, of no array that it reads. `digest` stands for what the loop refers to that is
-        in no file of `compiled/`; `complete` puts it there before it is compiled."""
+        """`fresh`: what it writes to is memory of its own, of no array that it reads. `lists`: there are callers of `listed`. `digest`
+        stands for what the loop refers to that is in no file of `compiled/`; `complete` puts it there before it is compiled."""
         super().__init__(self, "checked")
         code = function.__code__
-        self.digest, self.complete, self.fresh = digest, complete, fresh
+        self.digest, self.complete, self.fresh, self.lists = digest, complete, fresh, lists
         self.function = function
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
         self.fastmath = fastmath
         self.dtypes = dtypes or ("fdEe" if "wide" in code.co_names else "fd")
         self._body = _Compiled(self, "body")
-        self.shared = _Compiled(self, "shared")
+        self.shared, self.listed = _Compiled(self, "shared"), _Compiled(self, "listed")
 
     def _compile_body(self, char: str) -> Fn:
         """The loop for the code around it, of which it becomes part and is kept with: nothing is made by which Python would call it."""
@@ -235,6 +245,12 @@ class Kernel(_Compiled):
         return self._machine_code(
             "shared", self.spec.shared(), char, arguments, lambda: {"share": share, "bind": binder(self._body[char])})
 
+    def _compile_listed(self, char: str) -> Fn:
+        from numba import types
+
+        arguments = [types.int64, *self.spec.types(char)[:-2]]
+        return self._machine_code("listed", self.spec.listed(), char, arguments, lambda: {"body": self._body[char]})
+
     def _machine_code(
         self, variant: str, text: str, char: str, arguments: list[Any], names: Callable[[], dict[str, Any]]
     ) -> Fn:
@@ -251,9 +267,10 @@ class Kernel(_Compiled):
             function.__name__ = function.__qualname__ = f"{self.function.__name__}_{variant}"
             dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
             misfit = f"kernel {self.name}: the arguments do not fit {self.spec.text!r}"
-            flat = {at + len(arguments) - len(self.spec.kinds) + 2 * (variant == "shared") for at in self.spec.flat}
+            flat = {at + 3 * (variant == "shared") for at in self.spec.flat}
+            alike = self.spec.alike if variant == "listed" else None
             with quick_compiler():
-                return compiled(dispatcher, types.int64(*arguments), self.name, misfit, flat)
+                return compiled(dispatcher, types.int64(*arguments), self.name, misfit, flat, alike)
 
         return Store(name).function(compile_it)
 
@@ -273,7 +290,7 @@ class KeptKernel(dict[str, Fn]):
         super().__init__()
         self.module, self.name, self.variant = module, name, variant
         if variant == "checked":
-            self.shared = KeptKernel(module, name, "shared")
+            self.shared, self.listed = [KeptKernel(module, name, other) for other in ("shared", "listed")]
 
     def __missing__(self, char: str) -> Fn:
         with _lock:
@@ -281,7 +298,7 @@ class KeptKernel(dict[str, Fn]):
                 found = Store(file_name(f"{self.module}.{self.name}", self.variant, char)).kept()
                 if found is None:
                     kernel = getattr(importlib.import_module(f"{__package__}.compiled.{self.module}"), self.name)
-                    found = (kernel if self.variant == "checked" else kernel.shared)[char]
+                    found = (kernel if self.variant == "checked" else getattr(kernel, self.variant))[char]
                 self[char] = found
         return self[char]
 
@@ -312,5 +329,7 @@ def compile_all(dtypes: str = "fdEelHB") -> int:
         for char in [c for c in dtypes if c in chars]:
             if kernel.spec.generic or char == dtypes[0]:
                 (kernel.shared if kernel.spec.is_shared else kernel)[char]
-                count += 1
+                if kernel.lists:
+                    kernel.listed[char]
+                count += 1 + kernel.lists
     return count

@@ -17,7 +17,7 @@ from ._kernel import AnyKernel
 from ._on_demand import _NEVER, LazyModule, state, worth
 from .sharing import share_elements, share_rows
 
-__all__ = ["Exact", "Handy"]
+__all__ = ["Exact", "Handy", "Listed"]
 
 #: Seconds that NumPy takes for a few calls, and for a number in each.
 CALL, NUMBER = 1e-5, 5e-9
@@ -39,6 +39,7 @@ class Handy:
     """
 
     __slots__ = ("_kept", "_module", "_name", "_ready", "_spent", "_whole")
+    _variant = "shared"
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name, self._spent = module, name, 0.0
@@ -85,8 +86,20 @@ class Handy:
             from ._kernel import file_name
             from ._store import Store
 
-            self._kept[char] = os.path.exists(Store(file_name(f"{self._module}.{self._name}", "shared", char)).path)
+            self._kept[char] = os.path.exists(Store(file_name(f"{self._module}.{self._name}", self._variant, char)).path)
         return self._kept[char]
+
+
+class Listed(Handy):
+    """A kernel over the arrays of lists: ``run = kernel.of("f", n)``, and then ``run(*arguments)`` with a tuple for each array. Nothing is
+    written where it raises, unless memory that it was given has changed since."""
+
+    __slots__ = ()
+    _variant = "listed"
+
+    def _loaded(self, char: str) -> Run:
+        run: Run = self._ready.setdefault(char, self._kernel.listed[char])
+        return run
 
 
 class Exact:

@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 
-from .._common import ABSOLUTE, BETWEEN, NEGATE, PRODUCT, SCALED, SQUARE, TILE, WEIGHED
+from .._common import (
+    ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, DIVIDED, FILLED, LARGER, MORE, MULTIPLIED, NEGATE, OVER, PRODUCT, RAISED, SCALED, SMALLER,
+    SQUARE, TILE, TIMES, WEIGHED,
+)
 from .base import EXACT, kernel, like, rounded, u8, wide
 
 
@@ -128,16 +132,65 @@ def apart(first, step, lanes, y, start, stop):
         y[i] = T(first + np.float64(np.int32(i)) * step)
 
 
-@kernel("i s r0[n] r0[n] r0[n] w0[n] :n", frozenset())
-def triples(op, value, x, a, b, y, start, stop):
+@kernel("i s r0[n] w0[n] :n", frozenset(), lists=True)
+def change(op, value, x, y, start, stop):
+    """``y`` in place: ``y + value * x`` (MORE), ``y * x``, ``y / x``, the larger or smaller of both; ``y + value`` (RAISED), ``y * value``,
+    ``y / value``, ``y`` but no less or no more than ``value``; ``value`` (FILLED), or ``x``. Half precision computes in single."""
+    xs, ys = x[start:stop], y[start:stop]
+    if ys.size == 0:
+        return
+    v = like(wide(ys[0]), value)
+    if op == MORE:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) + v * wide(xs[i]))
+    elif op == TIMES:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) * wide(xs[i]))
+    elif op == OVER:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) / wide(xs[i]))
+    elif op == LARGER:
+        for i in range(ys.size):
+            a, b = wide(ys[i]), wide(xs[i])
+            ys[i] = rounded(ys, a if (a > b) | (a != a) else b)
+    elif op == SMALLER:
+        for i in range(ys.size):
+            a, b = wide(ys[i]), wide(xs[i])
+            ys[i] = rounded(ys, a if (a < b) | (a != a) else b)
+    elif op == RAISED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) + v)
+    elif op == MULTIPLIED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) * v)
+    elif op == DIVIDED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(ys[i]) / v)
+    elif op == AT_LEAST:
+        for i in range(ys.size):
+            a = wide(ys[i])
+            ys[i] = rounded(ys, v if a < v else a)
+    elif op == AT_MOST:
+        for i in range(ys.size):
+            a = wide(ys[i])
+            ys[i] = rounded(ys, v if a > v else a)
+    elif op == FILLED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, v)
+    else:
+        for i in range(ys.size):
+            ys[i] = xs[i]
+
+
+@njit(inline="always")
+def _triple(op, value, xs, fs, gs, ys):
     """``x + a * value * b``, ``x + a * value / b``, ``x + value * (a * b)``, or what is between ``x`` and ``a``, from the nearer end, at
     ``value`` or at ``b``. Half precision computes in single."""
-    xs, fs, gs, ys = x[start:stop], a[start:stop], b[start:stop], y[start:stop]
     if ys.size == 0:
         return
     first = wide(xs[0])
     v, one = like(first, value), like(first, 1)
-    rest, whole = one - v, v == one
+    rest = one - v
     if op == BETWEEN:
         if like(first, -0.5) < v < like(first, 0.5):
             for i in range(ys.size):
@@ -151,15 +204,26 @@ def triples(op, value, x, a, b, y, start, stop):
         for i in range(ys.size):
             c, d, w = wide(xs[i]), wide(fs[i]), wide(gs[i])
             change = d - c
-            ys[i] = rounded(ys, c + w * change if abs(w) < like(first, 0.5) else d - change * (one - w))
+            near, far = c + w * change, d - change * (one - w)  # both, so that there is no branch
+            ys[i] = rounded(ys, near if abs(w) < like(first, 0.5) else far)
     elif op == SCALED:
         for i in range(ys.size):
             ys[i] = rounded(ys, wide(xs[i]) + v * (wide(fs[i]) * wide(gs[i])))
     elif op == PRODUCT:
         for i in range(ys.size):
-            c = wide(fs[i])
-            ys[i] = rounded(ys, wide(xs[i]) + (c if whole else c * v) * wide(gs[i]))
+            ys[i] = rounded(ys, wide(xs[i]) + wide(fs[i]) * v * wide(gs[i]))
     else:
         for i in range(ys.size):
-            c = wide(fs[i])
-            ys[i] = rounded(ys, wide(xs[i]) + (c if whole else c * v) / wide(gs[i]))
+            ys[i] = rounded(ys, wide(xs[i]) + wide(fs[i]) * v / wide(gs[i]))
+
+
+@kernel("i s r0[n] r0[n] r0[n] w0[n] :n", frozenset())
+def triples(op, value, x, a, b, y, start, stop):
+    _triple(op, value, x[start:stop], a[start:stop], b[start:stop], y[start:stop])
+
+
+@kernel("i s r0[n] r0[n] w0[n] :n", frozenset(), lists=True)
+def change_by_two(op, value, a, b, y, start, stop):
+    """The same in place, of which the compiler knows that what is read and written is the same."""
+    ys = y[start:stop]
+    _triple(op, value, ys, a[start:stop], b[start:stop], ys)

@@ -29,12 +29,14 @@ _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "for
 f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64
 
 
-def kernel(spec: str, fastmath: frozenset[str] = FUSE, dtypes: str = "", fresh: bool = False) -> Callable[[Fn], Kernel]:
+def kernel(spec: str, fastmath: frozenset[str] = FUSE, dtypes: str = "", fresh: bool = False, lists: bool = False
+           ) -> Callable[[Fn], Kernel]:
     """Decorator: a loop with the arguments ``spec`` (see ``Spec``). ``dtypes`` are those that it is written for (else single and double
-    precision, and half where it says ``wide``), which `compile_all` asks; ``fresh`` promises that nothing it reads is in what it writes."""
+    precision, and half where it says ``wide``), which `compile_all` asks; ``fresh`` promises that nothing it reads is in what it writes;
+    ``lists`` that it is called with lists, too."""
 
     def register(function: Fn) -> Kernel:
-        made = Kernel(function, spec, fastmath, dtypes=dtypes, fresh=fresh)
+        made = Kernel(function, spec, fastmath, dtypes=dtypes, fresh=fresh, lists=lists)
         Kernel.registry[made.name] = made
         return made
 
