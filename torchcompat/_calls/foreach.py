@@ -301,10 +301,7 @@ def _at_once(changes: Mapping[int, Change], params: tuple[_Param, ...], values: 
                 return None
             number = number if value == 1 else value
     change = changes.get(len(lists) - 1)
-    try:
-        return None if change is None else changed(change, lists, number, inplace)
-    except (AttributeError, TypeError, ValueError):
-        return None
+    return None if change is None else changed(change, lists, number, inplace)
 
 
 def _make(name: str) -> Fn:

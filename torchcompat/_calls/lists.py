@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from autograd_tape.dtypes import Kind
 from autograd_tape.executors.kernels._common import (
     AT_LEAST, AT_MOST, BETWEEN, COPIED, DIVIDED, FILLED, LARGER, MORE, MULTIPLIED, OVER, PRODUCT, QUOTIENT, RAISED, SCALED, SMALLER, TIMES,
-    WEIGHED,
+    WEIGHED, WITHIN,
 )
 from autograd_tape.executors.kernels.handy import Listed
 from autograd_tape.executors.kernels.sharing import BIG, get_num_threads
@@ -20,7 +20,7 @@ from autograd_tape.version import Version
 
 from .._tensor import Tensor, frontend
 
-__all__ = ["CHANGES", "Change", "changed"]
+__all__ = ["CHANGES", "CLIPPED", "Change", "changed"]
 
 _ENABLED = GradMode.ENABLED
 _ONE, _TWO = Listed("arithmetic", "change"), Listed("arithmetic", "change_by_two")
@@ -70,13 +70,21 @@ CHANGES: dict[tuple[str, int], Change] = {
     ("zero", 0): Change(_ONE, FILLED, lambda value, kind: 0.0), ("copy", 1): Change(_ONE, COPIED),
 }
 """By the operation's name, and how many tensors there are beside the first of a row."""
+CLIPPED = Change(_ONE, WITHIN)
+"""`clamp` to a number on both sides of zero."""
 
 
-def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool) -> Sequence[Tensor] | None:
+def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool = True) -> Sequence[Tensor] | None:
     """The tensors of the first list, of which there is one, changed in place, or what they become; None, and nothing has happened, where
-    the rows are to be gone through one by one: they are not of one plain floating-point dtype; somebody looks, or is to have gradients; or
-    they are so big that threads should share them. So they are, too, where it raises TypeError or ValueError: not of one shape and in
-    rows."""
+    the rows are to be gone through one by one: they are not of one plain floating-point dtype, of one shape and in rows; somebody looks, or
+    is to have gradients; or they are so big that threads should share them."""
+    try:
+        return _changed(change, lists, value, inplace)
+    except (AttributeError, TypeError, ValueError):  # what the kernel does not take
+        return None
+
+
+def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool) -> Sequence[Tensor] | None:
     first, kind, sets = lists[0], lists[0][0]._k, frontend.namespace
     if kind not in sets["Q_FLOAT"] and kind not in sets["Q_HALF"] or value.__class__ is not float and value.__class__ is not int or not (
             -_MOST <= value <= _MOST):
@@ -86,7 +94,7 @@ def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpla
         if x._k is not kind or recording and (x._node is not None or inplace and (base := x._base) is not None and base._node is not None):
             return None
         data.append(x._data)
-    others = []
+    others: list[list[Any]] = []
     for tensors in lists[1:]:
         others.append(operand := [])
         for x, z in zip(first, tensors):

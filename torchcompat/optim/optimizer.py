@@ -399,6 +399,7 @@ class Optimizer:
         self._zero_grad(set_to_none)
 
     def _zero_grad(self, set_to_none: bool) -> None:
+        grads = []
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -409,6 +410,12 @@ class Optimizer:
                             grad.detach_()
                         else:
                             grad.requires_grad_(False)
+                    grads.append(grad)
+        if grads:
+            from torchcompat._calls.lists import CHANGES, changed
+
+            if changed(CHANGES["zero", 0], [grads], 0) is None:
+                for grad in grads:
                     grad.zero_()
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:

@@ -64,8 +64,11 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
         return
     # Always multiplied: a comparison would have to wait for the device.
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-    for grad in grads:
-        grad.mul_(_on(factor, grad.device))
+    from torchcompat._calls.lists import CHANGES, changed
+
+    if factor._k is not grads[0]._k or changed(CHANGES["mul", 0], [grads], factor.item()) is None:
+        for grad in grads:
+            grad.mul_(_on(factor, grad.device))
 
 
 _get_total_norm, _clip_grads_with_norm_ = get_total_norm, clip_grads_with_norm_
@@ -97,5 +100,9 @@ def clip_grad_norm(parameters: object, max_norm: float, norm_type: float = 2.0, 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clamps the gradients in place to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
-    for grad in [p.grad for p in _listed(parameters) if p.grad is not None]:
-        grad.clamp_(min=-clip_value, max=clip_value)
+    from torchcompat._calls.lists import CLIPPED, changed
+
+    grads = [p.grad for p in _listed(parameters) if p.grad is not None]
+    if grads and changed(CLIPPED, [grads], clip_value) is None:
+        for grad in grads:
+            grad.clamp_(min=-clip_value, max=clip_value)

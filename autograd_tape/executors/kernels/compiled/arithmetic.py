@@ -12,7 +12,7 @@ from numba import njit
 
 from .._common import (
     ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, DIVIDED, FILLED, LARGER, MORE, MULTIPLIED, NEGATE, OVER, PRODUCT, RAISED, SCALED, SMALLER,
-    SQUARE, TILE, TIMES, WEIGHED,
+    SQUARE, TILE, TIMES, WEIGHED, WITHIN,
 )
 from .base import EXACT, kernel, like, rounded, u8, wide
 
@@ -135,7 +135,8 @@ def apart(first, step, lanes, y, start, stop):
 @kernel("i s r0[n] w0[n] :n", frozenset(), lists=True)
 def change(op, value, x, y, start, stop):
     """``y`` in place: ``y + value * x`` (MORE), ``y * x``, ``y / x``, the larger or smaller of both; ``y + value`` (RAISED), ``y * value``,
-    ``y / value``, ``y`` but no less or no more than ``value``; ``value`` (FILLED), or ``x``. Half precision computes in single."""
+    ``y / value``, ``y`` but no less or no more than ``value``, or no further from zero (WITHIN); ``value`` (FILLED), or ``x``. Half
+    precision computes in single."""
     xs, ys = x[start:stop], y[start:stop]
     if ys.size == 0:
         return
@@ -174,6 +175,11 @@ def change(op, value, x, y, start, stop):
         for i in range(ys.size):
             a = wide(ys[i])
             ys[i] = rounded(ys, v if a > v else a)
+    elif op == WITHIN:
+        for i in range(ys.size):
+            a = wide(ys[i])
+            low = -v if a < -v else a
+            ys[i] = rounded(ys, v if low > v else low)
     elif op == FILLED:
         for i in range(ys.size):
             ys[i] = rounded(ys, v)
