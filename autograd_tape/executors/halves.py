@@ -4,12 +4,13 @@ float32 and rounds the result."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..annotations import Fn, Functions
-from ..record import RECORDS
+from ..record import RECORDS, Record
 from .kernels._on_demand import is_half
 from .kernels.halves import FEW, SINGLE, narrow, signed, ufunc, widened
 from .kernels.elementwise import with_number
@@ -58,23 +59,51 @@ for _name, _function in (("add", np.add), ("sub", np.subtract), ("mul", np.multi
         setattr(Halves, _operator, _beside_numbers(_operator, _function, _operator[2] == "r"))
 
 
+_ndarray = np.ndarray
+
+
 def halves(value: Any) -> Any:
     """A buffer of half precision as `Halves`, everything else as it is."""
     if value.__class__ is _ndarray:
         return value.view(Halves) if value.dtype.char in "eE" else value
-    return np.asarray(value).view(Halves) if isinstance(value, np.generic) and is_half(value.dtype) else value
+    if value.__class__ is Halves or not isinstance(value, np.generic) or not is_half(value.dtype):
+        return value
+    return np.asarray(value).view(Halves)
 
 
 def bare(value: Any) -> Any:
     """What a kernel takes: `Halves` as the array that it is, also in a list."""
+    if value.__class__ is Halves:
+        whole = value.base  # whose own memory it is, and not a view, can be taken for a gradient
+        if whole.__class__ is _ndarray and whole.shape == value.shape and whole.dtype is value.dtype and whole.strides == value.strides:
+            return whole
+        return value.view(_ndarray)
     if value.__class__ is list or value.__class__ is tuple:
         return type(value)([bare(v) for v in value])
-    if value.__class__ is not Halves:
-        return value
-    whole = value.base  # whose own memory it is, and not a view, can be taken for a gradient
-    if whole.__class__ is np.ndarray and whole.shape == value.shape and whole.strides == value.strides and whole.dtype is value.dtype:
-        return whole
-    return value.view(np.ndarray)
+    return value
+
+
+def _own_kernel(rec: Record | None, plain: Functions) -> Fn | None:
+    """The kernel that NumPy's executor has for half precision, where it takes arrays and numbers of which one is of half precision."""
+    if rec is None or rec.saved_returns or not isinstance(getattr(plain, "executor", None), NumpyExecutor):
+        return None
+    return rec.field("half") if all([p.passed and not p.type.endswith("[]") for p in rec.params]) else None
+
+
+def _of_one_half(values: Sequence[Any]) -> bool:
+    """Whether arrays among these are of one half precision, or truth values."""
+    half = None
+    for v in values:
+        if v.__class__ is _ndarray:
+            dtype = v.dtype
+            if dtype.char == "?":
+                continue
+            if half is not None and dtype is not half or not is_half(dtype):
+                return False
+            half = dtype
+        elif isinstance(v, np.generic):
+            return False
+    return half is not None
 
 
 class HalfOps:
@@ -88,6 +117,7 @@ class HalfOps:
             raise AttributeError(name)
         function = getattr(self._plain, name)
         rec = RECORDS.get(name)
+        own = _own_kernel(rec, self._plain)
         if isinstance(function, np.ufunc):
             function = functools.partial(ufunc, function)
         elif rec is not None and of_one(rec) and isinstance(getattr(self._plain, "executor", None), NumpyExecutor):
@@ -100,6 +130,15 @@ class HalfOps:
 
             self.__dict__[name] = by_table
             return by_table
+        elif rec is not None and own is not None:
+            taken = len(rec.params)
+
+            def by_own(*args: Any, **kwargs: Any) -> Any:
+                given = [bare(a) for a in args]
+                return halves(own(*given) if len(given) == taken and _of_one_half(given) else function(*given, **kwargs))
+
+            self.__dict__[name] = by_own
+            return by_own
 
         def on_bare(*args: Any, **kwargs: Any) -> Any:
             arrays = [bare(a) if a.__class__ in _HOLDING else a for a in args]
@@ -110,7 +149,8 @@ class HalfOps:
 
     def fit(self, g: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A gradient with the shape and dtype of its input, a plain array."""
-        return self._plain.fit(bare(g), shape, dtype)
+        g = bare(g)
+        return g if g.dtype is dtype and g.shape == shape else self._plain.fit(g, shape, dtype)
 
 
 _HOLDING = frozenset([Halves, list, tuple])

@@ -35,6 +35,7 @@ class NumpyExecutor(Executor):
         return in_single if widens(rec) else None
 
 
+@cache
 def widens(rec: Record) -> bool:
     """Whether an operation's kernel is written for float32 and float64, or has another for half precision. NumPy's own take all."""
     kernel = rec.field("numpy")

@@ -45,15 +45,20 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         if half is None or steps and not any([isinstance(v, TensorRef) for v in values]):
             return formula(F, *values)
         mixed = _is_single(values[0])
+        if not any([isinstance(v, TensorRef) for v in values]):
+            found = formula(F, *[v if h is None else widened(np.asarray(v)) for v, h in zip(values, found_halves)])
+            if mixed:
+                return found
+            return type(found)([narrow(g, half.np) for g in found]) if isinstance(found, (tuple, list)) else narrow(found, half.np)
 
-        def narrow(g: Any) -> Any:
+        def rounded(g: Any) -> Any:
             return g if g is None or mixed or (g._k.dtype if isinstance(g, TensorRef) else g.dtype) not in _SINGLES else F.cast(g, half)
 
         wider = [v if h is None else F.cast(v, float32) for v, h in zip(values, found_halves)]
         if again and isinstance(values[0], TensorRef):
             wider[1 + names.index("result")] = again(F, *[wider[1 + i] for i in known])
         found = formula(F, *wider)
-        return type(found)([narrow(g) for g in found]) if isinstance(found, (tuple, list)) else narrow(found)
+        return type(found)([rounded(g) for g in found]) if isinstance(found, (tuple, list)) else rounded(found)
 
     return wide
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import LazyModule, compute_array, state
+from ._on_demand import LazyModule, compute_array, contiguous, state
 from .halves import bits, narrow, widened
 from .handy import Handy
 from .select import choose
@@ -193,6 +193,8 @@ def one_pass_vjp(
 
         @wraps(formula)
         def kernel(grad: np.ndarray, x: np.ndarray, *options: Any) -> np.ndarray:
+            if x.strides != grad.strides and x.shape == grad.shape and grad.flags.forc:  # the result lies as the first does
+                x = _like(x, grad) if x.dtype is grad.dtype else x
             result = compiled(grad, x, options)
             if result is None and grad.dtype == x.dtype and grad.dtype.char in "eE":
                 return narrow(formula(widened(grad), widened(x), *options), grad.dtype)
@@ -243,22 +245,24 @@ def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: fl
     grad, x, t = grad.view(np.ndarray), x.view(np.ndarray), t.view(np.ndarray)
     char, n = x.dtype.char, x.size
     if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
-            grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
+            grad.ndim and grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
         return None
     run = _difference.surely(char) if n >= _enough(x) else None if kind == LOGITS else _difference.of(char, n)
     if run is None:
         return None
     if t.strides != x.strides or not t.flags.aligned:
         t = _like(t, x)
-    one = n > 1 and not any([step for size, step in zip(grad.shape, grad.strides) if size > 1])
-    g = grad[(slice(0, 1),) * grad.ndim] if one else grad if grad.strides == x.strides and grad.flags.aligned else _like(grad, x)
+    if n > 1 and not any([step for size, step in zip(grad.shape, grad.strides) if size > 1]):
+        g = grad[(slice(0, 1),) * grad.ndim].copy() if grad.ndim else grad
+    else:
+        g = grad if grad.strides == x.strides and grad.flags.aligned else _like(grad, x)
     dx = np.empty_like(x)
-    arrays = bits(g.copy() if one else g), bits(x), bits(t), bits(dx), kind, number
+    arrays = bits(g), bits(x), bits(t), bits(dx), kind, number
     if n < _ALONE:
         run(n, 1, *arrays)
     else:
         share_elements(_compiled.difference_backward, char, n, *arrays)
-    return dx
+    return dx if kind >= ENTROPY else contiguous(dx)  # torch lays the others out in rows
 
 
 def _like(a: np.ndarray, x: np.ndarray) -> np.ndarray:

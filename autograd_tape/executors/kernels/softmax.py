@@ -194,7 +194,7 @@ def _few(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     dtype, (classes, inner) = logits.dtype, _geometry(logits)
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
-    losses, counts, top, log_total = (np.empty(index.size, dtype) for _ in range(4))
+    losses, counts, top, log_total = np.empty((4, index.size), dtype)
     factors = np.empty(0, dtype) if weight is None else np.ascontiguousarray(weight, dtype)
     x = contiguous(logits).reshape(-1)
     arguments = x, index, factors, losses, counts, top, log_total, classes, inner, ignore_index, label_smoothing
@@ -276,13 +276,13 @@ def cross_entropy(
         value = loss.reshape(target.shape)
         denominator = np.ones((), c.dtype)
     elif reduction == "sum":
-        value = loss.sum()
+        value = np.add.reduce(loss)
         denominator = np.ones((), c.dtype)
     elif reduction == "mean":
-        count: Any = kept.sum() if w is None else w[index[kept]].sum()
+        count: Any = np.count_nonzero(kept) if w is None else w[index[kept]].sum()
         denominator = np.asarray(count, c.dtype)
         with ignoring():
-            value = loss.sum() / denominator  # nothing kept: 0 / 0 is NaN, as in torch
+            value = np.add.reduce(loss) / denominator  # nothing kept: 0 / 0 is NaN, as in torch
     else:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return np.asarray(value, logits.dtype), top, log_total, denominator

@@ -54,7 +54,7 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
 def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
     if isinstance(input, np.ndarray) and input.itemsize == 2 and needs == (True, False) and isinstance(grad, np.ndarray):
         factor = 2.0 / max(input.size, 1) if reduction == "mean" else 2.0
-        found = fused.slopes(fused.SQUARE, np.broadcast_to(grad, input.shape), input, target, factor)
+        found = fused.slopes(fused.SQUARE, grad, input, target, factor)
         if found is not None:
             return [found, None]
     return _mse_slopes(F, grad, input, target, reduction, needs)

@@ -12,8 +12,9 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops
 from ...record import Sample, no_derivative, op
 from .._host import on_host
-from ._losses import reduced, reduction_name
+from ._losses import REDUCTIONS, reduced, reduction_name
 from ...tensor import TensorRef
+from ...warned import ignoring
 from ...annotations import Functions
 
 _forward, _backward = loops.Loop(loops.multi_margin, 3), loops.Loop(loops.multi_margin_backward, 4)
@@ -29,8 +30,9 @@ def _rows(input: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _reduced(losses: np.ndarray, reduction: str, shape: tuple[int, ...]) -> np.ndarray:
     if reduction == "none":
         return losses.reshape(shape)
-    with np.errstate(all="ignore"):
-        return np.asarray(losses.sum() if reduction == "sum" else losses.mean(), losses.dtype)
+    with ignoring():
+        total = np.add.reduce(losses)
+        return np.asarray(total if reduction == "sum" else total / losses.dtype.type(losses.size))
 
 
 def _shares(grad: np.ndarray, rows: int, reduction: str) -> np.ndarray:
@@ -38,7 +40,7 @@ def _shares(grad: np.ndarray, rows: int, reduction: str) -> np.ndarray:
     if reduction == "none":
         return np.ascontiguousarray(grad).reshape(-1)
     shares = np.empty(rows, grad.dtype)
-    shares[:] = grad / rows if reduction == "mean" and rows else grad
+    shares.fill(grad / grad.dtype.type(rows) if reduction == "mean" and rows else grad)
     return shares
 
 
@@ -47,7 +49,7 @@ def _above(x: np.ndarray, index: np.ndarray, margin: float) -> np.ndarray:
     if index.size and not (0 <= index.min() and index.max() < x.shape[1]):
         raise IndexError
     each = np.arange(len(x))
-    with np.errstate(all="ignore"):
+    with ignoring():
         z = margin - x[each, index].astype(np.float64)[:, None] + x
     z[~(z > 0)] = 0
     z[each, index] = 0
@@ -115,7 +117,7 @@ def _chosen(index: np.ndarray, classes: int) -> list[np.ndarray]:
 
 def _pairs(row: np.ndarray, chosen: np.ndarray, marked: np.ndarray) -> np.ndarray:
     """max(0, 1 - x[target] + x) of each target and each class, 0 for those that are targets; without a NaN."""
-    with np.errstate(all="ignore"):
+    with ignoring():
         z = 1.0 - row[chosen].astype(np.float64)[:, None] + row
     z[~(z > 0) | (marked != 0)] = 0
     return z
@@ -212,6 +214,12 @@ def _classes_and_rows(input: TensorRef) -> tuple[int, int]:
     return shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
 
 
+def _is_plain(input: np.ndarray, target: np.ndarray, size_average: object, reduce: object, reduction: str) -> bool:
+    """Whether rows of logits and their classes are what the kernels take, and the reduction is named in torch's present way."""
+    return (input.dtype.char in "fd" and target.dtype.char == "l" and 0 < input.ndim <= 2 and input.size > 0
+            and size_average is None and reduce is None and reduction in REDUCTIONS)
+
+
 @op("multi_margin_loss(Tensor input, Index target, float p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, "
     "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False,
     complex="multi_margin_loss_cpu_kernel")
@@ -247,6 +255,13 @@ class multi_margin_loss:
             raise AutogradError(f"expected scalar type {names[0]} but found {names[1]}", remedy="convert the weight")
         return F.multi_margin(_floating(F, input), target, weight, int(p), float(margin), reduction)
 
+    def quick(input, target, p, margin, weight, size_average, reduce, reduction):
+        if not _is_plain(input, target, size_average, reduce, reduction) or p not in (1, 2) or target.ndim > 1 or (
+                target.size * input.shape[-1] != input.size
+                or weight is not None and (weight.shape != input.shape[-1:] or weight.dtype is not input.dtype)):
+            return None
+        return _multi_margin(input, target, weight, int(p), float(margin), reduction)
+
     def samples(rng):
         yield rng.standard_normal((3, 4)), np.array([0, 3, 1])
         yield Sample((rng.standard_normal((3, 4)), np.array([0, 3, 1]), 2), {"weight": rng.uniform(0.5, 1, 4), "reduction": "none"})
@@ -274,6 +289,10 @@ class multilabel_margin_loss:
         if target.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
         return F.multilabel_margin(_floating(F, input), target, reduction)
+
+    def quick(input, target, size_average, reduce, reduction):
+        if _is_plain(input, target, size_average, reduce, reduction) and target.shape == input.shape:
+            return _multilabel_margin(input, target, reduction)[0]
 
     def samples(rng): yield rng.standard_normal((2, 4)), np.array([[3, 0, -1, 1], [1, 2, 0, -1]])
 
