@@ -12,6 +12,7 @@ from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, SizeError, check_rank
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state, within
+from ...executors.kernels.halves import recast, widened
 from ...modes import no_grad
 from ...record import Sample, op
 from ...views import check_single
@@ -275,13 +276,13 @@ def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq,
     else:
         rows = fused.embedding(weight, flat)
         if char == "E":  # to be rounded once
-            rows, weights = rows.astype(np.float32), None if weights is None else weights.astype(np.float32)
-        y = fused.bags(rows if weights is None else rows * weights.reshape(-1, 1), None, starts, counts, mode == "max")
+            rows, weights = widened(rows), None if weights is None else widened(weights)
+        y = fused.bags(rows if weights is None else np.multiply(rows, weights.reshape(-1, 1), rows), None, starts, counts, mode == "max")
     if y is None:
         return None
     if mode == "mean":
         y /= length or np.maximum(counts, 1)[:, None].astype(y.dtype)
-    return y.astype(weight.dtype) if char == "E" else y
+    return recast(y, weight.dtype) if char == "E" else y
 
 
 @lru_cache(128)

@@ -339,8 +339,8 @@ class channel_norm_backward:
         yield rng.standard_normal((3, 2, 4)), x, *statistics, w, None, None, True, 1e-5, (True, True, True)
 
 
-def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                      eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def _small_batch_norm(x: np.ndarray, weight: Any, bias: np.ndarray | None, running_mean: Any, running_var: Any, training: bool,
+                      momentum: float, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """`channel_norm` of a few elements (N, C), where all tensors have one dtype: statistics come spread over all rows, from products
     with a square of ones."""
     dtype, (n, _) = x.dtype, x.shape
