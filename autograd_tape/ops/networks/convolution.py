@@ -121,7 +121,7 @@ def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], strid
 def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
                  dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
-    weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter
+    weight = np.empty(tuple(size), input.dtype)  # only its shape and dtype matter
     result = function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
     assert result is not None  # it was asked for
     return result
