@@ -156,5 +156,5 @@ class HalfOps:
 _HOLDING = frozenset([Halves, list, tuple])
 """The classes of what `bare` makes something else of."""
 
-half_ops = functools.cache(HalfOps)
+half_ops: Fn = functools.cache(HalfOps)
 """`HalfOps` of an executor's operations, made once."""

@@ -11,6 +11,7 @@ import numpy as np
 from ..annotations import Fn, Functions
 from ..dtypes import SCALAR_TYPE_NAMES, DType, bfloat16, float16, float32
 from ..errors import UnsupportedDTypeError
+from ..executors.halves import bare, half_ops, halves
 from ..executors.kernels.halves import narrow, tabled, widened
 from ..tensor import TensorRef
 from ..warned import ignoring
@@ -61,6 +62,18 @@ def in_single(formula: Fn | None = None, again: Fn | None = None, steps: bool = 
         return type(found)([rounded(g) for g in found]) if isinstance(found, (tuple, list)) else rounded(found)
 
     return wide
+
+
+def in_halves(formula: Fn) -> Fn:
+    """A formula of a `vjp` field whose every step rounds half precision, as torch's do, of an operation that is not element-wise: arrays
+    are computed with as in the formulas of those that are."""
+    @wraps(formula)
+    def stepwise(F: Functions, grad: Any, *values: Any) -> Any:
+        if grad.__class__ is not np.ndarray or not is_half(grad):
+            return formula(F, grad, *values)
+        return bare(formula(half_ops(F), halves(grad), *[halves(v) for v in values]))
+
+    return stepwise
 
 
 def _root_rounded_once(input: np.ndarray) -> np.ndarray:

@@ -171,3 +171,19 @@ def test_products_of_integers_are_exact(size: int, dtype: str) -> None:
     for x, y in ((a, b), (a.T, b[:, ::-1]), (a, b * 0), (np.full_like(a, np.iinfo(dtype).min), np.eye(20).astype(dtype))):
         assert integers(x, y).tolist() == (x @ y).tolist()
         assert integers(x, y).dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["_softmax_backward_data", "_log_softmax_backward_data"])
+def test_gradients_of_softmaxes_by_the_dtype_of_the_input(name: str) -> None:
+    """It decides nothing but that float16 is refused beside gradients of single precision; derivatives are rounded at each step."""
+    function, rng = getattr(torch, name), np.random.default_rng(0)
+    for dtype in (torch.bfloat16, torch.float16, torch.float64):
+        for dim in (0, 1):
+            grad, output = [torch.tensor(rng.uniform(0.1, 1, (3, 5))).to(dtype).requires_grad_() for _ in range(2)]
+            expected = function(grad, output, dim, dtype)
+            with torch.no_grad():
+                assert torch.equal(function(grad, output, dim, torch.float16), expected)
+            others = [torch.autograd.grad(function(grad, output, dim, d).sum(), (grad, output)) for d in (dtype, torch.float64)]
+            assert all([a.dtype is dtype and torch.equal(a, b) for a, b in zip(*others)])
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Half"):
+        function(torch.ones(2, 3), torch.ones(2, 3), 1, torch.float16)

@@ -20,7 +20,7 @@ from ...functions.refusals import no_kernel, on_meta, subtracted
 from ...record import get_record, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
-from .._precision import in_single
+from .._precision import in_halves, in_single
 from ...annotations import Fn, Functions
 
 if TYPE_CHECKING:
@@ -312,6 +312,7 @@ class softmax_backward:
     def shape(cotangent, output, dim): return output
     def compose(F, cotangent, output, dim): return output * (cotangent - F.sum(cotangent * output, dim, True))
     def vjp_cotangent(F, grad, output, dim): return F.softmax_backward(grad, output, dim)
+    @in_halves
     def vjp_output(F, grad, cotangent, output, dim):
         return cotangent * grad - F.sum(output * cotangent, dim, True) * grad - cotangent * F.sum(output * grad, dim, True)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1
@@ -329,7 +330,9 @@ class log_softmax_backward:
     half = _log_backward_half
     def shape(cotangent, output, dim): return output
     def compose(F, cotangent, output, dim): return cotangent - F.exp(output) * F.sum(cotangent, dim, True)
+    @in_halves
     def vjp_cotangent(F, grad, output, dim): return grad - F.sum(grad * F.exp(output), dim, True)
+    @in_halves
     def vjp_output(F, grad, cotangent, output, dim): return -F.sum(cotangent, dim, True) * F.exp(output) * grad
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1
 
