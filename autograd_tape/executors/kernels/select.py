@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import as_bits
 from ._on_demand import LazyModule, state
-from .sharing import MOVED, copy, fill, share_elements
+from .sharing import MOVED, fill, share_elements
 
 __all__ = ["FEW", "choose", "where"]
 
@@ -61,13 +62,15 @@ def _like(x: Any, mask: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     NumPy finds another dtype or shape for the result."""
     if not isinstance(x, (np.ndarray, np.generic)):
         return np.asarray(x, dtype) if type(x) in (int, float) and dtype.char in "fd" else None
-    if x.dtype != dtype:
+    if x.dtype != dtype or x.ndim > mask.ndim:
         return None
     if x.ndim and (x.shape != mask.shape or not x.flags.c_contiguous or not x.flags.aligned):
+        whole = np.empty(mask.shape, dtype)
         try:
-            x = copy(np.broadcast_to(x, mask.shape))
+            as_bits(whole)[...] = as_bits(x)
         except ValueError:
             return None
+        x = whole
     return np.asarray(x).reshape(-1) if x.ndim else np.asarray(x)
 
 
