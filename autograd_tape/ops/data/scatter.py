@@ -14,7 +14,7 @@ from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
 from ...executors.kernels.reduce import add_at
-from ...executors.kernels.sharing import fill
+from ...executors.kernels.sharing import copy, fill
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -660,9 +660,9 @@ def _coordinates(index: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray,
 
 def _take(input: np.ndarray, index: np.ndarray) -> np.ndarray:
     try:
-        if input.flags.c_contiguous or 4 * index.size > input.size:
-            return input.reshape(-1)[index]
-        return input[_coordinates(index, input.shape)]
+        if not input.flags.c_contiguous and 4 * index.size <= input.size:
+            return input[_coordinates(index, input.shape)]
+        return (input if input.flags.c_contiguous else copy(input)).reshape(-1)[index]
     except IndexError:
         bad = index[(index < -input.size) | (index >= input.size)].reshape(-1)[0]
         raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.") from None
