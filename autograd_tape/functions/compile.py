@@ -190,7 +190,9 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
         alike = f"_a.shape == {big[1]}.shape and (_a.size < {LEAST} or _a.size < {least} and _a.strides == {big[1]}.strides)"
-        return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {FEW} or {alike} else {many}(kernel, {', '.join(big)})"
+        # One number may come first where numbers of Python's may not come second.
+        few = f"(_a := {first}).size < {FEW}" + f" > {big[1]}.size" * all([p.type == "Tensor" for p in passed])
+        return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"
     return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 
 

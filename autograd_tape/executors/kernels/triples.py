@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
 from .elementwise import takes_half
 from .halves import narrow, widened
 from .handy import Exact
-from .pairs import geometry
 
 __all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
@@ -36,15 +35,18 @@ def of_halves(formula: Fn) -> Fn:
 def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """``x + a * value * b`` (PRODUCT), ``x + a * value / b`` (QUOTIENT), ``x + value * (a * b)`` (SCALED), or ``x`` moved by ``value``
     (BETWEEN) or by ``b`` (WEIGHED) of the way to ``a``; half precision is rounded once. None where NumPy is to compute it: for arrays that
-    are not of one dtype, float32, float64 or half precision, for results that have not the shape of ``x`` or do not lie in rows, and for
-    few numbers."""
+    are not of one dtype, float32, float64 or half precision, for results that do not lie in rows, and for few numbers."""
     dtype, shape, char = x.dtype, x.shape, x.dtype.char
-    if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE" or (run := _triples.over(char, n := x.size)) is None:
+    if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE":
         return None
     if a.shape != shape or b.shape != shape:
-        if any([(found := geometry(shape, y.shape)) is None or found[0] != shape for y in (a, b)]):
+        if (joint := _joint(shape, a.shape, b.shape)) is None:
             return None
+        if joint != shape:
+            shape, x = joint, _spread(x, np.empty(joint, dtype))
         a, b = [y if y.shape == shape else _spread(y, x) for y in (a, b)]
+    if (run := _triples.over(char, n := x.size)) is None:
+        return None
     if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             turned = triple(op, value, x.T, a.T, b.T)
@@ -60,8 +62,18 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     return out
 
 
+@lru_cache(1024)
+def _joint(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What operands are broadcast to; None where they do not fit, or there are no elements."""
+    try:
+        joint = np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+    return None if 0 in joint else joint
+
+
 def _spread(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """An operand as large as the first, and lying like it."""
+    """An operand as large as another, and lying like it."""
     out = np.empty_like(x)
     out[...] = y
     return out
