@@ -17,10 +17,14 @@ from ..dtypes import DType, converted
 from ..errors import MissingKernelError
 from ..record import Record, get_record
 from ..tensor import above
-from .kernels import reduce
+from .kernels import folds, reduce
 
 if TYPE_CHECKING:
     from ..tensor import TensorRef
+
+
+_FEW, _BIG = 64, 1 << 18
+"""Elements beyond which, and below which, one loop adds up what was broadcast: NumPy begins quicker, and many are shared among threads."""
 
 
 class RawOps:
@@ -56,7 +60,10 @@ class RawOps:
         lead = g.ndim - len(shape)
         axes = tuple(range(lead)) + tuple([i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1])
         if axes:
-            g = np.add.reduce(g, axes, keepdims=True) if g.size <= reduce.RUN and g.itemsize != 2 else reduce.sum(g, axes, True)
+            found = folds.fold(g, axes, True) if g.__class__ is np.ndarray and _FEW < g.size < _BIG and g.itemsize != 2 else None
+            if found is None:
+                found = np.add.reduce(g, axes, keepdims=True) if g.size <= reduce.RUN and g.itemsize != 2 else reduce.sum(g, axes, True)
+            g = found
         return g.reshape(shape) if lead else g
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import AutogradError
+from autograd_tape.executors import cpu_executor
 from autograd_tape.executors.kernels import _on_demand, folds
 from autograd_tape.executors.kernels.reduce import add
 from autograd_tape.held import tensors_in
@@ -175,3 +176,17 @@ def test_results_over_one_element_have_memory_of_their_own(name: str) -> None:
                 calls += 1
                 assert not any(np.may_share_memory(y._data, x._data) for y in tensors_in(found)), (shape, dtype)
     assert calls or name in ("gradient", "nuclear_norm")  # which refuse one element, and one dimension
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, ml_dtypes.bfloat16])
+def test_gradients_of_what_was_broadcast_are_added_up(at_hand: None, rng: np.random.Generator, dtype: type) -> None:
+    add_up = cpu_executor().F.reduce_to_shape
+    for shape, to in [((400, 3), (400, 1)), ((400, 3), (3,)), ((7, 30, 5), (30, 1)), ((7, 30, 5), (7, 1, 5)), ((7, 30, 5), ()),
+                      ((9, 8), (1, 1))]:
+        x = rng.integers(-4, 5, shape).astype(dtype)
+        for given in (x, np.asfortranarray(x), np.broadcast_to(x[:1], shape)):
+            found = add_up(given, to)
+            lead = len(shape) - len(to)
+            axes = (*range(lead), *[i + lead for i, n in enumerate(to) if n == 1 and shape[i + lead] != 1])
+            assert found.dtype == dtype and found.shape == to and not np.shares_memory(found, x)
+            np.testing.assert_array_equal(found.astype(np.float64), given.astype(np.float64).sum(axes).reshape(to))
