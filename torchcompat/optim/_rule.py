@@ -11,9 +11,10 @@ import torchcompat as torch
 from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.engine import ON_TENSORS
 from autograd_tape.executors.kernels._on_demand import contiguous
-from autograd_tape.executors.kernels.handy import Exact
+from autograd_tape.executors.kernels.handy import Exact, Listed
+from autograd_tape.executors.kernels.sharing import BIG, get_num_threads
 from autograd_tape.version import Version
-from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor, frontend
 
 from .optimizer import (
     Optimizer, _device_dtype_check_for_fused, _get_capturable_supported_devices, _get_scalar_dtype, _to_scalar,
@@ -276,6 +277,36 @@ def decays(group: Keywords) -> tuple[float, float]:
     """(what the parameter is multiplied by, what of it is added to the gradient)."""
     decay = group["weight_decay"]
     return (1 - group["lr"] * decay, 0.0) if decay and group["decoupled_weight_decay"] else (1.0, decay)
+
+
+def at_once(kernel: Listed, fused: object, lists: Sequence[States], *numbers: float) -> bool:
+    """Updates parameters, the first of several lists, by one call of a compiled loop; whether it took them: all different, of one plain
+    dtype with their gradients and states (in half precision where `fused`, which computes in single, too), of one shape and in rows each.
+    A list of None stands for states that are not in use."""
+    params, kind, sets = lists[0], lists[0][0]._k, frontend.namespace  # type: ignore[union-attr]  # parameters
+    run = kernel.of(kind.np.char, len(params)) if kind in sets["Q_FLOAT"] or fused and kind in sets["Q_HALF"] else None
+    if run is None or len({*map(id, params)}) < len(params):
+        return False
+    arrays: list[tuple[np.ndarray, ...]] = []
+    for tensors in lists:
+        data: list[np.ndarray] = []
+        for x in tensors:
+            if x is None or x._k is not kind:
+                break
+            data.append(x._data)
+        if len(data) < len(params):
+            if data or any([x is not None for x in tensors]):
+                return False
+            data = [np.empty(0, kind.np)] * len(params)
+        arrays.append(tuple(data))
+    if get_num_threads() > 1 and any([x.size >= BIG for x in arrays[0]]):
+        return False
+    try:
+        run(*arrays, *numbers)
+    except (TypeError, ValueError):
+        return False
+    Version.count_all(params)  # type: ignore[arg-type]  # parameters
+    return True
 
 
 def on_buffers(p: Tensor, differentiable: bool) -> bool:

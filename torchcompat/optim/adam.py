@@ -4,18 +4,21 @@ from __future__ import annotations
 
 
 from autograd_tape.annotations import Keywords
+from autograd_tape.executors.kernels.handy import Listed
 from autograd_tape.version import Version
 import torchcompat as torch
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from ._rule import (
-    RuleOptimizer, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers, with_scalars,
+    RuleOptimizer, at_once, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers, with_scalars,
 )
 from .optimizer import _to_scalar, number
 from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adam", "adam"]
+
+_LISTED = Listed("optim", "adam")
 
 
 class Adam(RuleOptimizer):
@@ -78,6 +81,8 @@ class Adam(RuleOptimizer):
             lr, (beta1, beta2) = numbers["lr"], numbers["betas"]
         rest = []
         by_rule = differentiable or group["capturable"]
+        if params and not by_rule and self._all_at_once(params, group, lr, beta1, beta2):
+            return
         for p in params:
             if not on_buffers(p, by_rule):
                 rest.append(p)
@@ -95,6 +100,23 @@ class Adam(RuleOptimizer):
             Version.count(p)
         if rest:
             super().update_group(group, rest)
+
+    def _all_at_once(self, params: list[Tensor], group: Keywords, lr: float, beta1: float, beta2: float) -> bool:
+        """Whether one call updated all of them, which are at the same step."""
+        states = [self.state[p] or self.state_of(p, group) for p in params]
+        counts = [state["step"] for state in states]
+        if len(steps := {count.item() for count in counts}) > 1:
+            return False
+        step, decay = steps.pop() + 1, group["weight_decay"]
+        shrink, added = (1.0 - lr * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
+        means, squares = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
+        tops = [state["max_exp_avg_sq"] if group["amsgrad"] else None for state in states]
+        if not at_once(_LISTED, group["fused"], (params, [p.grad for p in params], means, squares, tops), shrink, added, beta1, beta2,
+                       group["eps"], lr / (1 - beta1**step), (1 - beta2**step) ** 0.5, group["maximize"]):
+            return False
+        for count in counts:
+            count._data += 1
+        return True
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:

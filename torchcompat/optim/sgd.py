@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
 
 import numpy as np
 
 from autograd_tape.annotations import Keywords
+from autograd_tape.executors.kernels.handy import Listed
 from autograd_tape.version import Version
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from ._rule import RuleOptimizer, check, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers
+from ._rule import RuleOptimizer, at_once, check, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers
 from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["SGD", "sgd"]
+
+_LISTED = Listed("optim", "sgd")
 
 
 class SGD(RuleOptimizer):
@@ -65,6 +69,8 @@ class SGD(RuleOptimizer):
 
         differentiable = group["differentiable"]
         lr, momentum, decay = float(group["lr"]), group["momentum"], float(group["weight_decay"])
+        if params and not differentiable and self._all_at_once(params, group, lr, decay):
+            return
         rest = []
         for p in params:
             if not on_buffers(p, differentiable):
@@ -85,6 +91,23 @@ class SGD(RuleOptimizer):
             Version.count(p)
         if rest:
             super().update_group(group, rest)
+
+    def _all_at_once(self, params: list[Tensor], group: Keywords, lr: float, decay: float) -> bool:
+        """Whether one call updated all of them: at the first step, or later."""
+        momentum = group["momentum"]
+        kept: list[Any] = [None] * len(params)
+        if momentum:
+            kept = [self.state[p].get("momentum_buffer") for p in params]
+        if first := bool(momentum) and kept[0] is None:
+            if any([buf is not None for buf in kept]):
+                return False
+            kept = [Tensor.over(np.empty_like(p.grad._data)) for p in params]  # type: ignore[union-attr]  # the parameters have one
+        done = at_once(_LISTED, group["fused"], (params, [p.grad for p in params], kept), lr, momentum, 1.0 - group["dampening"], decay,
+                       first, group["nesterov"], group["maximize"])
+        if done and first:
+            for p, buf in zip(params, kept):
+                self.state[p]["momentum_buffer"] = buf
+        return done
 
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:

@@ -90,7 +90,8 @@ def compiled(dispatcher: Any, signature: Any, name: str, misfit: str, flat: Coll
         name: of the kernel, in errors' texts.
         misfit: the error's text for arrays that do not fit each other.
         flat: the places of arrays of one dimension for which those of any number of dimensions may be given.
-        alike: of a function for lists, whose first argument says whether to compute: the places of arrays that have one shape.
+        alike: of a function for lists, whose first argument says whether to compute, the places of arrays that have one shape; others may
+            be empty instead.
     """
     from numba.core.compiler_lock import global_compiler_lock
 
@@ -192,8 +193,8 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
     save, restore = outer("PyEval_SaveThread", pointer), outer("PyEval_RestoreThread", nothing, pointer)
     callee = context.declare_function(module, fndesc)
 
-    def view(i: int, kind: Any, item: Any) -> tuple[Any, Any]:
-        """An array as the kernel sees it, and its sizes."""
+    def view(i: int, kind: Any, item: Any) -> tuple[Any, Any, Any]:
+        """An array as the kernel sees it, its sizes, and the first of these as the kernel sees it."""
         dtype = np.dtype(str(kind.dtype).replace("boolean", "bool"))
         rank, written = "" if i in flat else f" of {kind.ndim} dimensions", ", writable" if kind.mutable else ""
         words = f"{dtype.name} array{rank}, C-contiguous and aligned{written}"
@@ -224,7 +225,7 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
         array = context.make_array(kind)(context, builder)
         data = builder.bitcast(field(item, _HEAD, pointer), array.data.type)
         populate_array(array, data=data, shape=shape, strides=strides, itemsize=constant(word, dtype.itemsize), meminfo=None)
-        return array._getvalue(), dims
+        return array._getvalue(), dims, shape[0]
 
     def run(values: list[Any]) -> None:
         """Calls the kernel without the interpreter's lock, and judges what it returned."""
@@ -264,15 +265,19 @@ def _write(context: Any, library: Any, fndesc: Any, name: str, misfit: str, flat
             demand(builder.icmp_signed("==", one, lengths[0]), ValueError, misfit)
         with loop(constant(word, 2)) as turn, loop(lengths[0]) as row:
             items = [builder.call(get_item, [objects[i], row]) for i in places]
-            shapes = []
+            first: Any = None
             for i, item in zip(places, items):
-                values[i], dims = view(i, arguments[i], item)
-                shapes += [(field(item, _HEAD + 8, number), builder.bitcast(dims, pointer))] * (i in alike)
-            for rank, dims in shapes[1:]:
-                demand(builder.icmp_signed("==", rank, shapes[0][0]), ValueError, misfit)
-                bytes_of = builder.mul(builder.sext(rank, word), constant(word, 8))
-                demand(builder.icmp_signed("==", builder.call(compare, [dims, shapes[0][1], bytes_of]), constant(number, 0)),
-                       ValueError, misfit)
+                values[i], dims, size = view(i, arguments[i], item)
+                rank, dims = field(item, _HEAD + 8, number), builder.bitcast(dims, pointer)
+                if first is None:
+                    first = rank, dims
+                    continue
+                one_shape = constant(ir.IntType(1), 1) if i in alike else builder.icmp_signed("!=", size, constant(word, 0))
+                with builder.if_then(one_shape):
+                    demand(builder.icmp_signed("==", rank, first[0]), ValueError, misfit)
+                    bytes_of = builder.mul(builder.sext(rank, word), constant(word, 8))
+                    demand(builder.icmp_signed("==", builder.call(compare, [dims, first[1], bytes_of]), constant(number, 0)),
+                           ValueError, misfit)
             run([turn, *values])
     builder.call(outer("Py_IncRef", nothing, pointer), [none])
     builder.ret(none)

@@ -59,7 +59,7 @@ class Spec:
         self.name, self.text, self.parameters = name, text, parameters
         self.kinds: list[tuple[str, int]] = []  # letter and dimensions
         self.flat: set[int] = set()  # places of the arrays that are seen flat
-        self.alike: list[int] = []  # of those that may not be empty instead, which in a row of lists have one shape
+        self.alike: list[int] = []  # of those that may not be empty instead
         self.items: str | None = None
         self.is_shared = False
         #: Names of the arrays with their sizes, and whether they may be empty instead; and what else must hold.

@@ -117,7 +117,11 @@ def _adam(
         d = d + T(decay) * param
     if shrink != 1:
         param *= T(shrink)
-    exp_avg += T(1 - beta1) * (d - exp_avg)
+    weight = T(1 - beta1)
+    if weight < T(1) - weight:
+        exp_avg += weight * (d - exp_avg)
+    else:  # from the nearer end, as lerp
+        exp_avg[...] = d - (d - exp_avg) * (T(1) - weight)
     exp_avg_sq *= T(beta2)
     exp_avg_sq += T(1 - beta2) * d * d
     second = exp_avg_sq

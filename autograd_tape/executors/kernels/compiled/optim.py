@@ -6,7 +6,7 @@ import math
 
 from numba import njit
 
-from .base import kernel
+from .base import kernel, like, rounded, wide
 
 _EXACT: frozenset[str] = frozenset()  # no fused multiply-add: the result is to equal the sequence of array operations
 
@@ -23,61 +23,70 @@ def _between(start, end, weight, rest):
     return start + weight * (end - start) if weight < rest else end - (end - start) * rest
 
 
-@kernel("w1[n] r1[n] w1[n]? s s s s i i i ((momentum==0.0)|(buf.size==n)) :n", _EXACT)
+@kernel("w0[n] r0[n] w0[n]? s s s s i i i ((momentum==0.0)|(buf.size==n)) :n", _EXACT, lists=True)
 def sgd(param, grad, buf, lr, momentum, keep, weight_decay, first, nesterov, maximize, start, stop):
     """``keep`` is 1 - dampening; ``buf`` is empty without momentum, and written as the gradient at the ``first``
-    step."""
-    T = param.dtype.type
-    rate, mu, damp, decay = T(-lr), T(momentum), T(keep), T(weight_decay)
+    step. Half precision computes in single, and is rounded where it is kept."""
     ps, gs, bs = param[start:stop], grad[start:stop], buf[start:stop]
-    sign = T(-1) if maximize else T(1)
-    if mu == T(0):
+    if ps.size == 0:
+        return
+    one = wide(ps[0])
+    rate, mu, damp, decay = like(one, -lr), like(one, momentum), like(one, keep), like(one, weight_decay)
+    sign = like(one, -1) if maximize else like(one, 1)
+    if momentum == 0:
         for i in range(ps.size):
-            ps[i] += rate * _decayed(sign * gs[i], ps[i], decay)
+            p = wide(ps[i])
+            ps[i] = rounded(ps, p + rate * _decayed(sign * wide(gs[i]), p, decay))
     elif first:
         for i in range(ps.size):
-            d = _decayed(sign * gs[i], ps[i], decay)
-            bs[i] = d
-            ps[i] += rate * (d + mu * d if nesterov else d)
+            p = wide(ps[i])
+            d = _decayed(sign * wide(gs[i]), p, decay)
+            bs[i] = rounded(bs, d)
+            ps[i] = rounded(ps, p + rate * (d + mu * d if nesterov else d))
     else:
         for i in range(ps.size):
-            d = _decayed(sign * gs[i], ps[i], decay)
-            b = bs[i] * mu + damp * d
-            bs[i] = b
-            ps[i] += rate * (d + mu * b if nesterov else b)
+            p = wide(ps[i])
+            d = _decayed(sign * wide(gs[i]), p, decay)
+            b = wide(bs[i]) * mu + damp * d
+            bs[i] = rounded(bs, b)
+            ps[i] = rounded(ps, p + rate * (d + mu * b if nesterov else b))
 
 
-@kernel("w1[n] r1[n] w1[n] w1[n] w1[n]? s s s s s s s i :n", _EXACT)
+@kernel("w0[n] r0[n] w0[n] w0[n] w0[n]? s s s s s s s i :n", _EXACT, lists=True)
 def adam(param, grad, avg, sq, sq_max, shrink, decay, beta1, beta2, eps, step_size, root, maximize, start, stop):
     """``shrink`` multiplies the parameter first (AdamW), ``decay`` adds to the gradient (Adam); ``root`` is the square
-    root of the second bias correction; ``sq_max`` is empty without amsgrad."""
-    T = param.dtype.type
+    root of the second bias correction; ``sq_max`` is empty without amsgrad. Half precision as above."""
     ps, gs, ms, vs = param[start:stop], grad[start:stop], avg[start:stop], sq[start:stop]
+    if ps.size == 0:
+        return
     amsgrad = sq_max.size > 0
     xs = sq_max[start:stop]
-    s, d, b2, c2, e = T(shrink), T(decay), T(beta2), T(1.0 - beta2), T(eps)
-    w1, rate, r = T(1.0 - beta1), T(-step_size), T(root)
-    sign = T(-1) if maximize else T(1)
+    one = wide(ps[0])
+    s, d, b2, c2, e = like(one, shrink), like(one, decay), like(one, beta2), like(one, 1.0 - beta2), like(one, eps)
+    w1, rate, r = like(one, 1.0 - beta1), like(one, -step_size), like(one, root)
+    rest = like(one, 1) - w1
+    sign = like(one, -1) if maximize else like(one, 1)
     if amsgrad:
         for i in range(ps.size):
-            p = ps[i] * s
-            g = _decayed(sign * gs[i], p, d)
-            m = ms[i] + w1 * (g - ms[i])
-            v = vs[i] * b2 + c2 * g * g
-            ms[i] = m
-            vs[i] = v
-            top = v if (v > xs[i] or v != v) else xs[i]
-            xs[i] = top
-            ps[i] = p + rate * m / (math.sqrt(top) / r + e)
+            p = wide(ps[i]) * s
+            g = _decayed(sign * wide(gs[i]), p, d)
+            m = _between(wide(ms[i]), g, w1, rest)
+            v = wide(vs[i]) * b2 + c2 * g * g
+            ms[i] = rounded(ms, m)
+            vs[i] = rounded(vs, v)
+            most = wide(xs[i])
+            top = v if (v > most or v != v) else most
+            xs[i] = rounded(xs, top)
+            ps[i] = rounded(ps, p + rate * m / (math.sqrt(top) / r + e))
     else:
         for i in range(ps.size):
-            p = ps[i] * s
-            g = _decayed(sign * gs[i], p, d)
-            m = ms[i] + w1 * (g - ms[i])
-            v = vs[i] * b2 + c2 * g * g
-            ms[i] = m
-            vs[i] = v
-            ps[i] = p + rate * m / (math.sqrt(v) / r + e)
+            p = wide(ps[i]) * s
+            g = _decayed(sign * wide(gs[i]), p, d)
+            m = _between(wide(ms[i]), g, w1, rest)
+            v = wide(vs[i]) * b2 + c2 * g * g
+            ms[i] = rounded(ms, m)
+            vs[i] = rounded(vs, v)
+            ps[i] = rounded(ps, p + rate * m / (math.sqrt(v) / r + e))
 
 
 @kernel("w1[n] r1[n] w1[n] w1[n] s s s s s i :n", _EXACT)
