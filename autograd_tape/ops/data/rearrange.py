@@ -53,6 +53,8 @@ def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
         result = np.empty(input.shape, input.dtype)
         if axes and turned(input, axes, result):
             return result
+    elif input.flags.f_contiguous:
+        return _flip(input.T, [input.ndim - 1 - d for d in axes]).T
     else:
         result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
     as_bits(result)[...] = as_bits(input)[key]
