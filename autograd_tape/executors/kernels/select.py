@@ -67,7 +67,7 @@ def _like(x: Any, mask: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     if x.ndim and (x.shape != mask.shape or not x.flags.c_contiguous or not x.flags.aligned):
         whole = np.empty(mask.shape, dtype)
         try:
-            as_bits(whole)[...] = as_bits(x)
+            as_bits(whole)[...] = as_bits(np.asarray(x))
         except ValueError:
             return None
         x = whole
