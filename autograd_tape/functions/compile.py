@@ -186,7 +186,7 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
     least, many = (halves.FEW[len(big) - 1], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
-    if not half and scalar is None and len(big) == 2:
+    if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
         alike = f"_a.shape == {big[1]}.shape and (_a.size < {LEAST} or _a.size < {least} and _a.strides == {big[1]}.strides)"
