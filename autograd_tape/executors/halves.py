@@ -59,9 +59,6 @@ for _name, _function in (("add", np.add), ("sub", np.subtract), ("mul", np.multi
         setattr(Halves, _operator, _beside_numbers(_operator, _function, _operator[2] == "r"))
 
 
-_ndarray = np.ndarray
-
-
 def halves(value: Any) -> Any:
     """A buffer of half precision as `Halves`, everything else as it is."""
     if value.__class__ is _ndarray:

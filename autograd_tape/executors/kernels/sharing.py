@@ -396,7 +396,7 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
     array([1, 3, 2, 4])
     """
-    if a.size >= _MANY and a.shape[-1] <= _NARROW and a.ndim > 1 and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
+    if a.size >= _MANY and a.ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
             not a.flags.c_contiguous):
         return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
     if a.size < state.cheap or a.size < 4 * state.cheap and a.size < _TURNED or a.strides[-1] == a.itemsize and (
