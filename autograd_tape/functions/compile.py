@@ -185,11 +185,12 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
-    least, many = (halves.FEW[len(big) - 1], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
+    least, many = (halves.FEW[0], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
     if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
-        alike = f"_a.shape == {big[1]}.shape and (_a.size < {LEAST} or _a.size < {least} and _a.strides == {big[1]}.strides)"
+        quick = f"_a.size < {min(least, LEAST)}" + f" or _a.size < {least} and _a.strides == {big[1]}.strides" * (least > LEAST)
+        alike = f"_a.shape == {big[1]}.shape and ({quick})"
         # One number may come first where numbers of Python's may not come second.
         few = f"(_a := {first}).size < {FEW}" + f" > {big[1]}.size" * all([p.type == "Tensor" for p in passed])
         return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"
