@@ -806,6 +806,8 @@ class rms_norm:
         x = F.contiguous(x)
         y = x * F.rsqrt(F.mean(x * x, axes, True) + eps)
         if weight is not None:
+            if weight._k.dtype is dtype and dtype.itemsize == 2 and weight._node is None:  # or two dtypes would meet
+                weight = F.cast(weight, float32)
             y = y * weight
         return y if y._k.dtype is dtype else F.cast(y, dtype)
 
