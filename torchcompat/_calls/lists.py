@@ -101,7 +101,7 @@ def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpl
             if z._k is not kind or recording and z._node is not None or inplace and z._v is x._v is not None and z is not x:
                 return None
             operand.append(z._data)
-    run = change.kernel.of(kind.np.char, len(first))
+    run = change.kernel.rows(kind.np.char, len(first))
     if run is None or get_num_threads() > 1 and any([x.size >= BIG for x in data]):
         return None
     if not inplace:

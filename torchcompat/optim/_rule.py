@@ -284,7 +284,7 @@ def at_once(kernel: Listed, fused: object, lists: Sequence[States], *numbers: fl
     dtype with their gradients and states (in half precision where `fused`, which computes in single, too), of one shape and in rows each.
     A list of None stands for states that are not in use."""
     params, kind, sets = lists[0], lists[0][0]._k, frontend.namespace  # type: ignore[union-attr]  # parameters
-    run = kernel.of(kind.np.char, len(params)) if kind in sets["Q_FLOAT"] or fused and kind in sets["Q_HALF"] else None
+    run = kernel.rows(kind.np.char, len(params)) if kind in sets["Q_FLOAT"] or fused and kind in sets["Q_HALF"] else None
     if run is None or len({*map(id, params)}) < len(params):
         return False
     arrays: list[tuple[np.ndarray, ...]] = []
