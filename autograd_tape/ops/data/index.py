@@ -1048,7 +1048,7 @@ class setitem:
                         v = value
                         if half and (c is float or -128 < value < 128):
                             v = _as_element(value, k.dtype)
-                        elif c is float and k not in ns["Q_FLOAT"] and k.np.kind != "c" and -1 < value < 128:  # cut off
+                        elif c is float and k.np.kind in "iub" and -1 < value < 128:  # cut off
                             v = int(value) if k is not BOOL_KIND else value != 0
                         elif k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND and not (k is BOOL_KIND and value in (0, 1))):
                             raise ValueError
