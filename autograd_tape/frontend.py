@@ -82,7 +82,7 @@ class Frontend:
             tensor_class._front_end = self
         self.functions: dict[str, Fn] = {}
         self.methods: dict[str, Fn] = {}
-        self.entrances: dict[tuple[str, bool | str], Fn] = {}
+        self.entrances: dict[tuple[bool | str, ...], Fn] = {}
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
@@ -189,10 +189,11 @@ class Frontend:
         half, integers = kinds == "half", kinds == "integers"
         if before:
             return compile_function(general.rec, self, inplace=inplace, half=half, integers=integers, below=general.__call__)
-        key = general.rec.name, kinds
+        key = general.rec.name, kinds, inplace
         found = self.entrances.get(key)
         if found is None:
-            found = self.entrances[key] = compile_function(general.rec, self, half=half, integers=integers, below=general.whole)
+            found = self.entrances[key] = compile_function(general.rec, self, inplace=inplace, half=half, integers=integers,
+                                                           below=general.whole)
         return found
 
     def method(self, name: str) -> Fn:

@@ -266,6 +266,7 @@ class General(Door):
         self._makers: list[Fn | None] = [None, None]  # of entries, and those of the variant in place
         self.shown: list[Any] = [None, None]
         self._half: Any = None  # the entrance for half precision
+        self._half_in_place: Any = None  # and that of the variant in place
         self.half: Any = None  # and the one before the door
         self._integers: Any = None  # the entrance for integers
         self.integers: Any = None  # and the one before the door
@@ -314,8 +315,11 @@ class General(Door):
         below = self._below[inplace] = self.frontend.below(self, inplace)
         return below
 
-    def _half_entrance(self) -> Any:
-        half = self._half = self.frontend.half(self)
+    def _half_entrance(self, inplace: bool = False) -> Any:
+        if inplace:
+            self._half_in_place = half = self.frontend.half(self, False, True)
+        else:
+            self._half = half = self.frontend.half(self)
         return half
 
     def open_half(self, inplace: bool = False) -> Any:
@@ -376,7 +380,11 @@ class General(Door):
 
     def rest(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
         """The operation on the quiet path for half precision, or on that for integers, or else on the general path."""
-        if self._half_at >= 0 and out is None and not inplace and (
+        if inplace:  # which a tape holds as a whole
+            if self._half_at == 0 and not self._stores and getattr(args[0], "_k", None) in HALF_KINDS and not (
+                    self.leads and self.leads_elsewhere(args, True)):
+                return (self._half_in_place or self._half_entrance(True))(*args)
+        elif self._half_at >= 0 and out is None and (
                 not recordings or (notes := noting.calls) and notes[-1][2] is UNDONE):  # a noted call
             x = args[self._half_at]
             if x.__class__ is list or x.__class__ is tuple:

@@ -66,7 +66,8 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     from torchcompat._calls.lists import CHANGES, changed
 
-    if factor._k is not grads[0]._k or changed(CHANGES["mul", 0], [grads], factor.item()) is None:
+    quiet = factor._k is grads[0]._k and factor._k in _frontend.namespace["Q_ANY"]  # and nobody sees that its value is asked for
+    if not quiet or changed(CHANGES["mul", 0], [grads], factor.item()) is None:
         for grad in grads:
             grad.mul_(_on(factor, grad.device))
 
