@@ -77,7 +77,7 @@ def _resample_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | 
 
 def _innermost(x: np.ndarray) -> np.ndarray | None:
     """Images (N, C, ...) as (N, ..., C) where their channels lie innermost, as those of what becomes of them do in torch."""
-    if x.ndim < 4 or x.flags.c_contiguous or not suggests_channels_last(x):
+    if x.ndim < 4 or x.flags.c_contiguous and x.strides[1] > x.strides[-1] or not suggests_channels_last(x):
         return None
     return x.transpose(0, *range(2, x.ndim), 1)
 
