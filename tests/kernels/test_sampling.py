@@ -39,12 +39,10 @@ def test_places_outside(kernels, dtype):
         sampling.weighted_sums_backward(np.ones((1, 1, 1), dtype), x, index, weight, (True, True))
 
 
-@pytest.mark.parametrize("taps", [1, 2, 4])
-@pytest.mark.parametrize("size", [(4, 5), (2, 3, 4)])
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels to test")
+@pytest.mark.parametrize(("size", "taps"), [((4, 5), 1), ((4, 5), 2), ((4, 5), 4), ((2, 3, 4), 1), ((2, 3, 4), 2)])
 def test_blocks_of_places(size, taps, dtype, rng, close):
     """A long grid, which is walked through in blocks, gives what its pieces do."""
-    if not _on_demand.available() or taps == 4 and len(size) == 3:
-        pytest.skip("no kernel for this")
     previous = _on_demand.use_numba("numba")
     x = rng.standard_normal((2, 3, *size)).astype(dtype)
     grid = rng.uniform(-1.3, 1.3, (2, *(1,) * (len(size) - 1), 1100, len(size))).astype(dtype)
