@@ -163,7 +163,7 @@ def _reshape_instead(*_: object) -> None:
     raise RuntimeError("Currently Mkldnn tensor does not support view. Change to use reshape instead")
 
 
-@_rule("avg_pool1d", "adaptive_avg_pool1d", "getitem")
+@_rule("avg_pool1d", "adaptive_avg_pool1d", "getitem", "pixel_shuffle", "pixel_unshuffle")
 def _no_strides(*_: object) -> None:
     raise could_not_run("as_strided", BACKEND)
 
