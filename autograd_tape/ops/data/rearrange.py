@@ -1027,6 +1027,14 @@ def _reordered(input: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...]
     return result if moved is input else result.view(input.dtype)
 
 
+def _in_blocks(call: Call, geometry: Geometry) -> Plan:
+    """The plan where every device turns whole blocks of channels into pixels, or back."""
+    shape, made = call.shape("input"), geometry[2]
+    *lead, c, h, w = range(len(shape))
+    kept = [d if call.even("d", ("input", d), of=min(shape[d], made[d])) == "d" else None for d in (c, h, w)]
+    return call.propagate([[*lead, *kept]], [[*lead, *kept]], shapes=[made])
+
+
 def _over_images(F: Functions, call: BatchedCall) -> Any:
     """One dimension more in front, of which all are but the last three."""
     return call() if call.ranks["input"] > 2 else NotImplemented
@@ -1082,6 +1090,7 @@ class pixel_shuffle:
     """
 
     lacks = {"rare": "pixel_shuffle"}
+    def sharding(call): return _in_blocks(call, _as_pixels(call.shape("input"), call["upscale_factor"]))
     def numpy(input, upscale_factor): return _reordered(input, *_as_pixels(input.shape, upscale_factor))
     moves = True
     compose = on_host(numpy)
@@ -1110,6 +1119,7 @@ class pixel_unshuffle:
     """
 
     lacks = {"rare": "pixel_unshuffle"}
+    def sharding(call): return _in_blocks(call, _as_channels(call.shape("input"), call["downscale_factor"]))
     def numpy(input, downscale_factor): return _reordered(input, *_as_channels(input.shape, downscale_factor))
     moves = True
     compose = on_host(numpy)
@@ -1128,6 +1138,7 @@ class channel_shuffle:
     tensor([0., 2., 1., 3.])
     """
 
+    sharding = "n C *s -> n C *s"
     lacks = {"rare": "channel_shuffle"}
     def numpy(input, groups): return _reordered(input, *_interleaved(input.shape, groups))
     moves = True
