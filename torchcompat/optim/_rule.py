@@ -9,6 +9,7 @@ import numpy as np
 
 import torchcompat as torch
 from autograd_tape.annotations import Fn, Keywords
+from autograd_tape.dtypes import Kind
 from autograd_tape.engine import ON_TENSORS
 from autograd_tape.executors.kernels._on_demand import contiguous
 from autograd_tape.executors.kernels.handy import Exact, Listed
@@ -279,12 +280,18 @@ def decays(group: Keywords) -> tuple[float, float]:
     return (1 - group["lr"] * decay, 0.0) if decay and group["decoupled_weight_decay"] else (1.0, decay)
 
 
+def may_be_at_once(kind: Kind, fused: object) -> bool:
+    """Whether `at_once` has a loop for tensors of this kind."""
+    sets = frontend.namespace
+    return kind in sets["Q_FLOAT"] or bool(fused) and kind in sets["Q_HALF"]
+
+
 def at_once(kernel: Listed, fused: object, lists: Sequence[States], *numbers: float) -> bool:
     """Updates parameters, the first of several lists, by one call of a compiled loop; whether it took them: all different, of one plain
     dtype with their gradients and states (in half precision where `fused`, which computes in single, too), of one shape and in rows each.
     A list of None stands for states that are not in use."""
-    params, kind, sets = lists[0], lists[0][0]._k, frontend.namespace  # type: ignore[union-attr]  # parameters
-    run = kernel.rows(kind.np.char, len(params)) if kind in sets["Q_FLOAT"] or fused and kind in sets["Q_HALF"] else None
+    params, kind = lists[0], lists[0][0]._k  # type: ignore[union-attr]  # parameters
+    run = kernel.rows(kind.np.char, len(params)) if may_be_at_once(kind, fused) else None
     if run is None or len({*map(id, params)}) < len(params):
         return False
     arrays: list[tuple[np.ndarray, ...]] = []

@@ -12,7 +12,9 @@ from autograd_tape.version import Version
 from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
-from ._rule import RuleOptimizer, at_once, check, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers
+from ._rule import (
+    RuleOptimizer, at_once, check, check_implementation, check_lr, check_not_negative, decayed, fits, may_be_at_once, on_buffers,
+)
 from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["SGD", "sgd"]
@@ -99,9 +101,11 @@ class SGD(RuleOptimizer):
         if momentum:
             kept = [self.state[p].get("momentum_buffer") for p in params]
         if first := bool(momentum) and kept[0] is None:
-            if any([buf is not None for buf in kept]):
-                return False
-            kept = [Tensor.over(np.empty_like(p.grad._data)) for p in params]  # type: ignore[union-attr]  # the parameters have one
+            kind, grads = params[0]._k, [p.grad for p in params]
+            if any([buf is not None for buf in kept]) or not may_be_at_once(kind, group["fused"]) or not all(
+                    [g._k is kind and g._data.__class__ is np.ndarray for g in grads]):  # type: ignore[union-attr]  # there is one
+                return False  # before sums are made, which sharded and sparse gradients have of their own kind
+            kept = [Tensor.over(np.empty_like(g._data)) for g in grads]  # type: ignore[union-attr]
         done = at_once(_LISTED, group["fused"], (params, [p.grad for p in params], kept), lr, momentum, 1.0 - group["dampening"], decay,
                        first, group["nesterov"], group["maximize"])
         if done and first:
