@@ -29,6 +29,9 @@ from ._convolved import Ints, conv_plan, planned, quick_conv, quick_fold, quick_
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
+#: So many products of digits of 16 bits have sums below 2**53, which double precision holds.
+_SUMMED = 1 << 21
+
 
 def _in_format(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A kernel of an input and a weight, whose result lies in memory as that of torch."""
@@ -75,7 +78,7 @@ def _exactly(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         if _square(x) * _square(y) < 2.0 ** 104:  # no sum of products is larger than the root of this
             total = kernel(x, y, *bare).astype(np.int64)
         else:
-            bits = 16 if b.size < 1 << 21 else 8
+            bits = 16 if b.size < _SUMMED else 8
             total = np.zeros((), np.int64)
             for i, j in combinations_with_replacement(range(64 // bits), 2):  # of digits i and j - i
                 total = total + (kernel(_digit(a, i, bits), _digit(b, j - i, bits), *bare).astype(np.int64) << j * bits)
