@@ -233,8 +233,8 @@ class Record:
     `parts`               the operations whose work that quiet path does itself: it is closed to those who look at them
     `recorded(entry, ...)`  the arguments of the regular operation whose entry that quiet path made of these arguments; calls of an
                           operation that says so are noted by tapes without a look inside
-    `fused`               whether an irregular operation has one kernel for what it makes of others where somebody looks at operations, so
-                          that results there agree but for the last digits
+    `fused`               whether an irregular operation, or one that it is made of, has one kernel for what it makes of others where
+                          somebody looks at operations, so that results there agree but for the last digits
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn

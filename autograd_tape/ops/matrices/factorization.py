@@ -875,6 +875,7 @@ class linalg_eigvalsh:
     out_dtype = EXPECTED
     amp = "float32"
     quick_complex = True
+    fused = True
     def quick(A, UPLO): return lapack.eigvalsh(A, UPLO) if alone(A) and A.shape[-1] == A.shape[-2] else None
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
@@ -892,6 +893,7 @@ class linalg_svdvals:
     out_dtype = EXPECTED
     amp = "float32"
     quick_complex = True
+    fused = True
     def quick(A): return singular(A, compute_uv=False) if alone(A) else None
     def function(F, A): return F.linalg_svd(A, False)[1]
     def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
@@ -1089,6 +1091,7 @@ class linalg_cond:
     out_dtype = casts_safely("linalg.cond")
     amp = "float32"
     quick_complex = True
+    fused = True
 
     def quick(input, p):
         if not alone(input) or p is not None and (p.__class__ is not int or p not in (2, -2)):

@@ -565,6 +565,7 @@ class linalg_eigvals:
     out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
     amp = "float32"
     quick_complex = True
+    fused = True
     def quick(A): return lapack.eigvals(A) if alone(A) and A.shape[-1] == A.shape[-2] and np.isfinite(A).all() else None
     def function(F, A): return F.linalg_eig(A)[0]
     def samples(rng): yield (np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),)

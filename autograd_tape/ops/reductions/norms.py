@@ -319,6 +319,7 @@ class linalg_matrix_norm:
     words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
+    fused = True  # of singular values
     def quick(A, ord, dim, keepdim, dtype):
         if dtype is None and dim.__class__ is tuple and len(dim) == 2 and A.size and A.dtype.char in "fd":
             if ord.__class__ is str and ord == "fro":
@@ -351,6 +352,7 @@ class nuclear_norm:
     """
 
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
+    fused = True
 
     def function(F, input, dim=None, keepdim=False):
         if isinstance(dim, bool):  # torch's signature without dimensions
@@ -379,6 +381,7 @@ class linalg_norm:
     words = {"input": "A"}
     lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
+    fused = True  # of singular values
     def quick(A, ord, dim, keepdim, dtype):
         if dtype is None and (dim is None and (ord is None or A.ndim == 1) or dim.__class__ is int):
             return _quickly(A, 2 if ord is None else ord, dim, keepdim)
@@ -421,6 +424,7 @@ class norm:
     home = "functional"
     lacks = {"float8": "norm_cpu"}
     out_dtype = EXPECTED
+    fused = True  # of singular values
     def quick(input, p, dim, keepdim, dtype):
         if dtype is None:
             return _quickly(input, 2 if p.__class__ is str and p == "fro" else p, dim, keepdim)
