@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,10 @@ from ...executors.kernels.elementwise import one_pass
 from ...functions.refusals import on_meta
 from ...record import op
 from ...strided import copy_like, storage_offset
+from ...tensor import TensorRef
 from .. import _batch as batches
 from .._samples import domain
 from .arithmetic import broadcast_shapes, is_complex
-
-if TYPE_CHECKING:
-    from ...tensor import TensorRef
 
 
 @op("conj_physical(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True)
@@ -121,7 +118,14 @@ class view_as_real:
 
     sharding = "*a -> *a PARTS"
     numpy = _view_as_real
-    def vjp(F, grad): return F.complex(F.select(grad, -1, 0), F.select(grad, -1, 1))
+
+    def vjp(F, grad):
+        if isinstance(grad, TensorRef):
+            return F.view_as_complex(F.contiguous(grad))
+        if grad.__class__ is np.ndarray:
+            rows = np.ascontiguousarray(grad)
+            return np.ndarray(rows.shape[:-1], _WHOLE[rows.dtype.char], rows)
+        return F.complex(F.select(grad, -1, 0), F.select(grad, -1, 1))
 
     def bits(conj, neg):
         return (conj, neg) if not conj else (
