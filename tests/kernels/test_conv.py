@@ -98,6 +98,24 @@ TRANSPOSED = [
 ]
 
 
+@pytest.mark.parametrize(("stride", "dilation", "extra"), [((1, 1), (2, 2), (1, 1)), ((2, 2), (3, 3), (2, 2)), ((1, 2), (2, 2), (1, 1))])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_transposed_pointwise_with_rows_behind(stride, dilation, extra, groups, kernels, rng) -> None:
+    """`output_padding` may be larger than the stride allows where there is dilation: nothing gets there, and nothing comes from there."""
+    x, w = rng.integers(-9, 9, (2, 4, 9, 7)).astype(np.float64), rng.integers(-9, 9, (4, 3, 1, 1)).astype(np.float64)
+    y = conv.conv_transposend(x, w, None, stride, (0, 0), extra, dilation, groups)
+    assert y.shape == (2, 3 * groups, *[(n - 1) * s + e + 1 for n, s, e in zip(x.shape[2:], stride, extra)])
+    places = (slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(x.shape[2:], stride)])
+    expected = np.zeros_like(y)
+    parts = x.reshape(2, groups, 4 // groups, 9, 7), w.reshape(groups, 4 // groups, 3)
+    expected[places] = np.einsum("ngchw,gco->ngohw", *parts).reshape(2, 3 * groups, 9, 7)
+    np.testing.assert_array_equal(y, expected)
+    g = rng.integers(-9, 9, y.shape).astype(np.float64)
+    dw = conv.conv2d_backward(x, g, w, stride, (0, 0), dilation, groups, (False, True, False))[1]
+    by_group = g[places].reshape(2, groups, 3, 9, 7)
+    np.testing.assert_array_equal(dw.reshape(w.shape), np.einsum("ngchw,ngohw->gco", parts[0], by_group).reshape(w.shape))
+
+
 @pytest.mark.parametrize(("case", "extra"), TRANSPOSED)
 def test_transposed(case, extra, kernels, dtype, rng, close):
     _, w_shape, stride, padding, dilation, groups = case

@@ -602,10 +602,10 @@ def conv2d_input_grad(
     size = tuple(rest)
     _, per_group, kh, kw = w.shape
     length, taps, channels = size[0] * size[1], kh * kw, per_group * groups
-    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
+    if (kh, kw) == (1, 1) and padding == (0, 0) and (stride != (1, 1) or tuple(shape[2:]) != size):  # zeros between, or behind them
         sparse = sharing.zeros(shape, grad.dtype)
         picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
-        sparse[:, :, :: stride[0], :: stride[1]] = picked
+        sparse[:, :, : size[0] * stride[0] : stride[0], : size[1] * stride[1] : stride[1]] = picked
         return sparse
     depthwise = _is_depthwise(w, groups) and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
@@ -674,8 +674,8 @@ def _weight_grad(
     channels, height, width = c.shape[1:]
     _, per_group, kh, kw = shape
     length, taps = size[0] * size[1], kh * kw
-    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
-        picked = np.ascontiguousarray(c[:, :, :: stride[0], :: stride[1]])
+    if (kh, kw) == (1, 1) and padding == (0, 0) and (stride != (1, 1) or c.shape[2:] != size):  # what lies behind has no part in it
+        picked = np.ascontiguousarray(c[:, :, : size[0] * stride[0] : stride[0], : size[1] * stride[1] : stride[1]])
         return _weight_grad(g, picked, shape, (1, 1), padding, dilation, groups)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
@@ -763,7 +763,7 @@ def conv2d_backward(
     if work < state.fused:
         return convnd_backward(grad, x, w, stride, padding, dilation, groups, needs)
     dx = dw = db = None
-    if groups == 1 and _pointwise(w.shape[2:], stride, padding):
+    if groups == 1 and _pointwise(w.shape[2:], stride, padding) and x.shape[2:] == grad.shape[2:]:
         inputs, cotangents = _pixels(_single(x)), _pixels(_single(grad))
         if inputs is not None and cotangents is not None:
             if needs[0]:
