@@ -74,6 +74,7 @@ class _Pass:
     # Set on an instance only where they are used: making an engine is a tenth of a small pass.
     create_graph: bool = False
     retain_graph: bool = False
+    names_inputs: bool = False  # whether gradients were asked for by tensor, even if all leaves are among these
     accumulate: Callable[[Any, Any, bool], None] | None = None
     callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
     F: Functions

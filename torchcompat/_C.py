@@ -326,12 +326,10 @@ def _will_engine_execute_node(node: object) -> bool:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     leaf = isinstance(node, AccumulateGrad)
     target = node.variable if isinstance(node, AccumulateGrad) else node
-    if engine.capture is None:
-        return engine.reaches(target)
-    if leaf and engine.accumulate is None and target in engine.capture:
+    if leaf and engine.names_inputs and (engine.capture is None or engine.accumulate is None and target in engine.capture):
         raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
                            "currently not supported.")
-    return target in (engine.needed or ())
+    return engine.reaches(target) if engine.capture is None else target in (engine.needed or ())
 
 
 class _WeakTensorRef:

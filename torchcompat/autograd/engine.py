@@ -275,8 +275,10 @@ def run(roots: Sequence[tuple[object, object]], device: Device, *, retain_graph:
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=wrap,
                     accumulate=keep if not accumulate_grad else accumulate if not tensors else
                     accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)
-    if capture is not None and accumulate_grad:
-        engine.runs_captured = True
+    if not accumulate_grad:
+        engine.names_inputs = True
+    elif capture is not None:
+        engine.names_inputs = engine.runs_captured = True
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
         _in_new_thread(engine, roots, mode)

@@ -28,7 +28,7 @@ class ImperativeEngine:
     def is_checkpoint_valid(self) -> bool:
         """Whether the running pass computes gradients of all leaves, so that re-entrant checkpoints work."""
         engine = current_engine()
-        return engine is None or engine.capture is None
+        return engine is None or not engine.names_inputs
 
 
 class VariableMeta(type):

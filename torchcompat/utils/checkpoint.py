@@ -460,7 +460,7 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Gradients of the arguments, and into the `.grad` of whatever else the function uses."""
         engine = current_engine()
-        if engine is not None and engine.capture is not None:
+        if engine is not None and engine.names_inputs:
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
                                ".backward() without passing the `inputs` argument.")

@@ -252,7 +252,7 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
         lies = source.shape, source.strides, source.itemsize
     flat = source if source.flags.c_contiguous else source.ravel("K")  # picked where it lies
     y = np.empty(index.shape, source.dtype)
-    if _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape)):
+    if source.size and _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape)):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
