@@ -15,6 +15,7 @@ from autograd_tape.executors.kernels._common import LARGER, SMALLER, TIMES
 from autograd_tape.executors.kernels._on_demand import available
 from torchcompat._calls import foreach
 from torchcompat._calls.lists import CHANGES, changed
+from torchcompat.utils._python_dispatch import TorchDispatchMode
 
 NAMES = sorted({case.partition("(")[0] for case in TABLE.recorded})
 
@@ -91,3 +92,22 @@ def test_machine_code_changes_all_rows_or_none() -> None:
         with pytest.raises((SystemError, ValueError)):
             run(TIMES, 1, given, target)
     assert all([(x == 1).all() for x in target])
+
+
+class _Seen(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(("name", "asks"), [("_foreach_mul_", False), ("_foreach_div_", False), ("_foreach_add_", True)])
+def test_modes_see_as_in_torch_whether_the_value_of_a_tensor_is_asked_for(name: str, asks: bool) -> None:
+    """Fake tensors have none to tell; torch takes what is added for a number."""
+    tensors = [torch.ones(3) for _ in range(4)]
+    with _Seen() as seen:
+        getattr(torch, name)(tensors, torch.tensor(2.0))
+    assert ("aten._local_scalar_dense.default" in seen.names) is asks

@@ -284,7 +284,7 @@ def _check(name: str, params: tuple[_Param, ...], values: list[Any]) -> None:
 
 def _at_once(changes: Mapping[int, Change], params: tuple[_Param, ...], values: list[Any], inplace: bool) -> Sequence[Tensor] | None:
     """What `lists.changed` makes of a call with lists and at most one number, or tensor of one, that goes with all rows."""
-    lists, number = [values[0]], 1
+    lists, number = [values[0]], None
     for p, value in zip(params[1:], values[1:]):
         if p.kind == "tuple of Tensors":
             lists.append(value)
@@ -293,15 +293,15 @@ def _at_once(changes: Mapping[int, Change], params: tuple[_Param, ...], values: 
                 return None
             number = value[0]
         elif p.kind == "Tensor":
-            if p.name == "scalars" or value._k is not values[0][0]._k or value._node is not None or value._data.ndim or number != 1:
+            if p.name == "scalars" or number is not None:
                 return None
-            number = value.item()
+            number = value
         elif p.kind == "Number":
-            if number != 1 and value != 1 or value.__class__ is bool:
+            if value.__class__ is bool or number is not None and value != 1:
                 return None
-            number = number if value == 1 else value
+            number = value if number is None else number
     change = changes.get(len(lists) - 1)
-    return None if change is None else changed(change, lists, number, inplace)
+    return None if change is None else changed(change, lists, 1 if number is None else number, inplace)
 
 
 def _make(name: str) -> Fn:

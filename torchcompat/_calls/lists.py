@@ -75,7 +75,8 @@ CLIPPED = Change(_ONE, WITHIN)
 
 
 def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool = True) -> Sequence[Tensor] | None:
-    """The tensors of the first list, of which there is one, changed in place, or what they become; None, and nothing has happened, where
+    """The tensors of the first list, of which there is one, changed in place, or what they become, by a number, or a tensor of one, whose
+    value is asked for where nobody looks; None, and nothing has happened, where
     the rows are to be gone through one by one: they are not of one plain floating-point dtype, of one shape and in rows; somebody looks, or
     is to have gradients; or they are so big that threads should share them."""
     try:
@@ -86,8 +87,13 @@ def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpla
 
 def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool) -> Sequence[Tensor] | None:
     first, kind, sets = lists[0], lists[0][0]._k, frontend.namespace
-    if kind not in sets["Q_FLOAT"] and kind not in sets["Q_HALF"] or value.__class__ is not float and value.__class__ is not int or not (
-            -_MOST <= value <= _MOST):
+    if kind not in sets["Q_FLOAT"] and kind not in sets["Q_HALF"]:
+        return None
+    if value.__class__ is Tensor:
+        if value._k is not kind or value._data.ndim or value._node is not None:
+            return None
+        value = float(value._data)
+    if value.__class__ is not float and value.__class__ is not int or not -_MOST <= value <= _MOST:
         return None
     recording, data = grad_mode() is _ENABLED, []
     for x in first:

@@ -11,7 +11,8 @@ from .._calls.absent import absences as _absences
 from torchcompat._tensor import Tensor
 
 from ._rule import (
-    RuleOptimizer, at_once, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers, with_scalars,
+    RuleOptimizer, at_once, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, may_be_at_once,
+    on_buffers, with_scalars,
 )
 from .optimizer import _to_scalar, number
 from torchcompat.optim.optimizer import ParamsT
@@ -81,7 +82,7 @@ class Adam(RuleOptimizer):
             lr, (beta1, beta2) = numbers["lr"], numbers["betas"]
         rest = []
         by_rule = differentiable or group["capturable"]
-        if params and not by_rule and self._all_at_once(params, group, lr, beta1, beta2):
+        if params and not by_rule and may_be_at_once(params[0]._k, group["fused"]) and self._all_at_once(params, group, lr, beta1, beta2):
             return
         for p in params:
             if not on_buffers(p, by_rule):

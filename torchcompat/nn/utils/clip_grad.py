@@ -66,8 +66,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     from torchcompat._calls.lists import CHANGES, changed
 
-    quiet = factor._k is grads[0]._k and factor._k in _frontend.namespace["Q_ANY"]  # and nobody sees that its value is asked for
-    if not quiet or changed(CHANGES["mul", 0], [grads], factor.item()) is None:
+    if changed(CHANGES["mul", 0], [grads], factor) is None:
         for grad in grads:
             grad.mul_(_on(factor, grad.device))
 
