@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .annotations import Values
@@ -79,7 +79,7 @@ def _key(key: Any) -> int:
     return key.id if isinstance(key, TensorRef) else key
 
 
-@attrs.define
+@dataclass(slots=True)
 class BackwardOptions:
     """How a backward pass is run. A single tensor does for a list of one.
 
@@ -95,10 +95,13 @@ class BackwardOptions:
 
     retain_graph: bool = False
     create_graph: bool = False
-    inputs: Sequence[TensorRef] | None = attrs.field(default=None, converter=_inputs)
-    grad_outputs: Sequence[Any] | None = attrs.field(default=None, converter=_several)
+    inputs: Sequence[TensorRef] | None = None
+    grad_outputs: Sequence[Any] | None = None
 
-    def __attrs_post_init__(self) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, _inputs(value) if name == "inputs" else _several(value) if name == "grad_outputs" else value)
+
+    def __post_init__(self) -> None:
         if self.grad_outputs is not None and not isinstance(self.grad_outputs, (list, tuple)):
             raise ArgumentError("BackwardOptions takes a cotangent for each output", expected="a list of arrays or tensors, or one of them",
                                 found=type_name(self.grad_outputs), remedy="pass grad_outputs=[...]")
@@ -120,7 +123,7 @@ def tensors_of(given: Sequence[object] | TensorRef | list[TensorRef], function: 
     return found
 
 
-@attrs.define(eq=False)
+@dataclass(eq=False, slots=True)
 class BackwardContext:
     """Gradients accumulated so far.
 
@@ -132,10 +135,10 @@ class BackwardContext:
 
     tape: Tape | None = None
     executor: Executor | None = None
-    retain_graph: bool = attrs.field(default=False, kw_only=True)
-    create_graph: bool = attrs.field(default=False, kw_only=True)
-    grad_tensors: Gradients = attrs.field(factory=Gradients, init=False)
-    refs: dict[int, TensorRef] = attrs.field(factory=dict, init=False, repr=False)
+    retain_graph: bool = field(default=False, kw_only=True)
+    create_graph: bool = field(default=False, kw_only=True)
+    grad_tensors: Gradients = field(default_factory=Gradients, init=False)
+    refs: dict[int, TensorRef] = field(default_factory=dict, init=False, repr=False)
 
     def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""
@@ -296,7 +299,7 @@ def run_backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = No
         options, grad_outputs = None, options
     settings = options or BackwardOptions()
     if grad_outputs is not None:
-        settings = attrs.evolve(settings, grad_outputs=grad_outputs)
+        settings = replace(settings, grad_outputs=grad_outputs)
     if executor is not None and not isinstance(executor, Executor):
         raise ArgumentError("A backward pass takes an executor", expected="an Executor, or None", found=type_name(executor),
                             remedy="pass cpu_executor() or get_executor(name)")

@@ -15,7 +15,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, replace
 import numpy as np
 
 from .annotations import Fn, Keywords
@@ -41,7 +41,7 @@ Index = tuple[int | str, ...]
 Place = tuple[Index | None, Index | None]
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Row:
     """One output's derivative with respect to one input.
 
@@ -70,7 +70,7 @@ class Row:
     check: str = "backward"
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Report:
     """The outcome of `check_grad`: `ok`, `rows`, and a table as text."""
 
@@ -482,7 +482,7 @@ def _forward(fn: Fn, values: list[np.ndarray], where: Sequence[int], names: Sequ
             n = found[nr].shape[1]
             place = lambda i: (_index(i // n, output), _index(i % n, TensorRef.of(values[where[j]])))
             row = _compare(1, f"out{nr}", name, verdicts[nr], found[nr], numerical[nr][j], place, atol, rtol, "wrong tangent")
-            rows.append(attrs.evolve(row, check="forward"))
+            rows.append(replace(row, check="forward"))
     return rows
 
 
@@ -496,7 +496,7 @@ def _worst(check: str, names: Sequence[tuple[str, str]], found: Sequence[np.ndar
 
         verdict = "" if a.shape == b.shape else f"wrong shape: expected {b.shape}, found {a.shape}"
         rows.append(_compare(1, output, name, verdict, _real(a), _real(b), place, *_rounding(b), wrong))
-    return attrs.evolve(max(rows, key=lambda r: (r.verdict != OK, r.max_absolute)), check=check)
+    return replace(max(rows, key=lambda r: (r.verdict != OK, r.max_absolute)), check=check)
 
 
 def _batched(fn: Fn, values: list[np.ndarray], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 
 from .annotations import Values
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> GradFn:
     return named_grad_fn(name)
 
 
-@attrs.frozen(eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class GradientInfo:
     """What a manager knows of a tensor.
 

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, field
 import numpy as np
 
 from .backward import tensors_of
@@ -44,7 +44,7 @@ def _nowhere() -> None:
     return None
 
 
-@attrs.frozen(eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Value:
     """A tensor of the graph.
 
@@ -63,7 +63,7 @@ class Value:
     dtype: DType | None
     kind: str
     data: np.ndarray | None = None
-    tensor: Callable[[], TensorRef | None] = attrs.field(default=_nowhere, repr=False)
+    tensor: Callable[[], TensorRef | None] = field(default=_nowhere, repr=False)
 
     @property
     def type_text(self) -> str:
@@ -71,7 +71,7 @@ class Value:
         return "?" if self.dtype is None or self.shape is None else f"{self.dtype.name}{list(self.shape)}"
 
 
-@attrs.frozen(eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """An operation of the graph.
 
@@ -90,7 +90,7 @@ class Node:
     op: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    arguments: dict[str, Any] = attrs.field(factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
     inplace: bool = False
     written: tuple[int, ...] = ()
     scope: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Node:
     moved: tuple[tuple[str, object], ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Graph:
     """What a tape recorded, as data.
 

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, replace
 import numpy as np
 
 from .annotations import Fn, Keywords
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from .record import Record
     from .tape import Tape
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Slot:
     """The place of a tensor among the arguments of an operation: its input with this number."""
 
     index: int
 
 
-@attrs.frozen(eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Operation:
     """A call that a tape holds.
 
@@ -75,7 +75,7 @@ class Operation:
         return self.op if isinstance(self.op, str) else self.op.name
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Read:
     """A number read out of a value: before which operation, from which sources it came, and where in the program."""
 
@@ -87,7 +87,7 @@ class Read:
 # -- whose a recording is -------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Owner:
     """Whose a recording is: a thread, and the task of asyncio that runs on it, if one does."""
 
@@ -594,7 +594,7 @@ class Held:
 
     def renew(self, entries: Mapping[TapeEntry, TapeEntry]) -> None:
         """Knows entries by others."""
-        self.operations = [attrs.evolve(o, entry=entries[o.entry]) if o.entry in entries else o for o in self.operations]
+        self.operations = [replace(o, entry=entries[o.entry]) if o.entry in entries else o for o in self.operations]
 
     def replace(self, output: TensorRef) -> None:
         """Forgets the operation that made a tensor, for another is recorded in its place."""

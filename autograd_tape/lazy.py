@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 
 from .annotations import Fn, Keywords
@@ -98,7 +98,7 @@ def frontend_of(executor: Executor) -> ExecutorFrontend:
         return found
 
 
-@attrs.define(init=False, eq=False)
+@dataclass(init=False, eq=False, slots=True)
 class OpSpec:
     """An operation on tensors: its name, its inputs, its further arguments, and what comes out.
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, field
 
 from .annotations import Arguments, Fn, Functions, Keywords, Values
 from .dtypes import OPAQUE, SCALAR_TYPE_NAMES, DType
@@ -31,7 +31,7 @@ _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Param:
     """One parameter of a schema: `Tensor input`, `int dim=-1`."""
 
@@ -64,7 +64,7 @@ class Param:
         return self.name if self.default is None else f"{self.name}={self.default}"
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Saved:
     """What a parameter of a gradient formula stands for; nodes save it.
 
@@ -735,12 +735,12 @@ def get_record(name: str) -> Record:
     return record
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Arguments of one test call. Arrays stand for tensors, float ones for tensors that require grad."""
 
     args: tuple[Any, ...]
-    kwargs: Keywords = attrs.field(factory=dict)
+    kwargs: Keywords = field(default_factory=dict)
     note: str = ""
     through: str = ""
     """Where the operation is defined on part of all tensors alone, what leads there, before derivatives are taken: "symmetric" for

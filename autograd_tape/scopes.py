@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass
 
 from .locks import fork_safe_lock
 from .modes import active_tapes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torchcompat.nn.modules.module import Module
 
 
-@attrs.define(eq=False)
+@dataclass(eq=False, slots=True)
 class Scope:
     """A part: its name, or what has one; the part around it; and the ids from its begin to its end, None while it is open."""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, field, replace
 
 from .annotations import Keywords
 from .dtypes import FLOATING
@@ -44,14 +44,14 @@ __all__ = ["DefaultTape", "GradFn", "GradMode", "RecordingContext", "Tape", "Tap
 # -- tapes ----------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class RecordingContext:
     """An open `with tape:`: what it restores at its end, and whose it is."""
 
     tape: Tape
     prev_tape: Tape | None
     was_recording: bool = False
-    owner: Owner = attrs.field(factory=Owner.here)
+    owner: Owner = field(default_factory=Owner.here)
 
 
 _default: ContextVar[Tape | None] = ContextVar("autograd_tape.default_tape", default=None)
@@ -205,7 +205,7 @@ class Tape:
         if not later:
             _default.set(ended.prev_tape)
         elif later[0].prev_tape is self:  # what would be restored at the end of the next block is over
-            later = attrs.evolve(later[0], prev_tape=ended.prev_tape), *later[1:]
+            later = replace(later[0], prev_tape=ended.prev_tape), *later[1:]
         _blocks.set((*blocks[:at], *later))
         if not ended.was_recording and self._owner is not None:
             self.stop_recording()

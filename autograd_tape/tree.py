@@ -66,12 +66,14 @@ def children(node: Any) -> dict[Any, Any] | None:
 
 
 def _fields(cls: type) -> Sequence[str] | None:
-    """The fields of a dataclass, or of an attrs class that is not this package's own."""
+    """The fields of a dataclass or of an attrs class that is not this package's own."""
+    if cls.__module__.startswith("autograd_tape."):
+        return None
     found = cls.__dict__.get("__dataclass_fields__", getattr(cls, "__dataclass_fields__", None))
     if found is not None:
         return [name for name, field in found.items() if field._field_type.name == "_FIELD"]
     found = getattr(cls, "__attrs_attrs__", None)
-    return None if found is None or cls.__module__.startswith("autograd_tape") else [field.name for field in found]
+    return None if found is None else [field.name for field in found]
 
 
 def _made(node: Any, parts: list[Any]) -> Any:

@@ -17,13 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Recording:
     """Files in `fixtures` and the function of torch that writes them."""
 
@@ -33,7 +33,7 @@ class Recording:
     record: Callable[[Any], None]
 
 
-@attrs.define(slots=False, eq=False)
+@dataclass(eq=False)
 class Table:
     """Outcomes of cases, recorded from torch, and of those that are known to differ.
 

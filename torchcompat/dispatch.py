@@ -26,7 +26,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
@@ -377,7 +377,7 @@ def _recorded(handler: Handler, call: Call) -> Tensor:
 # -- what outer keys do where no handler is registered -------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class TracedOperation:
     """One operation of a trace.
 

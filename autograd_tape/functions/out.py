@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
+from dataclasses import dataclass
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, c_name
 from ..errors import ArgumentError, AutogradError, type_name
@@ -44,7 +44,7 @@ def floating(result: DType, out: DType) -> bool:
     return out.category >= FLOATING
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class OutRule:
     """The dtypes that one operation writes its result to.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from ..errors import ArgumentError, type_name
 from ..show.svg import CHARACTER, Document, document
@@ -21,7 +21,7 @@ COLOURS = ("#bfdbfe", "#fecaca", "#bbf7d0", "#fde68a", "#ddd6fe", "#fbcfe8", "#a
 GONE = -1  # the number of blocks that are left out
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Block:
     """A block of an array.
 
@@ -53,7 +53,7 @@ def devices_text(devices: Sequence[int]) -> str:
     return ",".join(map(str, devices)) if len(devices) <= 8 else f"{','.join(map(str, devices[:4]))}..{devices[-1]} ({len(devices)})"
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class ShardingDrawing(Document):
     """A picture of how an array lies: `str` of it is text, Jupyter shows SVG, and `save` writes that.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import attrs
+from dataclasses import dataclass
 
 from ..annotations import Fn
 from ..show.tables import SHOWN, Table, Tabular, without_middle
@@ -14,7 +14,7 @@ from .mesh import Mesh
 from .rehearsal import Rehearsal, rehearse
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of an explanation.
 
@@ -37,7 +37,7 @@ class Line:
     cause: str
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Explanation(Tabular):
     """What a program does on a mesh: `str` of it is text, Jupyter shows HTML, and `rows` are the data.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from ..dtypes import Device
 from ..errors import ArgumentError, ShapeMismatchError, type_name
@@ -153,7 +153,7 @@ def _entries(mesh: Mesh, dims: Iterable[Any]) -> tuple[tuple[str, ...], ...]:
     return found
 
 
-@attrs.frozen(repr=False, init=False)
+@dataclass(frozen=True, repr=False, init=False, slots=True)
 class Sharding:
     """How a tensor lies over a mesh.
 
@@ -181,7 +181,8 @@ class Sharding:
             raise ArgumentError("A sharding is over a mesh", expected="Mesh", found=type_name(mesh), remedy='make one: Mesh({"data": 2})')
         entries, partial = _entries(mesh, dims), frozenset(partial_sum_axes)
         _entries(mesh, (*entries, sorted(partial)))
-        self.__attrs_init__(mesh, entries, partial)
+        for name, value in (("mesh", mesh), ("dims", entries), ("partial_sum_axes", partial)):
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"Sharding({self.text}{';' if self.partial_sum_axes else ''} over {repr(self.mesh)[5:-1]})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, replace
 
 from ..annotations import Fn
 from ..errors import ArgumentError
@@ -21,7 +21,7 @@ from .mesh import Mesh
 from .plot import Line, Panel, Plot
 from .rehearsal import Rehearsal, rehearse
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Machine:
     """What devices do.
 
@@ -43,7 +43,7 @@ class Machine:
         >>> HERE.network(1e-6, 1e9).collective("all_gather", 3, 1e9)
         1.000002
         """
-        return attrs.evolve(self, collective=lambda kind, size, bytes: messages(kind, size) * latency + bytes / bandwidth)
+        return replace(self, collective=lambda kind, size, bytes: messages(kind, size) * latency + bytes / bandwidth)
 
 
 HERE = Machine(4e10, 6e9, 280e-6)
@@ -60,7 +60,7 @@ def messages(kind: str, group_size: int) -> int:
     return (group_size - 1) * (2 if kind == "all_reduce" else 1)
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Moved:
     """Collectives of one kind over the same axes.
 
@@ -78,7 +78,7 @@ class Moved:
     seconds: float
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Estimate:
     """What a step takes of each device: `str` of it is text, Jupyter shows HTML.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import attrs
+from dataclasses import dataclass
 
 from ..show.svg import Document, document
 from ..show.text import escape
@@ -14,7 +14,7 @@ WIDTH, HEIGHT, LEFT, TOP = 360.0, 240.0, 76.0, 40.0
 COLOURS = ("#1d4ed8", "#d97706", "#16a34a", "#9333ea", "#dc2626")
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Line:
     """A named line through points; those that are not positive have no place on it."""
 
@@ -22,7 +22,7 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Panel:
     """Lines that share their axes; `text` writes a value."""
 
@@ -31,7 +31,7 @@ class Panel:
     lines: tuple[Line, ...]
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Plot(Document):
     """Panels side by side: Jupyter shows SVG, `save` writes it."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass, field
 import numpy as np
 
 from ..backward import run_backward
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..frontend import Frontend
 
 
-@attrs.define
+@dataclass(slots=True)
 class Rehearsal:
     """What running a program would do on device 0.
 
@@ -42,7 +42,7 @@ class Rehearsal:
 
     mesh: Mesh
     ledger: Ledger
-    events: list[Carried | Collective] = attrs.field(factory=list)
+    events: list[Carried | Collective] = field(default_factory=list)
     forward: int = 0
     parameters: int = 0
     inputs: int = 0

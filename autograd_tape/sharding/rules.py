@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, field
 import numpy as np
 
 from ..annotations import Fn, Functions, Keywords
@@ -29,7 +29,7 @@ Letters = Sequence[Any]
 ONE = "1"
 
 
-@attrs.define
+@dataclass(slots=True)
 class Plan:
     """How an operation is carried out on shards.
 
@@ -43,7 +43,7 @@ class Plan:
         run: in place of all these, what computes the result of the arguments by name, of other operations.
     """
 
-    inputs: Mapping[str, Any] = attrs.field(factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Sequence[Sharding] = ()
     shapes: Sequence[Sequence[int]] | None = None
     arguments: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from .level import Circle, Edge, Level, Run
 
@@ -18,7 +18,7 @@ HEAD, SIDE = 24.0, 12.0
 """What a group keeps free above its first row, for its name, and beside its members."""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Box:
     """A rectangle, by its left upper corner."""
 
@@ -28,7 +28,7 @@ class Box:
     height: float
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Everything's place.
 

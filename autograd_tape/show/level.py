@@ -11,7 +11,7 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-import attrs
+from dataclasses import dataclass
 
 Run = tuple[float, float, float]
 """A vertical piece of an edge: x, from y, to y. Curves join one run's end to the next one's begin, in the gap between two rows."""
@@ -31,7 +31,7 @@ class Circle(Exception):
         self.items = items
 
 
-@attrs.define
+@dataclass(slots=True)
 class Edge:
     """From item `a` to item `b`. Edges of one `key` come from the same place, and share their way as far as it goes.
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from ..errors import ArgumentError
 from .layout import Box, Layout, layout
@@ -23,7 +23,7 @@ COLOURS = {"input": ("#dbeafe", "#3b82f6"), "constant": ("#e5e7eb", "#9ca3af"), 
 """What boxes are filled and framed with."""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Shape:
     """A box: its lines, the first one its name, and what it is (one of `COLOURS`). `tip` is shown where somebody points at it."""
 
@@ -32,7 +32,7 @@ class Shape:
     tip: str = ""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Picture:
     """What is drawn.
 
@@ -74,7 +74,7 @@ class Document:
         return self.svg
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Drawing(Document):
     """A picture with everything in its place: Jupyter shows it, `save` writes it.
 

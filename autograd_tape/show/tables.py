@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import attrs
+from dataclasses import dataclass
 
 from ..annotations import Arguments
 from ..calls import same
@@ -30,7 +30,7 @@ ROWS = 200
 """How many rows of a table, or boxes of a drawing, a notebook shows unasked."""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Table:
     """Cells of text, below a title and a head. Columns whose name ends in a colon hold numbers, and stand to the right."""
 
@@ -196,7 +196,7 @@ def graph_html(graph: Graph) -> str:
 # -- summaries --------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Row:
     """One operation in a summary.
 
@@ -233,7 +233,7 @@ class Row:
         return ", ".join([f"{dtype}{list(shape)}" for shape, dtype in self.outputs])
 
 
-@attrs.frozen(repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Summary(Tabular):
     """What ran, as a table: `str` of it is text, Jupyter shows HTML, and `rows` are the data.
 

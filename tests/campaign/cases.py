@@ -17,7 +17,7 @@ from itertools import count, zip_longest
 from types import CellType, FunctionType
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, replace
 import ml_dtypes  # noqa: F401  # NumPy's name for bfloat16
 import numpy as np
 
@@ -42,7 +42,7 @@ BOUNDARIES = {"searchsorted": 0, "bucketize": 1}
 EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, 3e38, -1.0, 1e4)
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Array:
     """A tensor to be made on both sides."""
 
@@ -73,7 +73,7 @@ class Array:
         return rows.reshape(-1), tuple([s // v.itemsize for s in rows.strides]), 0
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Stored(Array):
     """A tensor as it lies in somebody's memory: (flat memory, strides in elements, offset)."""
 
@@ -83,7 +83,7 @@ class Stored(Array):
         return self.lies  # type: ignore[no-any-return]
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Case:
     """One call: the function's path in torch's namespace, its arguments, and what is done with it."""
 
@@ -359,12 +359,12 @@ def resized(rng: random.Random, value: Any) -> Any:
         if math.prod(shape) > 600000:
             return a
         if not a.values.size:
-            return attrs.evolve(a, values=np.zeros(shape, a.values.dtype))
+            return replace(a, values=np.zeros(shape, a.values.dtype))
         values = np.resize(a.values, shape)
         if values.size > a.values.size and values.dtype.kind in "fc":  # no matrices without full rank, and few equal numbers
             with np.errstate(all="ignore"):
                 values = (values * np.random.default_rng(values.size).uniform(0.9, 1, shape)).astype(values.dtype)
-        return attrs.evolve(a, values=values)
+        return replace(a, values=values)
 
     return tree(other, value, Array)
 
@@ -377,11 +377,11 @@ def unequal(path: str, value: Any) -> Any:
     if path.startswith(ORDERING) and arrays and args[0].values.dtype.kind in "fc":
         own = args[0].values
         ranks = np.random.default_rng(own.size).permutation(own.size).reshape(own.shape)
-        args = (attrs.evolve(args[0], values=((ranks - own.size // 2) / 8).astype(own.dtype)), *args[1:])
+        args = (replace(args[0], values=((ranks - own.size // 2) / 8).astype(own.dtype)), *args[1:])
     elif name in BOUNDARIES and len(arrays) > 1 and "sorter" not in kwargs:
         i = BOUNDARIES[name]
         ordered = args[i].values if args[i].values.dtype.kind == "c" or not args[i].values.ndim else np.sort(args[i].values, -1)
-        args = (*args[:i], attrs.evolve(args[i], values=ordered), *args[i + 1:])
+        args = (*args[:i], replace(args[i], values=ordered), *args[i + 1:])
     return args, kwargs
 
 
@@ -400,7 +400,7 @@ def in_dtype(dtype: str, value: Any) -> Any:
                 values = values.real
             if dtype in WHOLE:
                 values = np.round(3 * values)
-            return attrs.evolve(a, values=np.asarray(values).astype(np_dtype))
+            return replace(a, values=np.asarray(values).astype(np_dtype))
 
     return tree(other, value, Array)
 
@@ -418,7 +418,7 @@ def laid_out(rng: random.Random, value: Any) -> Any:
                 with np.errstate(all="ignore"):
                     for _ in range(3):
                         values.reshape(-1)[rng.randrange(values.size)] = rng.choice(EXTREMES)
-        return attrs.evolve(a, values=values, layout=layout)
+        return replace(a, values=values, layout=layout)
 
     return tree(other, value, Array)
 
@@ -451,6 +451,6 @@ def cases(source: str, name: str, numbers: range) -> Iterator[Case]:
         value = laid_out(rng, unequal(path, value))
         mode = rng.choice(MODES)
         if mode in ("backward", "double backward", "forward mode"):
-            value = tree(lambda a: attrs.evolve(a, grad=(a.values.dtype.kind in "fc" or a.values.dtype.name == "bfloat16")
+            value = tree(lambda a: replace(a, grad=(a.values.dtype.kind in "fc" or a.values.dtype.name == "bfloat16")
                                                 and rng.random() < 0.85), value, Array)
         yield Case(path, *value, mode, number, f"{source}/{name}/{number}")

@@ -30,7 +30,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
@@ -67,7 +67,7 @@ class Skip(Exception):
     """The mode does not apply to the call."""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one side made of a case: what can be seen of each tensor, or an error."""
 
@@ -336,7 +336,7 @@ class Side:
             v = case.args[i].values
             dims[i] = rng.randrange(v.ndim + 1)
             args[i] = Array(np.stack([v, np.roll(v, 1), v], dims[i]))
-        made, kwargs = self.arguments(attrs.evolve(case, args=tuple(args)))
+        made, kwargs = self.arguments(replace(case, args=tuple(args)))
         result = self.torch.func.vmap(lambda *a: function(*a, **kwargs), in_dims=tuple(dims))(*made)
         return self.seen(result, strides=False)
 
@@ -428,7 +428,7 @@ def exact(case: Case, draw: int = 0) -> Case | None:
         return Stored(values, "stored", value.grad, (memory, strides, offset))
 
     args, kwargs = tree(wide, (case.args, case.kwargs), (Array, DType, torch.dtype))
-    return attrs.evolve(case, args=args, kwargs=kwargs) if narrow else None
+    return replace(case, args=args, kwargs=kwargs) if narrow else None
 
 
 @np.errstate(invalid="ignore")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+from dataclasses import replace
 
 from autograd_tape.ops import RECORDS
 from tests.campaign.cases import Array, Case, leaves, plain_samples, record_samples, tree
@@ -19,7 +19,7 @@ def duals(value: Any) -> Iterator[Any]:
     places = [i for i, a in enumerate(leaves(value)) if a.values.dtype.kind in "fc"]
     for chosen in ([places] if places else []) + ([[i] for i in places] if len(places) > 1 else []):
         count = iter(range(len(leaves(value))))
-        yield tree(lambda a: attrs.evolve(a, grad=next(count) in chosen), value, Array)
+        yield tree(lambda a: replace(a, grad=next(count) in chosen), value, Array)
 
 
 def cases(name: str, path: str) -> Iterator[Case]:

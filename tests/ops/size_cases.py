@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, field, replace
 import ml_dtypes
 import numpy as np
 from tests.ops.op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
@@ -171,7 +171,7 @@ class LowTensor(TensorRef):
     __slots__ = ()
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """A front end, and the thresholds under which it runs."""
 
@@ -200,7 +200,7 @@ TORCH = Configuration("torch", torch_frontend, None)
 # -- samples of any size ----------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Growth:
     """What becomes longer together: axes of arrays as (number of the leaf, axis), where -1 is a new first axis, and numbers."""
 
@@ -332,7 +332,7 @@ def converted(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
 # -- cases ------------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Case:
     """A call: the leaves of a sample's arguments, in a layout and dtype."""
 
@@ -380,16 +380,16 @@ def noisy(case: Case) -> Case:
             return x
         return np.asarray(x) * (1 - rng.uniform(0, 0.02, np.shape(x)))
 
-    return attrs.evolve(case, leaves=[moved(x) for x in case.leaves])
+    return replace(case, leaves=[moved(x) for x in case.leaves])
 
 
-@attrs.define
+@dataclass(slots=True)
 class Outcome:
     """What a call gave: arrays and plain values, gradients of the leaves; or an error."""
 
-    values: list[Any] = attrs.field(factory=list)
-    strides: list[tuple[int, ...]] = attrs.field(factory=list)
-    gradients: list[Any] = attrs.field(factory=list)
+    values: list[Any] = field(default_factory=list)
+    strides: list[tuple[int, ...]] = field(default_factory=list)
+    gradients: list[Any] = field(default_factory=list)
     error: str = ""
 
     @property
@@ -500,7 +500,7 @@ def differences(found: Outcome, expected: Outcome, case: Case, front: Configurat
 # -- what is run ------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Grown:
     """A case that can be made longer, and how its results grow then."""
 
@@ -511,7 +511,7 @@ class Grown:
 
     def __call__(self, n: int) -> Case:
         """The case with length `n`."""
-        return attrs.evolve(self.case, leaves=self.growth(self.case.leaves, n))
+        return replace(self.case, leaves=self.growth(self.case.leaves, n))
 
     def size(self, n: int) -> float:
         """Elements of the largest argument, or of the results if they are more."""
@@ -541,7 +541,7 @@ def grown(rec: Record, full: bool = False) -> list[Grown]:
         for growth in growths(case.leaves):
             if rec.module.endswith(MATRICES) and any(axis >= 0 for _, axis in growth.axes):
                 continue
-            seven, fifteen = [run(attrs.evolve(case, leaves=growth(case.leaves, n)), PLAIN) for n in (7, 15)]
+            seven, fifteen = [run(replace(case, leaves=growth(case.leaves, n)), PLAIN) for n in (7, 15)]
             if seven.error == fifteen.error == error:
                 power = math.log(max(fifteen.size, 1) / max(seven.size, 1), 15 / 7)
                 found.append(Grown(case, growth, seven.size, power))
@@ -560,7 +560,7 @@ def operands(case: Case) -> Iterator[Case]:
         return
 
     def with_second(x: Any) -> Case:
-        return attrs.evolve(case, leaves=[case.leaves[0], x, *case.leaves[2:]])
+        return replace(case, leaves=[case.leaves[0], x, *case.leaves[2:]])
 
     yield with_second(second[0])
     yield with_second(second[:, :1])
@@ -572,7 +572,7 @@ def operands(case: Case) -> Iterator[Case]:
         yield with_second(second.astype(np.float32))
         yield with_second((np.abs(second) + 1).astype(np.int64))
     for x in (first[0], first[(0,) * first.ndim].reshape(())):
-        yield attrs.evolve(case, leaves=[x, *case.leaves[1:]])
+        yield replace(case, leaves=[x, *case.leaves[1:]])
 
 
 def plan(rec: Record, full: bool = False) -> Iterator[tuple[Case, Configuration]]:
@@ -588,24 +588,24 @@ def plan(rec: Record, full: bool = False) -> Iterator[tuple[Case, Configuration]
     # small tensors, as they are and with thresholds lowered
     for nr, (layout, dtype) in enumerate(pairs):
         for i in range(len(small)) if full else [(seed + nr) % len(small)]:
-            case = attrs.evolve(small[i], layout=layout, dtype=dtype)
+            case = replace(small[i], layout=layout, dtype=dtype)
             yield case, LOW
             if full:
                 yield case, TAPE
             if rec.inplace and case.leaves and is_array(case.leaves[0]) and (full or (nr + nr // len(LAYOUTS)) % 2):
-                yield attrs.evolve(case, inplace=True), LOW
+                yield replace(case, inplace=True), LOW
     if not full:
         for nr, case in enumerate(small):
             layout, dtype = pairs[(seed + 5 * nr) % len(pairs)]
-            yield attrs.evolve(case, layout=layout, dtype=dtype), LOW if nr % 3 else TAPE
+            yield replace(case, layout=layout, dtype=dtype), LOW if nr % 3 else TAPE
     # nothing at all
     for nr, growth in enumerate(growing):
         layout, dtype = pairs[(seed + nr) % len(pairs)]
-        empty = attrs.evolve(growth(0), dtype=dtype)
+        empty = replace(growth(0), dtype=dtype)
         yield empty, LOW
-        yield attrs.evolve(empty, layout=layout), TAPE
+        yield replace(empty, layout=layout), TAPE
         if rec.inplace and is_array(empty.leaves[0]):
-            yield attrs.evolve(empty, inplace=True), LOW
+            yield replace(empty, inplace=True), LOW
     # around the thresholds
     for size in SIZES:
         if not growing or size < 64 or size > (1 << 21 if full else 1 << 18):
@@ -617,10 +617,10 @@ def plan(rec: Record, full: bool = False) -> Iterator[tuple[Case, Configuration]
                 big = noisy(growth(length))
                 for layout, dtype in pairs if full else [pairs[(counter // 3) % len(pairs)]]:
                     counter += 1
-                    wanted = attrs.evolve(big, layout=layout, dtype=dtype)
+                    wanted = replace(big, layout=layout, dtype=dtype)
                     yield wanted, TORCH if counter % 2 and layout != "flipped" else TAPE
                     if rec.inplace and is_array(big.leaves[0]) and not counter % 3:
-                        yield attrs.evolve(wanted, inplace=True), TAPE
+                        yield replace(wanted, inplace=True), TAPE
 
 
 def check(rec: Record, full: bool = False) -> tuple[int, list[str]]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 
 from autograd_tape import TensorRef
@@ -89,7 +89,7 @@ def laid(array: np.ndarray, at: Sharding | None, cls: type[TensorRef] = TensorRe
     return t
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Result:
     """What a call gives: its tensors, and the gradients of the arguments that have one."""
 

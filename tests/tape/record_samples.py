@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 from tests.ops.op_cases import UNINITIALISED, as_tensors, bind, samples, tensors
 
 from autograd_tape import F, TensorRef
@@ -17,7 +17,7 @@ from autograd_tape.ops import RECORDS, Record
 RANDOM = {"random"}
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Case:
     """A sample: the record, its tensors in order, and the other arguments by name."""
 

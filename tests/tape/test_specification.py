@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from pathlib import Path
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 import numpy as np
 import pytest
 
@@ -359,7 +359,7 @@ class Data:
     b: Any
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Attrs:
     a: Any
     b: Any

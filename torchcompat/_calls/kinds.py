@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from autograd_tape.dtypes import DType, Device
 
@@ -38,7 +38,7 @@ def kind_of(value: Any) -> str | None:
     return None
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class JitType:
     """A type of TorchScript, as annotations write it."""
 
@@ -52,7 +52,7 @@ class JitType:
         return self.annotation_str
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class InferredType:
     """The type of a value, or why it has none."""
 

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 from collections.abc import Callable, Sequence
 
-import attrs
+from dataclasses import dataclass
 
 from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.dtypes import Device, DType
@@ -37,7 +37,7 @@ class Misfit(Exception):
     """A value is not of a schema's type; the text says why."""
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Type:
     """A type of a schema: `wrappers` are "?" and "[]" or "[n]", inner ones first."""
 
@@ -153,7 +153,7 @@ class Type:
         raise Misfit(_PLAIN.format(kind))
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class AliasInfo:
     """The annotation of a tensor's memory: "a!"."""
 
@@ -170,7 +170,7 @@ class AliasInfo:
         return set(self.text.split("->")[0].replace("!", "").strip().split("|"))
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Argument:
     """An argument, or a return value."""
 
@@ -236,7 +236,7 @@ def listed(arguments: Sequence[Argument], spell: Callable[[Argument], str]) -> s
     return ", ".join(shown)
 
 
-@attrs.frozen(slots=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class FunctionSchema:
     """What an operation takes and returns."""
 

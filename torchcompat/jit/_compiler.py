@@ -18,7 +18,7 @@ import typing
 import warnings
 from typing import Any
 
-import attrs
+from dataclasses import dataclass
 
 from autograd_tape import warned
 from autograd_tape.annotations import Keywords
@@ -39,7 +39,7 @@ from ._schema import annotation
 _TABLES = frozenset(Module().__dict__)
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """A function in TorchScript's language, and the program that it is of."""
 

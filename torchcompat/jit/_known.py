@@ -11,7 +11,7 @@ import inspect
 import types
 from typing import Any, NoReturn
 
-import attrs
+from dataclasses import dataclass
 
 from autograd_tape.annotations import Keywords
 import torchcompat as torch
@@ -23,7 +23,7 @@ UNKNOWN: Any = object()
 _CHOSEN = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Ref:
     """A module, and how it is reached."""
 
@@ -35,14 +35,14 @@ class Ref:
         return Ref(self.face._modules[name], step(self.node, name))
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Field:
     """An attribute of a module: its value now, which tests of constants may use."""
 
     value: Any
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A method of a module."""
 

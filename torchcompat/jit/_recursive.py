@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+from dataclasses import dataclass, field
 
 from torchcompat._calls.absent import absences as _absences
 from torchcompat._calls.kinds import kind_of
@@ -18,7 +18,7 @@ __all__ = ["ConcreteModuleType", "ConcreteTypeStore", "concrete_type_store", "ge
 _TABLES = frozenset(Module().__dict__)
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class ConcreteModuleType:
     """What scripting makes of modules.
 
@@ -28,7 +28,7 @@ class ConcreteModuleType:
     """
 
     py_class: type
-    jit_type: str = attrs.field(eq=False)
+    jit_type: str = field(compare=False)
     _attributes: tuple[tuple[str, str | None, bool], ...]
     _modules: tuple[tuple[str, ConcreteModuleType], ...]
 

@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable
 
-import attrs
+from dataclasses import dataclass
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def annotation(kind: object) -> str:
     raise LookupError(f"Unknown type name '{kind}'")
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter: its type as TorchScript writes it, None where nobody said and a tensor is meant."""
 
@@ -71,7 +71,7 @@ class Parameter:
     tests: Callable[[Any], bool] | None = None
 
 
-@attrs.frozen
+@dataclass(frozen=True, slots=True)
 class Schema:
     """What a function takes and gives."""
 

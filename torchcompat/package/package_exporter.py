@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import IO, Any
 
-import attrs
+from dataclasses import dataclass
 
 from .._files.places import location_tag
 from .._files.rebuild import STORAGE_TYPES, UNTYPED
@@ -110,7 +110,7 @@ class PackagingError(Exception):
         super().__init__("\n".join([*lines, ""]))
 
 
-@attrs.define
+@dataclass(slots=True)
 class _Pattern:
     """What becomes of the modules that a pattern matches."""
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
-import attrs
+from dataclasses import dataclass, field
 
 from autograd_tape.dtypes import DType
 
@@ -39,12 +39,12 @@ IMPLICIT_IMPORT_ALLOWLIST = ["numpy", "numpy.core", "numpy.core._multiarray_umat
 _EXTERN = object()
 
 
-@attrs.define
+@dataclass(slots=True)
 class _Package:
     """A module, or a folder, of a package: where its source is, and what lies in it."""
 
     source_file: str | None = None
-    children: dict[str, Any] = attrs.field(factory=dict)
+    children: dict[str, Any] = field(default_factory=dict)
     is_package: bool = True
 
 
