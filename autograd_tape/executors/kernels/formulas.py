@@ -46,7 +46,7 @@ FEW = 48
 #: Seconds that Python takes for a call, and for a number of cost 1 in it.
 CALL, NUMBER = 5e-6, 1e-6
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
-_BLOCK = _GRAIN = 8192
+_BLOCK, _GRAIN = 16384, 8192
 #: Numbers that are not shared.
 _SHORT = 1024
 
@@ -138,9 +138,9 @@ like.compiled = like  # type: ignore[attr-defined]  # which has its own way
 
 
 # Of compiled code they have ways of their own.
-two_to = _helper(lambda n: math.ldexp(1.0, int(n)), lambda n: np.ldexp(1.0, n.astype(np.int64)))
+two_to = _helper(lambda n: math.ldexp(1.0, int(n)), lambda n: (n.astype(np.int64) + 1023 << 52).view(np.float64))
 two_to.__doc__ = "2 to an integral power from -1022 to 1023."
-exponent = _helper(lambda x: math.frexp(x)[1] - 1.0, lambda x: np.frexp(x)[1] - 1.0)
+exponent = _helper(lambda x: math.frexp(x)[1] - 1.0, lambda x: (x.view(np.int64) >> 52) - 1023.0)
 exponent.__doc__ = "That of the power of 2 below a positive number that is neither infinite nor denormal."
 two_to.compiled, exponent.compiled = two_to, exponent  # type: ignore[attr-defined]
 two_to.__name__, exponent.__name__ = "two_to", "exponent"
@@ -150,7 +150,8 @@ def polynomial(coefficients: tuple[float, ...], x: float) -> float:
     """By Horner's rule, from the highest power down."""
     result = 0.0
     for c in coefficients:
-        result = result * x + c
+        result *= x  # of lanes in place: the array is this function's own
+        result += c
     return result
 
 
