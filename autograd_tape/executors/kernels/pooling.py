@@ -136,30 +136,39 @@ def max_pool2d(
 
 def composed_maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     """What ``maxima`` gives, by NumPy, C-contiguous: of few windows by a table, else an array for each element that windows have."""
-    if not plan.rows or plan.planes * plan.work < _FEW:
+    if not plan.rows or (plan.planes * plan.work < _FEW if places else plan.planes * plan.windows.count < _FEW >> 5):
         return _maxima_by_table(x, plan, places)
     c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
     planes = c.reshape(plan.given)
     kh, kw, *more = plan.rows
     kernel, stride, padding, dilation = (kh, kw), tuple(more[:2]), tuple(more[2:4]), tuple(more[4:])
     out = plan.made[1], plan.made[2]
-    y, index = np.empty(plan.made, c.dtype), np.empty(plan.made, np.int64)
-    height, width = planes.shape[1:]
-    y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
-    firsts = []
-    for m, s, p, d in zip(out, stride, padding, dilation, strict=True):
-        begin = np.arange(m) * s - p
-        firsts.append(begin + np.maximum(0, -(begin // d)) * d)
-    index[...] = firsts[0][:, None] * width + firsts[1]
-    positions = np.arange(height * width).reshape(height, width)
+    floating, (height, width) = c.dtype.kind == "f", planes.shape[1:]
+    y = np.full(plan.made, -np.inf if floating else np.iinfo(c.dtype).min, c.dtype)
+    if places:
+        firsts = []
+        for m, s, p, d in zip(out, stride, padding, dilation, strict=True):
+            begin = np.arange(m) * s - p
+            firsts.append(begin + np.maximum(0, -(begin // d)) * d)
+        index = np.empty(plan.made, np.int64)
+        index[...] = firsts[0][:, None] * width + firsts[1]
+        positions = np.arange(height * width).reshape(height, width)
+    # Without places it does not matter which of equals is taken, unless zeros have different signs; and of a mask NumPy guesses each bit.
+    plain = not places and not (floating and ((planes == 0) & np.signbit(planes)).any())
     for i in range(kernel[0]):
         for j in range(kernel[1]):
             offset = i * dilation[0], j * dilation[1]
             where, source = _taps((height, width), out, offset, stride, padding)
             values, best = planes[:, *source], y[:, *where]
-            better = (values > best) | (values != values)
+            if plain:
+                np.maximum(best, values, out=best)
+                continue
+            better = values > best
+            if floating:
+                better |= values != values
             np.copyto(best, values, where=better)
-            np.copyto(index[:, *where], positions[source], where=better)
+            if places:
+                np.copyto(index[:, *where], positions[source], where=better)
     y = y.reshape(plan.shape).astype(x.dtype, copy=False)
     return (y, index.reshape(plan.shape)) if places else y
 
