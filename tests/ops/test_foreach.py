@@ -11,7 +11,7 @@ import pytest
 from tests.ops.foreach_cases import TABLE
 
 import torchcompat as torch
-from autograd_tape.executors.kernels._common import LARGER, SMALLER, TIMES
+from autograd_tape.executors.kernels._common import FILLED, LARGER, SMALLER, TIMES
 from autograd_tape.executors.kernels._on_demand import available
 from torchcompat._calls import foreach
 from torchcompat._calls.lists import CHANGES, changed
@@ -67,7 +67,7 @@ def test_machine_code_for_lists_gives_the_bits_of_rows(monkeypatch: pytest.Monke
         change.kernel.surely({torch.bfloat16: "E", torch.float16: "e"}.get(dtype, "f"))
         lists = [[special.roll(k).to(dtype), *[torch.randn(shape).to(dtype) for shape in ((2, 5), (1,), (0,), (70,))]]
                  for k in range(others + 1)]
-        alone = not others and name != "zero" or (name, others) == ("lerp", 1)
+        alone = not others and change.op < FILLED or (name, others) == ("lerp", 1)
         for number in ([0.3], [1]) if alone else ([],):
             for end in ("", "_") if name not in ("zero", "copy") else ("_",):
                 results = []

@@ -311,8 +311,12 @@ def _make(name: str) -> Fn:
     element, inplace = ELEMENTS.get(name, F.function)(name), name.endswith("_")
     choices = _plain_choices(read)
     changes = {others: change for (of, others), change in CHANGES.items() if of == name.rstrip("_")}
+    alone = changes.get(0) if (_SELF,) == signatures else None
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if alone is not None and len(args) == 1 and not kwargs and args[0].__class__ in (list, tuple) and args[0]:
+            if (done := changed(alone, args, 1, inplace)) is not None:
+                return done if inplace else tuple(done)
         found = None if kwargs else choices.get(tuple(map(_kind, args)))
         if found is not None:
             params, values = found[0], [*args, *found[1]]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from autograd_tape.dtypes import Kind
 from autograd_tape.executors.kernels._common import (
-    AT_LEAST, AT_MOST, BETWEEN, COPIED, DIVIDED, FILLED, LARGER, MORE, MULTIPLIED, OVER, PRODUCT, QUOTIENT, RAISED, SCALED, SMALLER, TIMES,
-    WEIGHED, WITHIN,
+    AT_LEAST, AT_MOST, BETWEEN, CEILED, COPIED, DIVIDED, FILLED, FLOORED, INVERTED, LARGER, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER,
+    PRODUCT, QUOTIENT, RAISED, ROOTED, ROUNDED, SCALED, SIGNED, SMALLER, TIMES, TRUNCATED, WEIGHED, WITHIN,
 )
 from autograd_tape.executors.kernels.handy import Listed
 from autograd_tape.executors.kernels.sharing import BIG, get_num_threads
@@ -67,6 +67,9 @@ CHANGES: dict[tuple[str, int], Change] = {
     **{(name, 1): Change(_ONE, SMALLER) for name in ("clamp_max", "minimum")},
     ("addcmul", 2): Change(_TWO, PRODUCT, half=SCALED), ("addcdiv", 2): Change(_TWO, QUOTIENT),
     ("lerp", 1): Change(_TWO, BETWEEN), ("lerp", 2): Change(_TWO, WEIGHED),
+    **{(name, 0): Change(_ONE, op) for name, op in (
+        ("abs", MAGNITUDE), ("neg", NEGATED), ("sqrt", ROOTED), ("reciprocal", INVERTED), ("sign", SIGNED), ("floor", FLOORED),
+        ("ceil", CEILED), ("trunc", TRUNCATED), ("round", ROUNDED))},
     ("zero", 0): Change(_ONE, FILLED, lambda value, kind: 0.0), ("copy", 1): Change(_ONE, COPIED),
 }
 """By the operation's name, and how many tensors there are beside the first of a row."""

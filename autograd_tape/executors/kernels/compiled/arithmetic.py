@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from .._common import (
-    ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, DIVIDED, FILLED, LARGER, MORE, MULTIPLIED, NEGATE, OVER, PRODUCT, RAISED, SCALED, SMALLER,
-    SQUARE, TILE, TIMES, WEIGHED, WITHIN,
+    ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, CEILED, COPIED, DIVIDED, FILLED, FLOORED, INVERTED, LARGER, MAGNITUDE, MORE, MULTIPLIED, NEGATE,
+    NEGATED, OVER, PRODUCT, RAISED, ROOTED, SCALED, SIGNED, SMALLER, SQUARE, TILE, TIMES, TRUNCATED, WEIGHED, WITHIN,
 )
 from .base import EXACT, kernel, like, rounded, u8, wide
 
@@ -135,8 +135,8 @@ def apart(first, step, lanes, y, start, stop):
 @kernel("i s r0[n] w0[n] :n", frozenset(), lists=True)
 def change(op, value, x, y, start, stop):
     """``y`` in place: ``y + value * x`` (MORE), ``y * x``, ``y / x``, the larger or smaller of both; ``y + value`` (RAISED), ``y * value``,
-    ``y / value``, ``y`` but no less or no more than ``value``, or no further from zero (WITHIN); ``value`` (FILLED), or ``x``. Half
-    precision computes in single."""
+    ``y / value``, ``y`` but no less or no more than ``value``, or no further from zero (WITHIN); ``value`` (FILLED), or ``x``; or a
+    function of ``y`` alone (MAGNITUDE and so on), rounded correctly. Half precision computes in single."""
     xs, ys = x[start:stop], y[start:stop]
     if ys.size == 0:
         return
@@ -183,9 +183,45 @@ def change(op, value, x, y, start, stop):
     elif op == FILLED:
         for i in range(ys.size):
             ys[i] = rounded(ys, v)
-    else:
+    elif op == COPIED:
         for i in range(ys.size):
             ys[i] = xs[i]
+    else:
+        _alone(op, ys)
+
+
+@njit(inline="always")
+def _alone(op, ys):
+    if op == MAGNITUDE:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, abs(wide(ys[i])))
+    elif op == NEGATED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, -wide(ys[i]))
+    elif op == ROOTED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.sqrt(wide(ys[i])))
+    elif op == INVERTED:
+        one = like(wide(ys[0]), 1)
+        for i in range(ys.size):
+            ys[i] = rounded(ys, one / wide(ys[i]))
+    elif op == SIGNED:
+        zero, one = like(wide(ys[0]), 0), like(wide(ys[0]), 1)
+        for i in range(ys.size):
+            a = wide(ys[i])
+            ys[i] = rounded(ys, (one if a > zero else zero) - (one if a < zero else zero))
+    elif op == FLOORED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.floor(wide(ys[i])))
+    elif op == CEILED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.ceil(wide(ys[i])))
+    elif op == TRUNCATED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.trunc(wide(ys[i])))
+    else:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.rint(wide(ys[i])))
 
 
 @njit(inline="always")
