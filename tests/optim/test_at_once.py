@@ -53,3 +53,25 @@ def test_what_does_not_go_together_is_updated_one_after_the_other() -> None:
     sgd._LISTED.surely("f")
     torch.optim.SGD([*params, other], lr=0.5).step()
     assert all([x == 0.5 for p in (*params, other) for x in p.detach().reshape(-1).tolist()])
+
+
+@pytest.mark.parametrize("dtype", _CHARS, ids=str)
+@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1, "lr_decay": 0.2}, {"maximize": True, "initial_accumulator_value": 0.5}])
+def test_a_fused_loop_of_one_parameter_gives_the_bits_of_its_rule(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any],
+                                                                  dtype: torch.dtype) -> None:
+    kind = torch.optim.Adagrad
+    assert kind.kernel is not None and kind.in_half
+    run, taken, results = kind.kernel._few.surely(_CHARS[dtype]), [], []
+    for compiled in (True, False):
+        over = (lambda *given: taken.append(given) or run) if compiled else lambda *given: None
+        monkeypatch.setattr(type(kind.kernel), "over", over)
+        torch.manual_seed(0)
+        params = [torch.nn.Parameter(torch.randn(shape).to(dtype)) for shape in ((3, 5), (7,), (0,), (30, 40))]
+        optimizer = kind(params, lr=0.01, fused=True, **options)
+        for _ in range(3):
+            for p in params:
+                p.grad = torch.randn(p.shape).to(dtype)
+            optimizer.step()
+        results.append([(x.shape, x.detach()._data.tobytes()) for p in params for x in (p, *optimizer.state[p].values())])
+    assert results[0] == results[1]
+    assert len(taken) == 12

@@ -24,6 +24,7 @@ from .optimizer import (
 States = Sequence[Tensor | None]
 """One kind of state, of every parameter."""
 _NONE = {char: np.empty(0, char) for char in "fd"}
+_HALF = frozenset(["E", "e"])
 
 
 class RuleOptimizer(Optimizer):
@@ -37,6 +38,8 @@ class RuleOptimizer(Optimizer):
     """The update as a compiled loop, which gives the same bits: over parameter, gradient, state, and numbers."""
     kept: tuple[str, ...] = ()
     """The names of what it takes of a parameter's state."""
+    in_half = False
+    """Whether it computes fused steps of half precision, too, in single precision."""
 
     counts = True
     """Whether each parameter's state has a "step", counted before the update."""
@@ -125,7 +128,8 @@ class RuleOptimizer(Optimizer):
     def update_compiled(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> bool:
         """Updates one parameter by `kernel`; whether that takes it."""
         data, k = p._data, p._k
-        if not on_buffers(p, False) or not data.flags.carray or grad._k is not k or grad._data.shape != data.shape:
+        half = self.in_half and group.get("fused") and data.dtype.char in _HALF
+        if not on_buffers(p, False, half) or not data.flags.carray or grad._k is not k or grad._data.shape != data.shape:
             return False
         arrays = [data.reshape(-1), contiguous(grad._data).reshape(-1)]
         for name in self.kept_in(group):
@@ -316,11 +320,11 @@ def at_once(kernel: Listed, fused: object, lists: Sequence[States], *numbers: fl
     return True
 
 
-def on_buffers(p: Tensor, differentiable: bool) -> bool:
-    """Whether a step may run on the buffers of `p`: it is float32 or float64, dense, on the CPU, and the step needs no history."""
+def on_buffers(p: Tensor, differentiable: bool, half: bool = False) -> bool:
+    """Whether a step may run on the buffers of `p`: float32 or float64 (or `half`), dense, on the CPU, and without history."""
     data, k = p._data, p._k
     return (k.device.type == "cpu" and k.special is None and not differentiable and type(data).__name__ == "ndarray"
-            and data.dtype.char in "fd" and data.flags.forc)
+            and (half or data.dtype.char in "fd") and data.flags.forc)
 
 
 def fits(p: Tensor, grad: Tensor, *state: Tensor | None) -> bool:

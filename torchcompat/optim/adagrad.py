@@ -34,6 +34,7 @@ class Adagrad(RuleOptimizer):
 
     kernel = Exact("optim", "adagrad")
     kept = ("sum",)
+    in_half = True
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,

@@ -105,18 +105,21 @@ def adadelta(param, grad, square, steps, rate, rho, keep, eps, decay, maximize, 
         ps[i] += delta * lr
 
 
-@kernel("w1[n] r1[n] w1[n] s s s i :n", _EXACT)
+@kernel("w0[n] r0[n] w0[n] s s s i :n", _EXACT)
 def adagrad(param, grad, total, rate, eps, decay, maximize, start, stop):
-    """``rate`` with the learning rate's own decay."""
-    T = param.dtype.type
+    """``rate`` with the learning rate's own decay. Half precision as above."""
     ps, gs, ts = param[start:stop], grad[start:stop], total[start:stop]
-    lr, e, d = T(rate), T(eps), T(decay)
-    sign = T(-1) if maximize else T(1)
+    if ps.size == 0:
+        return
+    one = wide(ps[0])
+    lr, e, d = like(one, rate), like(one, eps), like(one, decay)
+    sign = like(one, -1) if maximize else like(one, 1)
     for i in range(ps.size):
-        g = _decayed(sign * gs[i], ps[i], d)
-        t = ts[i] + g * g
-        ts[i] = t
-        ps[i] += g * lr / (math.sqrt(t) + e)
+        p = wide(ps[i])
+        g = _decayed(sign * wide(gs[i]), p, d)
+        t = wide(ts[i]) + g * g
+        ts[i] = rounded(ts, t)
+        ps[i] = rounded(ps, p + g * lr / (math.sqrt(t) + e))
 
 
 @kernel("w1[n] r1[n] w1[n] w1[n] s s s s s i :n", _EXACT)
