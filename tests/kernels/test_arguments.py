@@ -22,7 +22,8 @@ from autograd_tape.executors.kernels import _entry, _on_demand, _kernel
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
 CALLS = 30
-FEWER = {"folds.fold": 10, "random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
+FEWER = {"folds.fold": 10, "fourier.transform": 12, "random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12,
+         "conv.depthwise_rows_dw": 15}
 
 
 class Outside(Exception):
@@ -58,6 +59,13 @@ def _lanes(array: np.ndarray, at: int) -> slice:
 
 def _store(array: np.ndarray, at: int, vector: np.ndarray) -> None:
     array[_lanes(array, at)] = vector
+
+
+def _turn(source, at, pitch, rows, target, to, step, columns):
+    """What compiled code does with eight vectors (see ``simd.turn``)."""
+    vectors = [np.array(source[_lanes(source, at + min(j, rows - 1) * pitch)]) for j in range(8)]
+    for j, column in enumerate(np.stack(vectors, 1)):
+        target[_lanes(target, to + min(j, columns - 1) * step)] = column
 
 
 def _tile(rows, width, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more):
@@ -110,6 +118,8 @@ INTRINSICS = {
     "multiply_add": lambda a, b, c: a * b + c,
     "tile": _tile,
     "dots": _dots,
+    "turn": _turn,
+    "alternating": lambda a, b, half: np.stack([a, b], 1).reshape(-1)[8 * half:8 * half + 8],
     "every_other": lambda a, b, first: np.concatenate([a, b])[first::2],
     "sum_of": np.sum,
     "fma": lambda a, b, c: a * b + c,
@@ -191,6 +201,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "direct.convolve": _DIRECT, "direct.weight_grad": _DIRECT, "random.stream": {"n": (0, 1900), "left": (0, 624)},
     "random.box_muller_f64": {"n": (0, 64)},
     "folds.fold": {"outer": (0, 2), "n": (0, 300), "inner": (0, 40), "per_block": (1, 300), "term": (0, 4), "last": (-1, 3)},
+    "fourier.transform": {"o": (0, 5), "m": (1, 12), "n": (1, 18), "have": (1, 36), "give": (1, 36)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip

@@ -2,7 +2,7 @@
 these three.
 
 `normalization` is ATen's number: 0 leaves sums as they are, 1 divides them by the root of how many numbers each is of, 2 by that number.
-NumPy computes in double precision, so that results in single precision are rounded once.
+All is computed in double precision, so that results in single precision are rounded once along a dimension.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...annotations import Functions, Shape, Values
 from ...dims import wrap_dim
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
+from ...executors.kernels.fourier import transformed
 from ...executors.meta import meta_array
 from ...record import op
 from ...strided import contiguous_strides
@@ -99,8 +100,12 @@ except ImportError:  # NumPy 2
         return found if factor == 1 else found * found.real.dtype.type(factor)
 
 
-def _along(lines: np.ndarray, axis: int, forward: bool, factor: float) -> np.ndarray:
-    """The transforms of complex lines along a dimension, times a factor."""
+def _along(lines: np.ndarray, axis: int, forward: bool, factor: float, own: bool) -> np.ndarray:
+    """The transforms of complex lines along a dimension, times a factor; what is the caller's `own` may be overwritten."""
+    n = lines.shape[axis]
+    found = transformed(lines, axis, n, n, lines.dtype, not forward, factor, own)
+    if found is not None:
+        return found
     if axis == lines.ndim - 1:
         return _execute(lines, False, forward, factor)
     return _execute(lines.swapaxes(axis, -1), False, forward, factor).swapaxes(axis, -1)
@@ -137,8 +142,8 @@ def c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.nd
         return input.copy()
     lines, last = input if order is None else input.transpose(order), input.ndim - 1
     for axis in range(last + 1 - len(dims), last):
-        lines = _along(lines, axis, forward, 1.0)
-    return _laid_out(_along(lines, last, forward, _factor(normalization, count)), back, input.dtype)
+        lines = _along(lines, axis, forward, 1.0, axis > last + 1 - len(dims))
+    return _laid_out(_along(lines, last, forward, _factor(normalization, count), len(dims) > 1), back, input.dtype)
 
 
 def _c2c_on_meta(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
@@ -179,18 +184,20 @@ def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.n
     dims, order, back, count = _geometry_of(input, dim, 1)
     if not dims:
         _real_dims(dim, input.ndim)
-    factor, several = _factor(normalization, count), len(dims) > 1
-    lines = _execute(input if order is None else input.transpose(order), True, True, 1.0 if several else factor)
-    if not onesided:
-        n, h = input.shape[dims[-1]], lines.shape[-1]
-        half, lines = lines, np.empty((*lines.shape[:-1], n), lines.dtype if several else _complex(input.dtype))
-        lines[..., :h] = half
-        if n > h:
-            np.conjugate(half[..., n - h:0:-1], out=lines[..., h:], casting="same_kind")
-    last = input.ndim - 1
+    factor, several, last = _factor(normalization, count), len(dims) > 1, input.ndim - 1
+    n = input.shape[dims[-1]]
+    h, first, lines = n // 2 + 1, 1.0 if several else factor, input if order is None else input.transpose(order)
+    found = transformed(lines, last, n, h if onesided else n, _complex(input.dtype), False, first)
+    if found is None:
+        found = _execute(lines, True, True, first)
+        if not onesided:
+            half, found = found, np.empty((*found.shape[:-1], n), found.dtype if several else _complex(input.dtype))
+            found[..., :h] = half
+            if n > h:
+                np.conjugate(half[..., n - h:0:-1], out=found[..., h:], casting="same_kind")
     for axis in range(last + 1 - len(dims), last):
-        lines = _along(lines, axis, True, factor if axis == last - 1 else 1.0)
-    return _laid_out(lines, back, _complex(input.dtype))
+        found = _along(found, axis, True, factor if axis == last - 1 else 1.0, True)
+    return _laid_out(found, back, _complex(input.dtype))
 
 
 def _real_dims(dim: Any, ndim: int) -> list[int]:
@@ -201,7 +208,7 @@ def _real_dims(dim: Any, ndim: int) -> list[int]:
 
 
 _SINGLE, _DOUBLE = np.dtype(np.complex64), np.dtype(np.complex128)
-_REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+_REAL: dict[str, Any] = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 
 
 def _complex(dtype: Any) -> Any:
@@ -258,11 +265,14 @@ def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> 
         input = c2c(input, others, 0, False)
     _, order, back, _ = _geometry_of(input, last)
     lines, n = input if order is None else input.transpose(order), last_dim_size
-    if lines.shape[-1] != n:  # as many as there are to be, of which the first half counts
-        wide = np.empty((*lines.shape[:-1], n), lines.dtype)
-        wide[..., :n // 2 + 1] = lines
-        lines = wide
-    return _laid_out(_execute(lines, True, False, _factor(normalization, count)), back, _REAL[input.dtype.char])
+    half, factor, dtype = lines[..., :n // 2 + 1], _factor(normalization, count), _REAL[input.dtype.char]
+    found = transformed(half, input.ndim - 1, n, n, dtype, True, factor)
+    if found is None:
+        if lines.shape[-1] != n:  # as many as there are to be, of which the first half counts
+            lines = np.empty((*lines.shape[:-1], n), lines.dtype)
+            lines[..., :n // 2 + 1] = half
+        found = _execute(lines, True, False, factor)
+    return _laid_out(found, back, dtype)
 
 
 def _check_half(found: int, n: int) -> None:

@@ -6,13 +6,14 @@ The compiler splits a vector where the processor's are shorter.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, overload, register_model
 
 #: Numbers in a vector.
 LANES = 8
@@ -48,13 +49,43 @@ def load(typingctx, array, index):
     return Vector(array.dtype)(array, types.intp), codegen
 
 
+def _converted(builder: Any, value: Any, source: Any, target: Any) -> Any:
+    """A vector of numbers of the type ``source`` as one of ``target``."""
+    if source == target:
+        return value
+    kind = ir.VectorType(ir.FloatType() if target == types.float32 else ir.DoubleType(), LANES)
+    return builder.fptrunc(value, kind) if target == types.float32 else builder.fpext(value, kind)
+
+
 @intrinsic
 def store(typingctx, array, index, vector):
+    """Writes a vector to eight elements of an array from ``index`` on, in the precision of the array."""
+
     def codegen(context, builder, signature, args):
         place = _place(context, builder, signature.args[0], args[0], args[1])
-        builder.store(args[2], place, align=array.dtype.bitwidth // 8)
+        builder.store(_converted(builder, args[2], vector.dtype, array.dtype), place, align=array.dtype.bitwidth // 8)
 
     return types.void(array, types.intp, vector), codegen
+
+
+def _arithmetic(operation: Callable[..., Any], instruction: str) -> None:
+    """Gives an operator of Python's its meaning for two vectors: a product and a sum may become one instruction."""
+
+    @intrinsic
+    def compute(typingctx, a, b):
+        def codegen(context, builder, signature, args):
+            return getattr(builder, instruction)(*args, flags=("contract",))
+
+        return a(a, b), codegen
+
+    @overload(operation, strict=False)
+    def of_vectors(a: object, b: object) -> object:
+        return (lambda a, b: compute(a, b)) if isinstance(a, Vector) and isinstance(b, Vector) else None  # type: ignore[call-arg]
+
+
+_arithmetic(operator.add, "fadd")
+_arithmetic(operator.sub, "fsub")
+_arithmetic(operator.mul, "fmul")
 
 
 def _spread(builder: Any, number: Any) -> Any:
@@ -100,6 +131,54 @@ def every_other(typingctx, a, b, first):
         return builder.shuffle_vector(args[0], args[1], mask)
 
     return a(a, b, first), codegen
+
+
+def _alternating(builder: Any, a: Any, b: Any, half: int) -> Any:
+    places = [(half + i % 2 * 2) * LANES // 2 + i // 2 for i in range(LANES)]
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+
+@intrinsic(prefer_literal=True)
+def alternating(typingctx, a, b, half):
+    """The first four numbers of each of two vectors in turn, or with ``half`` (a literal) 1 the last four."""
+    which = half.literal_value
+
+    def codegen(context, builder, signature, args):
+        return _alternating(builder, args[0], args[1], which)
+
+    return a(a, b, half), codegen
+
+
+@intrinsic
+def turn(typingctx, source, at, pitch, rows, target, to, step, columns):
+    """Eight vectors of an array, ``pitch`` apart, as the columns of a matrix whose rows are written to another array, ``step`` apart. Only
+    ``rows`` vectors are there, and ``columns`` places to write to: others are the last one's, once more."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+
+        def places(array: int, first: Any, apart: Any, count: Any) -> list[Any]:
+            last, found = builder.sub(count, word(1)), []
+            for j in range(LANES):
+                row = builder.select(builder.icmp_signed("<", word(j), last), word(j), last)
+                index = builder.add(first, builder.mul(row, apart))
+                found.append(_place(context, builder, signature.args[array], args[array], index))
+            return found
+
+        narrow, size = source.dtype.bitwidth > target.dtype.bitwidth, min(source.dtype.bitwidth, target.dtype.bitwidth) // 8
+        vectors = [builder.load(place, align=size) for place in places(0, *args[1:4])]
+        if narrow:
+            vectors = [_converted(builder, vector, source.dtype, target.dtype) for vector in vectors]
+        n = 1
+        while n < LANES:  # each time, what is four vectors apart becomes neighbours
+            pairs = zip(vectors[:LANES // 2], vectors[LANES // 2:])
+            vectors, n = [_alternating(builder, a, b, half) for a, b in pairs for half in (0, 1)], 2 * n
+        for vector, place in zip(vectors, places(4, *args[5:8])):
+            builder.store(vector if narrow else _converted(builder, vector, source.dtype, target.dtype), place, align=size)
+        return context.get_dummy_value()
+
+    number = types.intp
+    return types.void(source, number, number, number, target, number, number, number), codegen
 
 
 def _sum(builder: Any, part: Any) -> Any:
