@@ -30,7 +30,7 @@ def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, 
     >>> transformed(np.ones((1, 4)), 1, 4, 3, np.dtype(complex), False, 1.0) is None
     True
     """
-    if x.size < 2 * state.fused:
+    if x.size < state.fused:
         return None
     plan = _plan(x.shape, x.strides, x.flags.c_contiguous, x.dtype.char, axis, n, length, dtype.char)
     if plan is None:

@@ -103,6 +103,8 @@ except ImportError:  # NumPy 2
 def _along(lines: np.ndarray, axis: int, forward: bool, factor: float, own: bool) -> np.ndarray:
     """The transforms of complex lines along a dimension, times a factor; what is the caller's `own` may be overwritten."""
     n = lines.shape[axis]
+    if n == 1 and factor == 1:
+        return lines.copy()
     found = transformed(lines, axis, n, n, lines.dtype, not forward, factor, own)
     if found is not None:
         return found

@@ -117,11 +117,15 @@ def _of_array(a: np.ndarray, s: Any, dim: Any, lengths: _Lengths, complex: bool)
     wanted = _WITH_COMPLEX[wanted.char] if complex else wanted
     if wanted.char not in _WITH_COMPLEX or not a.size:
         raise TypeError
-    if wanted is not found:
-        a = (a if a.flags.c_contiguous else copy_like(a)).astype(wanted)
     dims, count, cut, pad = _cut(a.shape, tuple(s) if s.__class__ is list else s, tuple(dim) if dim.__class__ is list else dim, lengths)
-    if cut:
-        a = a[tuple([slice(cut.get(d)) for d in range(a.ndim)])]
+    first = () if not cut else tuple([slice(cut.get(d)) for d in range(a.ndim)])
+    late = 1 in cut.values()  # the step along a dimension of one element says where it lies, and a copy has another
+    if first and not late:
+        a = a[first]
+    if wanted is not found:
+        a = (a if 0 not in a.strides else copy_like(a)).astype(wanted)
+    if late:
+        a = a[first]
     return pad_constant(a, pad, 0) if pad else a, dims, count
 
 
@@ -152,8 +156,9 @@ def _half_length(shape: Shape, n: int | None, dim: int) -> tuple[list[int], list
     return dims, [have if n is None else n // 2 + 1], count
 
 
-def _spectrum(name: str, forward: bool, real: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray | None]]:
-    """`function` and `quick` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half."""
+def _spectrum(name: str, forward: bool, real: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray]]:
+    """`function` and `quick` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half. The inverse of
+    real numbers is a view of conjugates, and `quick` gives what those are of."""
     def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
         is_complex = input._k.dtype.is_complex
         if real and is_complex:
@@ -165,10 +170,8 @@ def _spectrum(name: str, forward: bool, real: bool) -> tuple[Callable[..., Tenso
         result = F._fft_r2c(x, dims, kind, real)
         return result if forward else F.conj(result)
 
-    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray | None:
+    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray:
         is_complex = input.dtype.kind == "c"
-        if not is_complex and not forward:  # which is a view of conjugates
-            return None
         x, dims, _ = _of_array(input, n, dim, _length, False)
         kind = _NORMS[norm or "backward", forward]
         return c2c(x, dims, kind, forward) if is_complex else r2c(x, dims, kind, real)
@@ -236,7 +239,7 @@ class fft_ifft:
     amp = "float32"
     out_dtype = _to_complex("ifft")
     function, quick = _spectrum("ifft", False, False)
-    quick_complex = True
+    quick_complex = conjugates = True
     samples, errors = _samples_of(False, False), _errors
 
 
@@ -295,6 +298,7 @@ class fft_ihfft:
     amp = "float32"
     out_dtype = _to_complex("ihfft")
     function, quick = _spectrum("ihfft", False, True)
+    conjugates = True
     samples, errors = _samples_of(True, False), _errors
 
 
