@@ -114,7 +114,7 @@ def test_matrices(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Genera
     triangles, right = rng.standard_normal((b, k, k)).astype(dtype), rng.standard_normal((b, k, 2)).astype(dtype)
     for upper in (False, True):
         for unit in (False, True):
-            _same(*_both(lambda u=upper, o=unit: matrices.solve_triangles(triangles.swapaxes(1, 2), right, u, o)))
+            _same(*_both(lambda u=upper, o=unit: matrices.solve_triangles(right, (triangles.swapaxes(1, 2), u, o))))
 
 @pytest.mark.parametrize("taps", [1, 2, 4])
 @pytest.mark.parametrize("padding", [0, 1, 2])
@@ -203,6 +203,6 @@ def test_large_triangles_in_columns(upper: bool) -> None:
     for unit in (False, True):
         factor = (np.triu if upper else np.tril)(triangle / n, 1 - 2 * (not upper) if unit else 0) + unit * np.eye(n)
         for given in (triangle / n, (triangle / n).swapaxes(1, 2).copy().swapaxes(1, 2)):
-            found = matrices.solve_triangles(given, right, upper, unit)
+            found = matrices.solve_triangles(right, (given, upper, unit))
             assert found.flags.c_contiguous
-            np.testing.assert_allclose(factor @ found, right, 1e-9, 1e-9)
+            np.testing.assert_allclose(factor @ found.swapaxes(1, 2), right, 1e-9, 1e-9)

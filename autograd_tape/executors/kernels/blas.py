@@ -21,7 +21,7 @@ import numpy as np
 from ...locks import fork_safe_lock, on_fork
 from . import sharing
 
-__all__ = ["matmul", "multiplier", "one_blas_thread", "product"]
+__all__ = ["matmul", "multiplier", "one_blas_thread", "product", "squares"]
 
 #: Multiply-adds below which one product stays on one thread: beyond it BLAS's own threads share it as well.
 _SMALL = 1 << 24
@@ -202,13 +202,20 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.size and b.size and a.dtype == b.dtype:
         x, y = a.astype(np.float64), b.astype(np.float64)
         # By the inequality of Cauchy and Schwarz no part of a sum exceeds the product of norms, which BLAS finds.
-        if _square(x) * _square(y) < 2.0**104 or _largest(a) * _largest(b) * a.shape[-1] < 1 << 53:
+        if squares(x) * squares(y) < 2.0**104 or _largest(a) * _largest(b) * a.shape[-1] < 1 << 53:
             return np.matmul(x, y).astype(np.int64).astype(a.dtype, copy=False)
     return np.matmul(a, b)
 
 
-def _square(x: np.ndarray) -> float:
+def squares(x: np.ndarray) -> float:
+    """The sum of the squares of numbers, or of complex numbers' parts.
+
+    >>> squares(np.array([[3.0, 4.0]]))
+    25.0
+    """
     flat = x.ravel("K")
+    if flat.dtype.kind == "c":
+        flat = flat.view(flat.real.dtype)
     return float(flat.dot(flat))
 
 

@@ -21,7 +21,7 @@ __all__ = [
 linalg = np.linalg
 LinAlgError = linalg.LinAlgError
 _OLD = int(np.__version__.partition(".")[0]) < 2
-_loops: Any = import_module("numpy.linalg._umath_linalg")
+loops: Any = import_module("numpy.linalg._umath_linalg")
 #: What is computed in, of a dtype's letter, for "r", real numbers, "t", such as the matrices are, and "c", complex ones; and what results
 #: are rounded to.
 _TYPES = {"f": {"r": "d", "t": "d", "c": "D"}, "d": {"r": "d", "t": "d", "c": "D"},
@@ -47,7 +47,7 @@ def _called(loop: Any, signature: str, *arrays: np.ndarray) -> Any:
 def _function(name: str, types: str, whole: Callable[..., Any], single: bool = False) -> Callable[..., Any]:
     """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own. With `single`, single
     precision is computed as it is."""
-    loop = getattr(_loops, name, None)
+    loop = getattr(loops, name, None)
     if loop is None:
         return whole
     given, gives = types.split("->")
@@ -132,12 +132,12 @@ def qr_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     [[-5.0], [0.5]]
     """
     char = "D" if A.dtype.kind == "c" else "d"
-    if not A.size or A.dtype.kind not in "fc" or not hasattr(_loops, "qr_reduced"):
+    if not A.size or A.dtype.kind not in "fc" or not hasattr(loops, "qr_reduced"):
         h, tau = linalg.qr(A, "raw")
         return h.swapaxes(-2, -1), tau
     h = A.astype(char, order="C")
     name = "qr_r_raw" if not _OLD else "qr_r_raw_m" if A.shape[-2] <= A.shape[-1] else "qr_r_raw_n"
-    return h, _called(getattr(_loops, name), f"{char}->{char}", h)
+    return h, _called(getattr(loops, name), f"{char}->{char}", h)
 
 
 def qr_product(h: np.ndarray, tau: np.ndarray, complete: bool = False) -> np.ndarray:
@@ -147,4 +147,4 @@ def qr_product(h: np.ndarray, tau: np.ndarray, complete: bool = False) -> np.nda
     [[-0.6000000000000001], [-0.8]]
     """
     char = h.dtype.char
-    return _called(_loops.qr_complete if complete else _loops.qr_reduced, f"{char}{char}->{char}", h, tau)
+    return _called(loops.qr_complete if complete else loops.qr_reduced, f"{char}{char}->{char}", h, tau)

@@ -1,5 +1,6 @@
-"""LU factors of batches of matrices, and equations with triangular matrices: compiled where there is work enough for it, by NumPy's steps
-elsewhere, and in Python's own numbers where there are a handful. Large matrices go in blocks, between which BLAS multiplies."""
+"""LU factors of batches of matrices, and equations with triangular matrices: by LAPACK where NumPy's library shows it and matrices have
+some size, compiled where there is work enough for it, by NumPy's steps elsewhere, and in Python's own numbers where there are a handful.
+Large matrices go in blocks, between which BLAS multiplies."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from . import routines
+from .blas import squares
 from ._on_demand import LazyModule, contiguous, state, uses_numba
 from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring
 
-__all__ = ["factor_symmetric", "lu", "orders", "solve_symmetric", "solve_triangles"]
+__all__ = ["factor_symmetric", "invert_definite", "lu", "orders", "solve_lu", "solve_symmetric", "solve_triangles"]
 
 _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
@@ -24,6 +27,9 @@ _WHOLE, _BLOCK = 64, 32
 _LARGE = 160
 #: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
 _STEPS = 1024
+#: From how many columns on a matrix is LAPACK's, and for how many right sides at most it substitutes quicker in triangles as large as what
+#: is one block.
+_SOME, _SIDES = 32, 8
 #: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
 _FEW = 200
 
@@ -48,9 +54,14 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     work = matrices.size * k
     if not work:
         return pivots, zeros
-    real = matrices.dtype.char in "fd"
+    char = matrices.dtype.char
+    if k >= _SOME and routines.shown(char) and isfinite(squares(matrices)):  # else LAPACK's choice of pivots is anybody's guess
+        for i in range(count):
+            zeros[i] = routines.lu(matrices[i], pivots[i])
+        return pivots, zeros
+    real = char in "fd"
     if real and k <= _WHOLE and 8 * work < state.fused:
-        run = _eliminated.of(matrices.dtype.char, work)
+        run = _eliminated.of(char, work)
         if run is not None:
             run(count, 1, matrices, pivots, zeros, 0, k)
             return pivots, zeros
@@ -59,7 +70,7 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     compiled = real and uses_numba(8 * work)
     for first, last in _blocks(k):
         if compiled:
-            share_rows(_compiled.eliminate, matrices.dtype.char, count, n * m, last - first, matrices, pivots, zeros, first, last)
+            share_rows(_compiled.eliminate, char, count, n * m, last - first, matrices, pivots, zeros, first, last)
         else:
             _eliminate(matrices, pivots, zeros, first, last)
         if last < m and last < n:
@@ -147,52 +158,69 @@ def orders(pivots: np.ndarray, m: int) -> np.ndarray:
     return np.array(rows, np.int64).reshape(count, m)
 
 
-def solve_triangles(triangles: np.ndarray, matrices: np.ndarray, upper: bool, unit: bool) -> np.ndarray:
-    """X with T X = B for batches (b, n, n) and (b, n, k) of one dtype, of which one triangle of T counts and, where ``unit``, its diagonal
-    counts as ones. Zeros on the diagonal make infinities, as in LAPACK. A new C-contiguous array.
+def solve_triangles(matrices: np.ndarray, *steps: tuple[np.ndarray, bool, bool]) -> np.ndarray:
+    """X with T X = B for B (b, n, k) and batches T (b, n, n) of the same dtype, of which one triangle counts and, where ``unit``, the
+    diagonal counts as ones: ``(T, upper, unit)``, and then the next of such steps with X in the place of B. Zeros on the diagonal make
+    infinities, as in LAPACK. Gives the columns of X, (b, k, n), a new C-contiguous array.
 
-    >>> solve_triangles(np.array([[[2.0, 9.0], [0.0, 4.0]]]), np.array([[[2.0], [4.0]]]), True, True).tolist()
-    [[[-34.0], [4.0]]]
+    >>> solve_triangles(np.array([[[2.0], [4.0]]]), (np.array([[[2.0, 9.0], [0.0, 4.0]]]), True, True)).tolist()
+    [[[-34.0, 4.0]]]
     """
-    count, n, k = matrices.shape
-    if triangles.shape != (count, n, n) or triangles.dtype != matrices.dtype:
+    (count, n, k), char = matrices.shape, matrices.dtype.char
+    if any([t.shape != (count, n, n) or t.dtype != matrices.dtype for t, _, _ in steps]):
         raise ValueError("as many square matrices of the same dtype expected")
+    if n >= _WHOLE and k <= _SIDES and routines.shown(char):
+        columns = matrices.swapaxes(1, 2).copy()
+        for t, upper, unit in steps:
+            for one, x in zip(t, columns):
+                routines.substitute(one, x, upper, unit)
+        return columns
     work = count * n * n * k
-    if work <= _FEW and matrices.dtype.char in "fd":  # in double precision
+    if work <= _FEW and char in "fd":  # in double precision
         run = _backwards.of("d", work)
         if run is None or not work:
-            found = [_substituted(t, x, upper, unit) for t, x in zip(triangles.tolist(), matrices.tolist())]
-            return np.array(found, matrices.dtype).reshape(matrices.shape)
-        x = matrices.astype(np.float64, "C")
-        run(count, 1, triangles.astype(np.float64, "C"), x, int(upper), int(unit), 0, n)
-        return x.astype(matrices.dtype, copy=False)
+            found = matrices.tolist()
+            for t, upper, unit in steps:
+                found = [_substituted(one, x, upper, unit) for one, x in zip(t.tolist(), found)]
+            return np.array(found, matrices.dtype).reshape(matrices.shape).swapaxes(1, 2).copy()
+        wide = matrices.astype(np.float64, "C")
+        for t, upper, unit in steps:
+            run(count, 1, t.astype(np.float64, "C"), wide, int(upper), int(unit), 0, n)
+        return wide.swapaxes(1, 2).astype(matrices.dtype, "C")
     x = matrices.copy("C")
-    compiled = matrices.dtype.char in "fd" and uses_numba(8 * work)
+    with ignoring():
+        for t, upper, unit in steps:
+            _substitute(t, x, upper, unit, work)
+    return x.swapaxes(1, 2).copy()
+
+
+def _substitute(triangles: np.ndarray, x: np.ndarray, upper: bool, unit: bool, work: int) -> None:
+    """Overwrites B, C-contiguous, with X of one step."""
+    count, n, k = x.shape
+    compiled = x.dtype.char in "fd" and uses_numba(8 * work)
     blocks = _blocks(n)
     # Of a large one in columns the blocks on the diagonal are copied one by one, and BLAS reads the others as they lie.
     whole = count > 1 or n < _LARGE or triangles.flags.c_contiguous
     t = contiguous(triangles) if compiled and whole else triangles
-    with ignoring():
-        for first, last in reversed(blocks) if upper else blocks:
-            if upper and last < n:
-                x[:, first:last] -= t[:, first:last, last:] @ x[:, last:]
-            elif not upper and first:
-                x[:, first:last] -= t[:, first:last, :first] @ x[:, :first]
-            if compiled and whole:
-                share_rows(_compiled.substitute, x.dtype.char, count, n * k, last - first, t, x, int(upper), int(unit), first, last)
-                continue
-            if compiled:
-                block = np.ascontiguousarray(t[:, first:last, first:last])
-                share_rows(_compiled.substitute, x.dtype.char, 1, n * k, last - first, block, x[:, first:last], int(upper), int(unit), 0,
-                           last - first)
-                continue
-            for i in range(last - 1, first - 1, -1) if upper else range(first, last):
-                known = slice(i + 1, last) if upper else slice(first, i)
-                if known.start < known.stop:
-                    x[:, i] -= (t[:, i:i + 1, known] @ x[:, known])[:, 0]
-                if not unit:
-                    x[:, i] /= t[:, i, i, None]
-    return x
+    for first, last in reversed(blocks) if upper else blocks:
+        if upper and last < n:
+            x[:, first:last] -= t[:, first:last, last:] @ x[:, last:]
+        elif not upper and first:
+            x[:, first:last] -= t[:, first:last, :first] @ x[:, :first]
+        if compiled and whole:
+            share_rows(_compiled.substitute, x.dtype.char, count, n * k, last - first, t, x, int(upper), int(unit), first, last)
+            continue
+        if compiled:
+            block = np.ascontiguousarray(t[:, first:last, first:last])
+            share_rows(_compiled.substitute, x.dtype.char, 1, n * k, last - first, block, x[:, first:last], int(upper), int(unit), 0,
+                       last - first)
+            continue
+        for i in range(last - 1, first - 1, -1) if upper else range(first, last):
+            known = slice(i + 1, last) if upper else slice(first, i)
+            if known.start < known.stop:
+                x[:, i] -= (t[:, i:i + 1, known] @ x[:, known])[:, 0]
+            if not unit:
+                x[:, i] /= t[:, i, i, None]
 
 
 def _substituted(t: list[list[Any]], x: list[list[Any]], upper: bool, unit: bool) -> list[list[Any]]:
@@ -211,21 +239,60 @@ def _by_zero(y: float, zero: float) -> float:
     return y * copysign(inf, zero) if y else nan
 
 
-def factor_symmetric(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Overwrites symmetric matrices (b, n, n), C-contiguous, of which the upper triangle counts, with Bunch and Kaufman's factors, D L^T in
-    rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and nothing done, where there is no
-    kernel for them or too little work."""
+def solve_lu(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray, adjoint: bool) -> np.ndarray:
+    """The columns of X with A X = B, or A^H X = B, (b, k, n), for B (b, n, k), from the LU factors of A (b, n, n) and their pivots, counted
+    from 1 and within its rows.
+
+    >>> solve_lu(np.array([[[2.0]]]), np.array([[1]]), np.array([[[4.0]]]), False).tolist()
+    [[[2.0]]]
+    """
+    count, n, k = matrices.shape
+    order, each = orders(pivots, n), np.arange(count)[:, None]
+    if not adjoint:
+        return solve_triangles(matrices[each, order], (factors, False, True), (factors, True, False))
+    turned = factors.conj().swapaxes(1, 2)
+    Y = solve_triangles(matrices, (turned, False, False), (turned, True, True))
+    X = np.empty_like(Y)
+    X.swapaxes(1, 2)[each, order] = Y.swapaxes(1, 2)
+    return X
+
+
+def factor_symmetric(matrices: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """Overwrites symmetric matrices (b, n, n), C-contiguous, of which the upper triangle counts, or Hermitian ones, with Bunch and
+    Kaufman's factors, D L^T in rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and
+    nothing done, where there is no kernel for them or too little work."""
     count, n, _ = matrices.shape
+    pivots, zeros = np.zeros((count, n), np.int64), np.zeros(count, np.int64)
+    if n >= _SOME and routines.shown(matrices.dtype.char):
+        for i in range(count):
+            zeros[i] = routines.factor_symmetric(matrices[i], pivots[i], hermitian)
+        return pivots, zeros
     if matrices.dtype.char not in "fd" or not uses_numba(_STEPS * n * matrices.size):
         return None
-    pivots, zeros = np.zeros((count, n), np.int64), np.zeros(count, np.int64)
     share_rows(_compiled.factor_symmetric, matrices.dtype.char, count, n * n, n, matrices, pivots, zeros)
     return pivots, zeros
 
 
+def invert_definite(factors: np.ndarray, upper: bool) -> np.ndarray | None:
+    """The inverses of matrices, from their Cholesky factors (b, n, n), as columns; None where they are no LAPACK's."""
+    n = factors.shape[1]
+    if n < _WHOLE or not routines.shown(factors.dtype.char):
+        return None
+    columns = factors.swapaxes(1, 2).copy()
+    for a in columns:
+        routines.invert_definite(a, upper)
+        half = a.T if upper else a  # of which the upper triangle was written, and is the other's transpose
+        for first in range(0, n, _BLOCK):
+            last = min(first + _BLOCK, n)
+            half[first:last, :first] = half[:first, first:last].conj().T
+            block = half[first:last, first:last]
+            np.copyto(block, block.conj().T, where=np.tri(last - first, k=-1, dtype=np.bool_))
+    return columns
+
+
 def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray) -> np.ndarray | None:
-    """X with A X = B for B (b, n, k), from what `factor_symmetric` makes of A; None where there is no kernel for them, too little work, or
-    where pivots are none of its."""
+    """The columns of X with A X = B for B (b, n, k), from what `factor_symmetric` makes of A; None where there is no kernel for them, too
+    little work, or where pivots are none of its."""
     count, n, k = matrices.shape
     if matrices.dtype.char not in "fd" or factors.dtype != matrices.dtype or not uses_numba(_STEPS * n * matrices.size):
         return None
@@ -234,4 +301,4 @@ def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarra
         share_rows(_compiled.solve_symmetric, x.dtype.char, count, n * k, n, contiguous(factors), exchanges, x)
     except IndexError:
         return None
-    return x
+    return x.swapaxes(1, 2).copy()

@@ -43,6 +43,12 @@ def _columns(a: np.ndarray) -> np.ndarray:
     return empty_strided(a.shape, (*batch, column, step), a.dtype)  # NumPy gives what is empty no strides
 
 
+def from_columns(columns: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
+    """Matrices (*lead, n, k), column-major, in the memory of their columns (b, k, n)."""
+    found = columns.reshape(*lead, *columns.shape[1:]).swapaxes(-2, -1)
+    return found if found.size else _columns(found)
+
+
 def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     """Matrices, or others with two dimensions of their own, that broadcast over `lead`: those dimensions in one."""
     spread = a if a.shape[:-2] == lead else np.broadcast_to(a, (*lead, *a.shape[-2:]))
@@ -443,7 +449,7 @@ class linalg_solve:
 
 def _solve_triangle(A: np.ndarray, B: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
     lead = broadcast_shape(A.shape[:-2], B.shape[:-2])
-    return _columns(kernels.solve_triangles(one_batch(A, lead), one_batch(B, lead), upper, unitriangular).reshape(*lead, *B.shape[-2:]))
+    return from_columns(kernels.solve_triangles(one_batch(B, lead), (one_batch(A, lead), upper, unitriangular)), lead)
 
 
 @op("solve_triangle(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", namespace="_internal", method=False, out=False,

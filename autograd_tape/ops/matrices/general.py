@@ -26,8 +26,8 @@ from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
-    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, one_batch, singular,
-    unit_lower, upper_triangle,
+    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns, one_batch,
+    singular, unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
@@ -343,16 +343,7 @@ def _lu_solution(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, adjoint: boo
             raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
     lead = broadcast_shape(LU.shape[:-2], B.shape[:-2])
     factors, X = one_batch(LU, lead), one_batch(B, lead)
-    order = kernels.orders(one_batch(pivots[..., None], lead)[..., 0], n)
-    each = np.arange(len(order))[:, None]
-    if adjoint:
-        turned = mH(factors)
-        Y = kernels.solve_triangles(turned, kernels.solve_triangles(turned, X, False, False), True, True)
-        X = np.empty_like(Y)
-        X[each, order] = Y
-    else:
-        X = kernels.solve_triangles(factors, kernels.solve_triangles(factors, X[each, order], False, True), True, False)
-    return _columns(X.reshape(*lead, *B.shape[-2:]))
+    return from_columns(kernels.solve_lu(factors, one_batch(pivots[..., None], lead)[..., 0], X, adjoint), lead)
 
 
 @op("lu_solution(Tensor LU, Index pivots, Tensor B, bool adjoint=False) -> Tensor", namespace="_internal", method=False, out=False,
@@ -674,8 +665,8 @@ def _by_reflections(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | 
         return None
     sides = np.empty((*r.shape[:-1], whole.shape[-1]), r.dtype)
     sides[..., :n], sides[..., n:] = np.eye(n), whole[..., :n, n:]
-    flat = kernels.solve_triangles(r.reshape(-1, n, n), sides.reshape(-1, n, whole.shape[-1]), True, False)
-    found = flat.reshape(sides.shape)
+    flat = kernels.solve_triangles(sides.reshape(-1, n, whole.shape[-1]), (r.reshape(-1, n, n), True, False))
+    found = from_columns(flat, r.shape[:-2])
     sizes = [np.add.reduce(np.square(np.abs(x)), (-2, -1)) for x in (r, found[..., :n])]
     return found[..., n:] if (sizes[0] * sizes[1] * (2 * rcond) ** 2 <= 1).all() else None
 
@@ -937,8 +928,7 @@ def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.nda
     """Substitution forwards, then backwards; a zero on the diagonal makes infinities, as in LAPACK."""
     lead = broadcast_shape(B.shape[:-2], L.shape[:-2])
     factor = one_batch(mH(L) if upper else L, lead)
-    x = kernels.solve_triangles(factor, one_batch(B, lead), False, False)
-    return _columns(kernels.solve_triangles(mH(factor), x, True, False).reshape(*lead, *B.shape[-2:]))
+    return from_columns(kernels.solve_triangles(one_batch(B, lead), (factor, False, False), (mH(factor), True, False)), lead)
 
 
 @op("cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor", complex="explicit")
@@ -986,6 +976,9 @@ def _cholesky_inverse(L: np.ndarray, upper: bool = False) -> np.ndarray:
         where = f"(Batch element {zero[0][0]}): " if L.ndim > 2 else ""
         raise LinAlgError(f"cholesky_inverse: {where}The diagonal element {zero[0][1] + 1} is zero, the inversion could not be completed "
                           "because the input matrix is singular.")
+    found = kernels.invert_definite(one_batch(L, L.shape[:-2]), upper)
+    if found is not None:
+        return from_columns(found, L.shape[:-2])
     n = L.shape[-1]
     one = np.zeros(L.shape, L.dtype)
     one.reshape(prod(L.shape[:-2]), n * n)[:, ::n + 1] = 1

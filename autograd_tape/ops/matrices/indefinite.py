@@ -18,7 +18,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .factorization import _check_matrix, _columns, check_equation, keep_triangle
+from .factorization import _check_matrix, _columns, check_equation, from_columns, keep_triangle
 from .general import INT32, like_lapack, without_data
 from ...warned import ignoring
 
@@ -99,7 +99,7 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     if A.shape[-1] != A.shape[-2]:
         raise ValueError("square matrices expected")
     rows = np.array(A.swapaxes(-2, -1), order="C").reshape(math.prod(batch), *A.shape[-2:])  # columns of A, whose lower triangle counts
-    found = kernels.factor_symmetric(rows)
+    found = kernels.factor_symmetric(rows, hermitian)
     if found is not None:
         pivots, info = [x.astype(np.int32) for x in found]
     else:
@@ -197,7 +197,7 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
              for x, d in ((LD, 2), (pivots, 1), (B, 2))]
     solved = kernels.solve_symmetric(items[0].swapaxes(-2, -1), items[1], items[2])
     if solved is not None:
-        return _columns(solved.reshape(*batch, *B.shape[-2:]))
+        return from_columns(solved, batch)
     result = np.empty(items[2].shape, B.dtype)
     with ignoring():
         for i, (factor, exchanges, b) in enumerate(zip(*items)):
