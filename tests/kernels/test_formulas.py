@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, binary, exp, like, log, settled, unary
-from autograd_tape.ops.elementwise import bessel, gamma, polynomials, special
+from autograd_tape.ops.elementwise import _single, bessel, gamma, polynomials, special
 from autograd_tape.ops.networks import activation
 
 assert torch and bessel.i0 and activation.relu and gamma and polynomials and special  # whose formulas have been made then
@@ -60,7 +61,8 @@ def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
 @pytest.mark.parametrize(("function", "dtype"), [
     ("_lgamma_of", np.float64), ("ndtri", np.float32), ("_incomplete.<locals>.function", np.float64),
-    ("_kernel.<locals>.chebyshev", np.float32), ("lgamma", np.float32), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32)])
+    ("_kernel.<locals>.low", np.float32), ("_kernel.<locals>.low", np.float64),
+    ("lgamma", np.float32), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32)])
 def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode: None) -> None:
     formula = next(f for f in Formula.made if function in (f.function.__qualname__, name(f)) and np.dtype(dtype).char in f.chars)
     columns = operands(formula, dtype)
@@ -71,7 +73,7 @@ def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode:
     np.testing.assert_array_equal(np.signbit(out), np.signbit(expected) | np.isnan(expected) & np.signbit(out))
 
 
-@pytest.mark.parametrize("formula", [f for f in Formula.made if f.chars == "f"], ids=name)
+@pytest.mark.parametrize("formula", [f for f in Formula.made if f.chars == "f" and not f.own], ids=name)
 def test_those_of_single_precision_give_its_nearest_numbers(formula: Formula) -> None:
     """They are what those of double precision give, rounded, but where these lie half-way between two."""
     whole = Formula.made[Formula.made.index(formula) - 1]
@@ -85,6 +87,29 @@ def test_those_of_single_precision_give_its_nearest_numbers(formula: Formula) ->
         np.testing.assert_array_equal(found[~usual], wanted[~usual])
         error = np.abs(found[usual] - expected[usual]) / np.spacing(np.abs(wanted[usual]))
     assert error.max() < 0.51
+
+
+def test_functions_of_single_precision_that_others_are_made_of() -> None:
+    for x in [*np.linspace(-1, 1, 999).tolist(), 1e-300, -1e-9, 0.5, -0.5]:
+        assert abs(_single.acos(x) - math.acos(x)) <= 2 * math.ulp(math.acos(x))
+        assert abs(_single.cos(1e6 * x) - math.cos(1e6 * x)) < 1e-15
+        assert abs(_single.sin(1e6 * x) - math.sin(1e6 * x)) < 1e-15
+
+
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
+def test_broadcast_elements_go_through_many_at_a_time(mode: None) -> None:
+    """Whatever lines they lie in, and with functions beyond the formula that take some, several, or none of them."""
+    made = len(Formula.made)
+    beyond = ((lambda x, y: y < 0.0, lambda x, y: x - y), (lambda x, y: x < 5.0, lambda x, y: x * y))
+    kernel = binary(lambda x, y: x + y, beyond=beyond)
+    del Formula.made[made:]
+    _on_demand.use_numba("numba")
+    for first, second in [((2500, 1), (3,)), ((1, 2500), (2, 1)), ((7, 1, 300), (1, 11, 1)), ((5, 1, 17), (40, 1)), ((4099,), (4099,)),
+                          ((), (1025,)), ((1030, 3), (1030, 1)), ((3, 1, 40), (3, 30, 1)), ((16, 70), (70,))]:
+        x, y = np.arange(np.prod(first, dtype=int)).reshape(first) % 11.0, np.arange(np.prod(second, dtype=int)).reshape(second) % 7.0 - 1.0
+        np.testing.assert_array_equal(kernel(x, y), np.where(y < 0, x - y, np.where(x < 5, x * y, x + y)))
+        np.testing.assert_array_equal(kernel(x, y + 1), np.where(x < 5, x * (y + 1), x + y + 1))
+        np.testing.assert_array_equal(kernel(x.T, y.T[..., :1]), kernel(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T[..., :1])))
 
 
 def _root(x: float) -> float:

@@ -165,8 +165,8 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched, mon
     if kernels.available():
         loops = importlib.import_module(f"{kernels.__package__}.compiled.formulas")
         # The kernel gives the loop these names.
-        assert unresolved(loops.loop_of(2, 1, 8.0)) == {"formula", "beyond", "number"}
-        del watched.made["<formula of 2 and 1>"]
+        assert unresolved(loops.loop_of(2, 0, 1)) == {"formula", "test0", "beyond0", "number", "carray", "cells", "some", "spread", "u8"}
+        del watched.made["<formula of 2, 0 and 1>"]
         loops._polynomial((1.0, 2.0), 0.5)
     _overridable.testing_overrides.__wrapped__()
     traced = trace(lambda x: (x * 2.0).exp(), np.ones(2))

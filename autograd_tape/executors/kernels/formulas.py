@@ -167,8 +167,18 @@ class _Machine(dict[str, Fn]):
         return found
 
 
-def _joined(function: Scalar, largest: float, beyond: Scalar) -> Scalar:
-    return lambda x: beyond(x) if abs(x) > largest else function(x)
+Beyond = tuple[tuple[Scalar, Scalar], ...]
+"""Tests of numbers, each with the function that stands in the place of a formula where it is true, and none before it is."""
+
+
+def _joined(function: Scalar, beyond: Beyond) -> Scalar:
+    def joined(*numbers: float) -> float:
+        for test, other in beyond:
+            if test(*numbers):
+                return other(*numbers)
+        return function(*numbers)
+
+    return joined
 
 
 class Formula:
@@ -179,15 +189,15 @@ class Formula:
         cost: its time against that of a few multiplications and a logarithm.
         own: whether it computes in the arrays' dtype, and not in double precision.
         chars: the dtypes that it is for.
-        beyond: of which magnitude on another function of one number is asked, and that.
+        beyond: of which numbers other functions are asked.
     """
 
     made: ClassVar[list[Formula]] = []
 
     def __init__(self, function: Scalar, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd",
-                 beyond: tuple[float, Scalar] | None = None) -> None:
+                 beyond: Beyond = ()) -> None:
         self.function, self.operands, self.cost, self.own, self.numbers, self.chars = function, operands, cost, own, numbers, chars
-        self.beyond = beyond
+        self.beyond, self.whole = beyond, _joined(function, beyond) if beyond else function
         #: Seconds in Python.
         self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
@@ -225,8 +235,7 @@ class Formula:
     @property
     def digest(self) -> str:
         """What decides the machine code, beside the sources of `compiled/`."""
-        beyond = "" if self.beyond is None else fingerprint(self.beyond[1]) + str(self.beyond[0])
-        return fingerprint(self.function) + str(self.own) + beyond
+        return fingerprint(self.function) + str(self.own) + "".join([fingerprint(f) for pair in self.beyond for f in pair])
 
     def store(self, char: str) -> Store:
         """Where the machine code is kept."""
@@ -259,7 +268,7 @@ class Formula:
                 self.side_by_side([c if self.own else c.astype(np.float64) for c in part], out[start : start + _BLOCK], numbers)
 
     def one_by_one(self, columns: tuple[np.ndarray, ...], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
-        function = self.function if self.beyond is None else _joined(self.function, *self.beyond)
+        function = self.whole
         rows: list[Any] = [c if self.own and c.dtype.char == "f" else c.tolist() for c in columns]
         try:
             out[:] = list(map(function, *rows, *map(repeat, numbers)))
@@ -272,7 +281,6 @@ class Formula:
                     out[i] = np.ravel(function(*lanes, *numbers))[0]
 
     def side_by_side(self, columns: list[np.ndarray], out: np.ndarray, numbers: tuple[float, ...] = ()) -> None:
-        function = self.function if self.beyond is None else _joined(self.function, *self.beyond)
         left: list[np.ndarray | slice] = [slice(None)]
         while left:
             where = left.pop()
@@ -283,7 +291,7 @@ class Formula:
                 out[where] = found
                 continue
             try:
-                out[where] = function(*[c.view(Lanes) for c in part], *numbers)
+                out[where] = self.whole(*[c.view(Lanes) for c in part], *numbers)
             except _Divided as branch:
                 mask = np.broadcast_to(branch.args[0], part[0].shape)
                 places = np.arange(out.size) if isinstance(where, slice) else where
@@ -301,7 +309,7 @@ def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, 
     """
     formula = Formula(function, 1, cost, own, numbers, "fd" if single is None else "d")
     of_single = formula if single is None else Formula(
-        single, 1, cost, own, numbers, "f", None if largest == math.inf else (largest, function))
+        single, 1, cost, own, numbers, "f", () if largest == math.inf else ((lambda x: abs(x) > largest, function),))
     of_single.ready = formula.ready
     return _of_one(formula, of_single)
 
@@ -338,12 +346,12 @@ def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> 
     return a if sizes[:2] == (1, 1) and steps[2] == 1 else strided(a, sizes, [s * a.itemsize for s in steps]).ravel()
 
 
-def _of_two(formula: Formula) -> Callable[..., np.ndarray]:
+def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
     ready = formula.ready
 
     def kernel(x: Any, z: Any) -> np.ndarray:
-        alone = ready.get(getattr(x, "dtype", None))
-        if alone is not None and z.dtype is x.dtype and state.fused != _NEVER and (found := in_rows(x, z)) is not None:
+        alone = ready.get(dtype := getattr(x, "dtype", None))
+        if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER and (found := in_rows(x, z)) is not None:
             a, b, (shape, n, sizes), back = found
             if n <= _SHORT:
                 out = np.empty(shape, x.dtype)
@@ -364,7 +372,8 @@ def _of_two(formula: Formula) -> Callable[..., np.ndarray]:
             a, b, (shape, n, sizes), back = found
         out = np.empty(shape, x.dtype)
         if n:
-            formula.over(out.dtype.char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
+            char = out.dtype.char
+            (of_single if char == "f" else formula).over(char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
         out = laid_out(out, x, z) if found is None else out if back is None else out.transpose(back)
         return out if out.dtype == dtype else out.astype(dtype)
 
@@ -430,9 +439,17 @@ def _spread(a: np.ndarray, shape: tuple[int, ...], like: np.ndarray | None = Non
     return out
 
 
-def binary(function: Scalar, cost: int = 1, own: bool = False) -> Callable[..., np.ndarray]:
-    """The kernel of a function of two numbers, over arrays that are broadcast."""
-    return _of_two(Formula(function, 2, cost, own))
+def binary(function: Scalar, cost: int = 1, own: bool = False, beyond: Beyond = (), single: Beyond = ()) -> Callable[..., np.ndarray]:
+    """The kernel of a function of two numbers, over arrays that are broadcast; where a test that stands `beyond` is true, it is the
+    function beside that, in a loop of its own. Of float32 those that are `single` come first.
+
+    >>> binary(lambda x, y: x + y, beyond=((lambda x, y: y < 0.0, lambda x, y: x),))(np.float32([1, 2]), np.float32([3, -3]))
+    array([4., 2.], dtype=float32)
+    """
+    formula = Formula(function, 2, cost, own, chars="d" if single else "fd", beyond=beyond)
+    of_single = Formula(function, 2, cost, own, chars="f", beyond=single + beyond) if single else formula
+    of_single.ready = formula.ready
+    return _of_two(formula, of_single)
 
 
 def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:
@@ -443,7 +460,7 @@ def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = Fal
     array([4.], dtype=float32)
     """
     made = Formula(function, operands, 1, own, numbers)
-    formula, ready = _of_one(made, made) if operands == 1 else _of_two(made), made.ready
+    formula, ready = (_of_one if operands == 1 else _of_two)(made, made), made.ready
 
     def decorate(kernel: Fn) -> Fn:
         if operands == 1:

@@ -58,6 +58,23 @@ def cos(x: float) -> float:
     return c if n == 2.0 * _nearest(n * 0.5) else -c
 
 
+#: (asin(r) / r - 1) / r**2 in r**2 up to 1/4 (Sun's fdlibm).
+_ASIN_P = (3.47933107596021167570e-05, 7.91534994289814532176e-04, -4.00555345006794114027e-02, 2.01212532134862925881e-01,
+           -3.25565818622400915405e-01, 1.66666666666666657415e-01)
+_ASIN_Q = (7.70381505559019352791e-02, -6.88283971605453293030e-01, 2.02094576023350569471e+00, -2.40339491173441421878e+00, 1.0)
+
+
+def acos(x: float) -> float:
+    """Of numbers within [-1, 1], to the last place but one."""
+    a = abs(x)
+    square = 0.5 * (1.0 - a) if a > 0.5 else a * a
+    r = sqrt(square)
+    asin = r + r * square * (polynomial(_ASIN_P, square) / polynomial(_ASIN_Q, square))
+    if a > 0.5:
+        return asin + asin if x > 0.0 else math.pi - (asin + asin)
+    return 0.5 * math.pi - copysign(asin, x)
+
+
 # -- error functions ----------------------------------------------------------------------------------------------------
 
 #: exp(a**2) erfc(a) in t = 4 / (4 + a), up to 10.3.

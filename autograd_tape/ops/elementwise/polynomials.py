@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,75 +18,116 @@ from ...executors.kernels.formulas import Scalar, acos, binary, cos, like, sin, 
 from ...functions.overloads import EITHER_NUMBER
 from ...record import Sample, op
 from .._host import on_host
+from . import _single as single
 
 _OVERLOADS = tuple([s.replace("input", "x").replace("self", "x").replace("other", "n") for s in EITHER_NUMBER])
 
 
-def _kernel(first: Scalar, step: Scalar, cosines: Scalar | None = None, of_cosines: float = 0.0, shifted: bool = False
-            ) -> Callable[..., np.ndarray]:
-    """The kernel of the polynomials of a recurrence: 1, `first(x)`, and `step(k, x, q, p)` of degree k + 1 from those before it; with
-    `cosines(y, degree)` those of degree `of_cosines` and more within [-1, 1]. `shifted` ones are the others at 2 x - 1."""
+_MOST = 9
+"""Degrees up to which polynomials are found side by side, all of them going on to the highest."""
+_ALL = 2.0 ** 63
+"""What degrees are below, as integers are."""
+_OF_SINGLE = 1e7
+"""Degrees up to which cosines of single precision are of numbers that these take."""
 
-    def recurrence(x: float, n: float) -> float:
-        p, q, k = like(x, 1.0), first(x), like(x, 1.0)
+
+class _Chebyshev(NamedTuple):
+    """A kind of Chebyshev's polynomials: the first, that of cosines by the functions sin, cos and acos, from which degree on torch takes
+    it, of shifted ones from another, and by how much it grows with the degree at 1, and at -1 but for the sign."""
+
+    first: Scalar
+    of_cosines: Callable[[Scalar, Scalar, Scalar], Scalar]
+    degree: float
+    shifted_degree: float
+    at_one: float
+    at_minus_one: float
+
+
+def _kernel(first: Scalar, step: Scalar, kind: _Chebyshev | None = None, shifted: bool = False) -> Callable[..., np.ndarray]:
+    """The kernel of the polynomials of a recurrence: 1, `first(x)`, and `step(k, x, q, p)` of degree k + 1 from those before it; those of
+    high degree within [-1, 1] of cosines, where there is a `kind`. `shifted` ones are the others at 2 x - 1."""
+
+    def argument(x: float) -> float:
+        return x + x - like(x, 1.0) if shifted else x
+
+    def low(x: float, n: float) -> float:
+        y, n = argument(x), trunc(n)
+        p, q, k = like(y, 1.0), first(y), like(y, 1.0)
+        found = p if n < k else q
+        for _ in range(_MOST - 1):
+            p, q, k = q, step(k, y, q, p), k + like(y, 1.0)
+            found = q if n >= k else found
+        return found if n >= like(n, 0.0) and n < like(n, _ALL) else like(y, 0.0)
+
+    def high(x: float, n: float) -> float:
+        y, n = argument(x), trunc(n)
+        p, q, k = like(y, 1.0), first(y), like(y, 1.0)
         while k < n and q == q:
-            p, q, k = q, step(k, x, q, p), k + like(x, 1.0)
+            p, q, k = q, step(k, y, q, p), k + like(y, 1.0)
         return q
 
-    def of_degree(x: float, n: float) -> float:
-        n = trunc(n)
-        if not (n >= like(n, 0.0) and n < like(n, 2.0 ** 63)):
-            return like(x, 0.0)
-        if n == like(n, 0.0):
-            return like(x, 1.0)
-        return recurrence(x, n)
+    def is_high(x: float, n: float) -> bool:
+        return n >= like(n, _MOST + 1.0) and n < like(n, _ALL)
 
-    if cosines is None:
-        return binary(of_degree, 2, own=True)
+    if kind is None:
+        return binary(low, 2, own=True, beyond=((is_high, high),))
+    least, at_one, at_minus_one = kind.shifted_degree if shifted else kind.degree, kind.at_one, kind.at_minus_one
+    cosines, cosines_of_single = kind.of_cosines(sin, cos, acos), kind.of_cosines(single.sin, single.cos, single.acos)
 
-    def chebyshev(x: float, n: float) -> float:
-        n = trunc(n)
-        y = x + x - like(x, 1.0) if shifted else x
-        if n >= like(n, of_cosines) and n < like(n, 2.0 ** 63) and abs(y) <= like(y, 1.0):
-            return cosines(wide(y), wide(n))
-        return wide(of_degree(y, n))
+    def is_at_end(x: float, n: float) -> bool:
+        return abs(argument(x)) == like(x, 1.0) and n >= like(n, least) and n < like(n, _ALL)
 
-    return binary(chebyshev, 2, own=True)
+    def end(x: float, n: float) -> float:
+        n = wide(trunc(n))
+        if argument(x) > like(x, 0.0):
+            return at_one * n + 1.0
+        return at_minus_one * n + 1.0 if n % 2.0 == 0.0 else -(at_minus_one * n + 1.0)
+
+    def is_within(x: float, n: float) -> bool:
+        return abs(argument(x)) < like(x, 1.0) and n >= like(n, least) and n < like(n, _ALL)
+
+    def within(x: float, n: float) -> float:
+        return cosines(wide(argument(x)), wide(trunc(n)))
+
+    def is_single(x: float, n: float) -> bool:
+        return abs(argument(x)) < like(x, 1.0) and n >= like(n, least) and n < like(n, _OF_SINGLE)
+
+    def of_single(x: float, n: float) -> float:
+        return cosines_of_single(wide(argument(x)), wide(trunc(n)))
+
+    return binary(low, 2, own=True, beyond=((is_within, within), (is_at_end, end), (is_high, high)), single=((is_single, of_single),))
 
 
 def _twice_less(k: float, x: float, q: float, p: float) -> float:
     return (x + x) * q - p
 
 
-def _t(y: float, n: float) -> float:
-    if abs(y) == 1.0:
-        return 1.0 if y == 1.0 or n % 2.0 == 0.0 else -1.0
-    return cos(n * acos(y))
+def _t(sin: Scalar, cos: Scalar, acos: Scalar) -> Scalar:
+    return lambda y, n: cos(n * acos(y))
 
 
-def _u(y: float, n: float) -> float:
-    if abs(y) == 1.0:
-        return n + 1.0 if y == 1.0 or n % 2.0 == 0.0 else -(n + 1.0)
-    t = acos(y)
-    return sin((n + 1.0) * t) / sin(t)
+def _u(sin: Scalar, cos: Scalar, acos: Scalar) -> Scalar:
+    def function(y: float, n: float) -> float:
+        t = acos(y)
+        return sin((n + 1.0) * t) / sin(t)
+
+    return function
 
 
-def _v(y: float, n: float) -> float:
-    if y == 1.0:
-        return 1.0
-    if y == -1.0:
-        return 2.0 * n + 1.0 if n % 2.0 == 0.0 else -(2.0 * n + 1.0)
-    t = acos(y)
-    return cos((n + 0.5) * t) / cos(t / 2.0)
+def _v(sin: Scalar, cos: Scalar, acos: Scalar) -> Scalar:
+    def function(y: float, n: float) -> float:
+        t = acos(y)
+        return cos((n + 0.5) * t) / cos(t / 2.0)
+
+    return function
 
 
-def _w(y: float, n: float) -> float:
-    if y == 1.0:
-        return 2.0 * n + 1.0
-    if y == -1.0:
-        return 1.0 if n % 2.0 == 0.0 else -1.0
-    t = acos(y)
-    return sin((n + 0.5) * t) / sin(t / 2.0)
+def _w(sin: Scalar, cos: Scalar, acos: Scalar) -> Scalar:
+    def function(y: float, n: float) -> float:
+        t = acos(y)
+        return sin((n + 0.5) * t) / sin(t / 2.0)
+
+    return function
 
 
 def _twice(x: float) -> float:
@@ -109,14 +150,13 @@ def _one_less(x: float) -> float:
     return like(x, 1.0) - x
 
 
-#: The first polynomial of each kind, that of cosines, and from which degree on torch takes it; of shifted ones from another.
-_KINDS: dict[str, tuple[Scalar, Scalar, float, float]] = {
-    "t": (_itself, _t, 7.0, 7.0), "u": (_twice, _u, 9.0, 7.0), "v": (_twice_and_less, _v, 9.0, 7.0), "w": (_twice_and_more, _w, 9.0, 5.0)}
+_KINDS = {
+    "t": _Chebyshev(_itself, _t, 7.0, 7.0, 0.0, 0.0), "u": _Chebyshev(_twice, _u, 9.0, 7.0, 1.0, 1.0),
+    "v": _Chebyshev(_twice_and_less, _v, 9.0, 7.0, 0.0, 2.0), "w": _Chebyshev(_twice_and_more, _w, 9.0, 5.0, 2.0, 0.0)}
 
 
-def _chebyshevs(kind: str, shifted: bool = False) -> Callable[..., np.ndarray]:
-    first, cosines, *degrees = _KINDS[kind]
-    return _kernel(first, _twice_less, cosines, degrees[shifted], shifted)
+def _chebyshevs(name: str, shifted: bool = False) -> Callable[..., np.ndarray]:
+    return _kernel(_KINDS[name].first, _twice_less, _KINDS[name], shifted)
 
 
 def _hermite(k: float, x: float, q: float, p: float) -> float:

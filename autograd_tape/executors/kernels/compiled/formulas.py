@@ -6,8 +6,9 @@ from types import CellType, FunctionType
 from typing import Any, cast
 
 import numpy as np
-from numba import njit
-from numba.extending import overload
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
 
 from ....codegen import execute
 from .. import formulas
@@ -16,31 +17,82 @@ from .base import u8
 from .pairs import BROADCAST
 
 
-def of_two(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
-    """The loop around a function of two elements, of operands that are broadcast."""
-    row, at = start // n3, start % n3
-    plane, line = row // n2, row % n2
-    for i in range(start, stop):
-        of, by = plane * x1 + line * x2 + at * x3, plane * z1 + line * z2 + at * z3
-        y[u8(i)] = formula(number(x[u8(of)]), number(z[u8(by)]))  # noqa: F821  # names that each kernel has of its own
-        at += 1
+_SOME = 1024
+"""Elements that go through a function and what is beyond it while they are close."""
+_LINE = 16  # elements of a line that are copied as one
+
+
+@intrinsic
+def _cells(typing: Any, x: Any) -> Any:
+    """Cells of the stack for some numbers, as this one is, or as an array's are."""
+    kind = getattr(x, "dtype", x)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return cgutils.alloca_once(builder, context.get_data_type(kind), size=_SOME)
+
+    return types.CPointer(kind)(x), code
+
+
+@register_jitable(forceinline=True)
+def _along(x, of, step, copy, to, count):
+    if step == 1:
+        for i in range(u8(count)):
+            copy[u8(to) + i] = x[u8(of) + i]
+    else:
+        for i in range(u8(count)):
+            copy[u8(to) + i] = x[u8(of) + i * u8(step)]
+
+
+@register_jitable
+def spread(x, z, a, b, plane, line, at, count, n2, n3, x1, x2, x3, z1, z2, z3):
+    """Elements of operands that are broadcast, from a place of the result on, side by side; the place behind them."""
+    i = 0
+    while i < count:
+        of, by, m = plane * x1 + line * x2 + at * x3, plane * z1 + line * z2 + at * z3, min(n3 - at, count - i)
+        if n3 < _LINE:
+            for _ in range(m):
+                a[u8(i)], b[u8(i)] = x[u8(of)], z[u8(by)]
+                i, of, by = i + 1, of + x3, by + z3
+        else:
+            _along(x, of, x3, a, i, m)
+            _along(z, by, z3, b, i, m)
+            i += m
+        at += m
         if at == n3:
             at, line = 0, line + 1
             if line == n2:
                 line, plane = 0, plane + 1
+    return plane, line, at
 
 
-def loop_of(operands: int, numbers: int, largest: float | None) -> FunctionType:
-    """The loop around a function of so many elements in rows, and of numbers that are the same for all. Beyond the `largest` another
-    function is asked once more, lest branches keep LLVM from making vectors."""
-    arrays, given = [f"x{i}" for i in range(operands)], [f"a{i}" for i in range(numbers)]
-    slices = ", ".join(f"{x}[start:stop]" for x in [*arrays, "y"])
-    values = ", ".join([*[f"number({x}s[i])" for x in arrays], *given])
-    body = f"{', '.join(f'{x}s' for x in [*arrays, 'y'])} = {slices}\n    for i in range(ys.size):\n        ys[i] = formula({values})"
-    if largest is not None:
-        body += f"\n    for i in range(ys.size):\n        if abs(x0s[i]) > {largest}:\n            ys[i] = beyond(number(x0s[i]))"
-    source = f"def loop({', '.join([*arrays, 'y', *given])}, start, stop):\n    {body}\n"
-    return cast("FunctionType", execute(source, "loop", f"<formula of {operands} and {numbers}>", {}))
+def _beyond(k: int, place: str, values: str) -> list[str]:
+    """Statements that count the elements of which a function beyond the formula is asked, find where they are, and ask it side by side."""
+    test = " and ".join([f"test{k}({values})", *[f"not test{j}({values})" for j in range(k)]])
+    return ["found = 0", "for i in range(u8(count)):", f"    found += {test}",
+            "if found:", "    found = 0",
+            "    for i in range(u8(count)):", "        places[u8(found)] = i", f"        found += {test}",
+            "    for j in range(u8(found)):", "        i = u8(places[j])", f"        y[{place}] = beyond{k}({values})"]
+
+
+def loop_of(operands: int, numbers: int, beyond: int = 0) -> FunctionType:
+    """The loop around a function of so many elements, and of numbers that are the same for all, with so many functions `beyond` it: lest
+    branches keep LLVM from making vectors, these have loops of their own. Elements of two are broadcast, others are in rows."""
+    begin, each, place = ["places = carray(cells(start), some)"] * (beyond > 0), [], "u8(start) + i"
+    if operands == 2:
+        parameters, values = ["x", "z", "y", *"n1 n2 n3 x1 x2 x3 z1 z2 z3".split()], ["a[i]", "b[i]"]
+        begin += ["a, b = carray(cells(x), some), carray(cells(z), some)",
+                  "row, at = start // n3, start % n3", "plane, line = row // n2, row % n2"]
+        each = ["plane, line, at = spread(x, z, a, b, plane, line, at, count, n2, n3, x1, x2, x3, z1, z2, z3)"]
+    else:
+        arrays, given = [f"x{i}" for i in range(operands)], [f"a{i}" for i in range(numbers)]
+        parameters, values = [*arrays, "y", *given], [f"{x}[{place}]" for x in arrays]
+    found = ", ".join([*[f"number({v})" for v in values], *parameters[operands + 1 :] * (operands != 2)])
+    each += ["for i in range(u8(count)):", f"    y[{place}] = formula({found})"]
+    for k in reversed(range(beyond)):
+        each += _beyond(k, place, found)
+    lines = [*begin, "while start < stop:", "    count = min(some, stop - start)", *[f"    {line}" for line in each], "    start += count"]
+    source = "\n    ".join([f"def loop({', '.join(parameters)}, start, stop):", *lines, ""])
+    return cast("FunctionType", execute(source, "loop", f"<formula of {operands}, {numbers} and {beyond}>", {}))
 
 
 _PLAIN: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -54,18 +106,18 @@ def as_it_is(x):
 
 def kernel_of(made: formulas.Formula) -> Kernel:
     """The kernel of a formula. Its function is compiled when the kernel is, unless the machine code was kept."""
-    two, function = made.operands == 2, made.function
-    loop = of_two if two else loop_of(made.operands, made.numbers, made.beyond and made.beyond[0])
-    names: dict[str, Any] = {"__name__": kernel_of.__module__, "np": np, "u8": u8, "number": as_it_is if made.own else np.float64}
-    body = FunctionType(loop.__code__, names, made.name)
+    two = made.operands == 2
+    names: dict[str, Any] = {"__name__": kernel_of.__module__, "u8": u8, "number": as_it_is if made.own else np.float64,
+                             "carray": carray, "cells": _cells, "some": _SOME, "spread": spread}
+    body = FunctionType(loop_of(made.operands, made.numbers, len(made.beyond)).__code__, names, made.name)
 
     def complete() -> None:
-        names["formula"] = _translated(function, {}, _PLAIN if made.chars != "f" else _INLINE)
-        if made.beyond is not None:
-            names["beyond"] = _translated(made.beyond[1], {}, _PLAIN)
+        names["formula"] = _translated(made.function, {}, _INLINE if made.chars == "f" or made.beyond else _PLAIN)
+        for k, (test, function) in enumerate(made.beyond):
+            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, {}, _INLINE), _translated(function, {}, _INLINE if two else _PLAIN)
 
     spec = BROADCAST.format("w") if two else "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n"
-    return Kernel(body, spec, frozenset(), made.digest, complete)
+    return Kernel(body, spec, frozenset(), made.digest, complete, fresh=True)
 
 
 @overload(formulas.like, strict=False)
