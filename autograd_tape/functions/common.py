@@ -24,12 +24,18 @@ BROUGHT: Any = object()
 """The result of a noted call while the quiet path runs on operands that were brought to one dtype, and where it does not take them."""
 
 
-def common_of(rec: Record, asked: str | None) -> Common | None:
+def common_of(rec: Record, asked: str | None, frontend: Frontend) -> Common | None:
     """What brings an operation's operands to one dtype; None where each keeps its own, or where one may be `asked` for."""
     if rec.promotion == "none" or rec.field("numpy") is None or rec.quiet == "none" or rec.returns_list or asked or any([
             p.type == "Tensor[]" for p in rec.params]):
         return None
-    return Common(rec)
+    return Common(rec, frontend)
+
+
+def mixes(rec: Record) -> bool:
+    """Whether `Common.mixed` is for an operation: of two numbers, in floating point, with a kernel that lays results out itself."""
+    return (rec.family == "binary" and rec.promotion == "float" and rec.result == "same" and len(rec.params) == 2
+            and rec.quiet != "none" and getattr(rec.field("numpy"), "lays_out", False) and rec.field("check") is None)
 
 
 def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -42,11 +48,35 @@ def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
 class Common:
     """The operands of one operation, and what kinds of those that there were have in common."""
 
-    def __init__(self, rec: Record) -> None:
-        self.rec = rec
+    def __init__(self, rec: Record, frontend: Frontend) -> None:
+        self.rec, self._kernel, self._wrap = rec, rec.field("numpy"), frontend.wrap
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
         self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
         self._kinds: dict[tuple[object, ...], Kind | None] = {}
+
+    def mixed(self, x: Any, other: Any) -> Any:
+        """What the kernel gives for a plain tensor and another, or a number, whose common kind the general path has found before; None
+        where that is to take them, as where something is recorded."""
+        a = x._data
+        try:
+            if other.__class__ in _PLAIN_NUMBERS:
+                common = self._kinds[default_dtype(), x._k, not a.ndim, other.__class__, 0 <= other < 128]
+                if common is None or x._node is not None:
+                    return None
+                b = common.scalars.get(other)
+                b = common.scalar(other) if b is None else b
+            else:
+                b = other._data
+                common = self._kinds[default_dtype(), x._k, not a.ndim, other._k, not b.ndim]
+                if common is None or x._node is not None or other._node is not None:
+                    return None
+                if other._k is not common:
+                    b = b.astype(common.np) if b.flags.c_contiguous else in_dtype(b, common.np)
+            if x._k is not common:
+                a = a.astype(common.np) if a.flags.c_contiguous else in_dtype(a, common.np)
+            return self._wrap(self._kernel(a, b), common)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
 
     def brought(self, args: Arguments, frontend: Frontend) -> list[Any] | None:
         """The arguments with plain tensors and numbers brought to the common dtype; None where they are of one already, or not so plain,

@@ -26,7 +26,7 @@ from ..ops._samples import IN_ALL
 from ..record import RECORDS, Param, Record, get_record
 from ..tensor import TensorRef, above
 from ..version import made
-from .common import in_dtype
+from .common import in_dtype, mixes
 from .entries import counted, edge_lines, edges, fitted, is_free, saved_items, view_lines
 from .general import General, half_operand, takes_integers
 from .layout import layout_operands
@@ -422,11 +422,13 @@ def _vetting(rec: Record, number: Param | None) -> list[str]:
 
 
 def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[str]:
-    """Statements that lead half precision, and integers, to their own entrances, where nobody looks at calls."""
+    """Statements that lead half precision, and integers, to their own entrances, and operands of several dtypes to what they have in
+    common, where nobody looks at calls."""
     given, tests, opened = _by_position(rec), "".join([f" and {test}" for test in guard]), "True" * inplace
     integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
+    mixed = f"        if _k in Q_ALL{tests} and (_r := door.mixed({given})) is not None: return _r"
     return ["    else:", *[f"        if _k in {kinds}{tests}: return (door.{of} or door.open_{of}({opened}))({given})" for kinds, of in (
-        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * integers)]]
+        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * integers)], *[mixed] * (mixes(rec) and not inplace)]
 
 
 def _list_lines(rec: Record, guard: list[str]) -> list[str]:

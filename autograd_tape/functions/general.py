@@ -292,7 +292,8 @@ class General(Door):
         self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
         self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
-        self._common = common_of(rec, self._dtype)
+        self._common = common_of(rec, self._dtype, frontend)
+        self.mixed = self._common and self._common.mixed
 
     def noted(self, args: Arguments, out: object, inplace: bool) -> Any:
         """As doors do it."""

@@ -62,3 +62,27 @@ def test_what_is_recorded_keeps_its_operands() -> None:
     assert z.grad_fn._saved_other.dtype is torch.float32
     z.sum().backward()
     assert x.grad.tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("operation", ["chebyshev_polynomial_t", "zeta"])
+def test_what_was_brought_once_is_computed_at_once(operation: str) -> None:
+    """By kernels that lay their results out themselves: the first call takes the general path, the second none."""
+    function, dtypes = getattr(torch.special, operation), [torch.bool, torch.uint8, torch.int64, torch.float32, torch.float64]
+    for a, b, i, j in itertools.product(dtypes, dtypes, (2, 1, 0), (2, 0)):
+        operands = [torch.full((3, 2)[2 - i:], 2).to(a), torch.arange(2, 8).reshape(2, 3).t().to(b) if j else torch.tensor(3).to(b)]
+        common = torch.result_type(*operands)
+        common = common if common.is_floating_point else torch.float32
+        expected = function(*[t.to(common) for t in operands])
+        for _ in range(2):
+            found = function(*operands)
+            assert (found.dtype, found.stride(), found.tolist()) == (common, expected.stride(), expected.tolist())
+        wanted = function(operands[1].to(torch.float32), 2.5)
+        for _ in range(2):
+            found = function(operands[1].to(torch.int64), 2.5)
+            assert (found.dtype, found.stride()) == (torch.float32, wanted.stride())
+    x = torch.full((2,), 3.0, requires_grad=True)
+    if operation != "chebyshev_polynomial_t":
+        for _ in range(2):
+            assert function(torch.tensor([2, 3]).double(), x).requires_grad
+    with torch.inference_mode():
+        assert function(torch.tensor([2, 3]), x).is_inference()
