@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -61,6 +63,22 @@ def test_windows(w: pooling.Windows, innermost: bool, dtype: np.dtype, rng: np.r
     _same(*_both(lambda: pooling.mean_windows_backward(grad, w)))
     index = rng.integers(0, w.pixels, (2, 3, w.count))
     _same(*_both(lambda: pooling.max_pool2d_backward(grad.reshape(2, 3, w.count), index, (2, 3, w.pixels), 1)))
+
+
+@pytest.mark.parametrize("chosen", [np.float32, np.float64, np.int64, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("channels", [1, 3, 8, 21])
+def test_vectors_of_windows(channels: int, chosen: type, rng: np.random.Generator) -> None:
+    """Maxima of rows of any number of windows, in planes of any number, whose taps lie side by side, or apart by all kinds of steps."""
+    geometries = [((n,), (k,), (s,), (p,), (d,)) for n, k, s, p, d in itertools.chain(
+        itertools.product((9, 24, 37), (3,), (1, 2, 3), (0, 1), (1, 2)), [(9, 5, 2, 1, 1), (9, 1, 1, 0, 1), (4, 4, 4, 2, 1)])]
+    geometries += [((5, n), (2, 3), (2, s), (1, 1), (1, 1)) for n in (4, 6, 17) for s in (1, 2)]
+    for size, *geometry in geometries:
+        w = pooling.plan(size, *geometry, True)
+        x = rng.integers(-3, 4, (2, channels, *size)).astype(chosen)
+        if chosen is not np.int64:
+            x.reshape(-1)[::7], x.reshape(-1)[::11], x.reshape(-1)[::13] = -0.0, np.nan, -np.inf
+        for rows in (x, np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)):
+            _same(*_both(lambda: pooling.max_windows(rows, w)))  # noqa: B023
 
 
 def test_kernels_wait_until_they_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:

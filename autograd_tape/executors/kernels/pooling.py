@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("pooling")
-_max_windows, _mean_windows, _max_pool = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows"), Handy("pooling", "max_pool")
+_max_windows, _mean_windows = Handy("pooling", "max_windows"), Handy("pooling", "mean_windows")
 _avg_pool = Handy("pooling", "avg_pool")
 _mean_windows_backward, _max_pool_backward = Handy("pooling", "mean_windows_backward"), Handy("pooling", "max_pool_backward")
 _BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
@@ -385,14 +385,13 @@ class Plan:
         arguments: what compiled loops over windows take beyond arrays, of planes.
         rows: what those over rows of results take, where there are any for these windows.
         divisors: what sums are divided by to make means.
-        broad: whether windows have several dimensions.
         lines: whether maxima without places are C-contiguous anyway.
         width: results in a row.
         given, made: shapes with planes of rows.
         inner: the order of dimensions with the channels last, where results are to lie as images do.
     """
 
-    __slots__ = ("arguments", "broad", "by_rows", "divisors", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape",
+    __slots__ = ("arguments", "by_rows", "divisors", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape",
                  "width", "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
@@ -404,7 +403,7 @@ class Plan:
         self.sees = self.planes * self.work if clear and w.pixels else 0
         self.arguments = (self.planes, *w.full_size, 1, *w.bounds)
         self.divisors = _divisors(w) if divisors is None else divisors
-        self.rows, self.by_rows, self.width, self.broad = rows, bool(rows) and self.sees >= _SOME, w.out[-1], n > 1
+        self.rows, self.by_rows, self.width = rows, bool(rows) and self.sees >= _SOME, w.out[-1]
         self.lines = False
         self.given, self.made = (self.planes, *w.full_size[1:]), (self.planes, *w.full_out[1:])
         self.inner = (0, *range(2, n + 2), 1) if keeps and len(lead) == 2 else None
@@ -425,8 +424,8 @@ def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
 #: The dtypes that kernels read windows as, to choose from them and to add them up.
 _CHOSEN = {"f": "f", "d": "d", "E": "E", "e": "f"} | dict.fromkeys("bBhil", "l")
 _ADDED = _CHOSEN | dict.fromkeys("bBhil", "d")
-#: Results in a row from which on loops go over rows of them, where windows see so much: that of maxima without places is vectors.
-_WIDE, _WIDE_WITH, _WIDE_MEANS, _SOME = 8, 16, 32, 256
+#: Results in a row from which on means go over rows of them, where windows see so much.
+_WIDE, _SOME = 32, 256
 
 
 def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
@@ -435,9 +434,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     sees, char = plan.sees, _CHOSEN.get(x.dtype.char)
     if not sees or char is None or char == "l" and plan.windows.empty:
         return None
-    by_rows = plan.by_rows and plan.width >= (_WIDE_WITH if places and plan.broad else _WIDE)
-    kernel = _max_pool if by_rows else _max_windows
-    if sees < state.fused and kernel.of(char, sees) is None:
+    if sees < state.fused and _max_windows.of(char, sees) is None:
         return None
     flags = x.flags
     c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
@@ -455,11 +452,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     else:
         y = np.empty(plan.shape, c.dtype)
         index = np.empty(plan.shape, np.int64) if places else _NOWHERE
-        if by_rows:
-            where = index.reshape(plan.made if places else (0, 0, 0))
-            kernel.share(char, plan.planes, plan.work, 2, c.reshape(plan.given), y.reshape(plan.made), where, *plan.rows)
-        else:
-            kernel.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
+        _max_windows.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
     if y.dtype is not x.dtype:
         y = y.astype(x.dtype)
     return (y, index) if places else y
@@ -470,7 +463,7 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
     sees, char = plan.sees, _ADDED.get(x.dtype.char)
     if not sees or char is None or sees < state.fused and plan.windows.number > _IN_TURN:
         return None
-    by_rows = plan.by_rows and plan.width >= _WIDE_MEANS and char != "E"
+    by_rows = plan.by_rows and plan.width >= _WIDE and char != "E"
     kernel = _avg_pool if by_rows else _mean_windows
     if sees < state.fused and kernel.of(char, sees) is None:
         return None

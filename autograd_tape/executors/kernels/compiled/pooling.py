@@ -10,6 +10,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from .base import kernel, like, rounded, wide
+from .simd import LANES, beyond, choose, gathered, lane, load, moved_by, spread, store
 
 
 def _lowest(x: Any) -> Any:
@@ -22,78 +23,6 @@ def _lowest_of(x: Any) -> object:
     if x.dtype == types.int64:
         return lambda x: np.int64(-(2**63))
     return lambda x: like(wide(x.dtype.type(0)), -math.inf)
-
-
-@register_jitable(forceinline=True)
-def _raise_by(best, xs, step):
-    """The maxima of ``best`` and of each so many elements; of NaNs, the last."""
-    for s in range(best.size):
-        v, most = wide(xs[s * step]), wide(best[s])
-        best[s] = xs[s * step] if v > most or v != v else best[s]
-
-
-@register_jitable(forceinline=True)
-def _raise_with(best, arg, xs, at, step):
-    """The same with places, of which the first is ``at``."""
-    for s in range(best.size):
-        v, most = wide(xs[s * step]), wide(best[s])
-        better = v > most or v != v
-        best[s] = xs[s * step] if better else best[s]
-        arg[s] = at + s * step if better else arg[s]
-
-
-@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow]? i i i i i i i i (kw>0) (sw>0) (dh>0) (dw>0) :p")
-def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
-    """Without memory for indices these are left out."""
-    places = index.size > 0
-    height, width = x.shape[1], x.shape[2]
-    oh, ow = y.shape[1], y.shape[2]
-    lowest = rounded(y, _lowest(x))
-    lows, highs = np.empty(kw, np.int64), np.empty(kw, np.int64)
-    for j in range(kw):  # the windows of a row that see something at each tap
-        shift = j * dw - pw
-        lows[j] = min(ow, max(0, (sw - 1 - shift) // sw))
-        highs[j] = max(lows[j], min(ow, (width - shift + sw - 1) // sw))
-    for p in range(start, stop):
-        for r in range(oh):
-            ys = y[p, r]
-            for s in range(ow):
-                ys[s] = lowest
-            if places:
-                top = r * sh - ph
-                while top < 0:
-                    top += dh
-                ks = index[p, r]
-                for s in range(ow):
-                    left = s * sw - pw
-                    while left < 0:
-                        left += dw
-                    ks[s] = top * width + left
-            for i in range(kh):
-                row = r * sh - ph + i * dh
-                if row < 0 or row >= height:
-                    continue
-                for j in range(kw):
-                    low, high = lows[j], highs[j]
-                    if high <= low:
-                        continue
-                    first = low * sw + j * dw - pw
-                    best, xs = ys[low:high], x[p, row, first:]
-                    if not places:  # the loads of a stride known here can be vectorized, and selections too
-                        if sw == 1:
-                            _raise_by(best, xs, 1)
-                        elif sw == 2:
-                            _raise_by(best, xs, 2)
-                        else:
-                            _raise_by(best, xs, sw)
-                        continue
-                    arg, at = index[p, r, low:high], row * width + first
-                    if sw == 1:
-                        _raise_with(best, arg, xs, at, 1)
-                    elif sw == 2:
-                        _raise_with(best, arg, xs, at, 2)
-                    else:
-                        _raise_with(best, arg, xs, at, sw)
 
 
 @kernel("r2[p,n] x2[p,n] w2[p,m] i (channels>0) (n%channels==0) (m%channels==0) :p")
@@ -198,55 +127,125 @@ _FEW = 4
 _INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(planes)*od*oh*ow*channels<9e18)"
 
 
-@kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] Q0[{_MADE}*channels]? i i i i i {_INNER} {_BOUNDS}")
+@register_jitable
+def _side_by_side(w0, w1, step, width, channels, plane, group):
+    """Where each tap of the windows in a row of ``group`` planes lies, all channels of a window side by side: in memory, and within a
+    plane; taps of shorter windows are their last, once more. None where a window is empty."""
+    taps, n = 0, w0.size * channels * group
+    for c in range(w0.size):
+        if w0[c] < 0 or w1[c] > width or w1[c] <= w0[c]:
+            return np.empty(0, np.int64), np.empty(0, np.int64), 0
+        taps = max(taps, (w1[c] - w0[c] + step - 1) // step)
+    spots, places = np.empty(taps * n, np.int64), np.empty(taps * n, np.int64)
+    for c in range(w0.size):
+        low = w0[c]
+        last = low + (max(w1[c] - low, 1) - 1) // step * step
+        for j in range(taps):
+            place = max(0, min(low + j * step, last, width - 1))
+            for g in range(group):
+                for s in range(channels):
+                    at = j * n + (g * w0.size + c) * channels + s
+                    spots[at], places[at] = g * plane + place * channels + s, place
+    return spots, places, taps
+
+
+@kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] Q0[{_MADE}*channels]? i i i i i {_INNER} {_BOUNDS}", dtypes="fdEl")
 def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0, h1, w0, w1, sd, sh, sw, start, stop):
-    """Without memory for indices these are left out."""
-    size, o, places = depth * height * width * channels, start * d0.size * h0.size * w0.size * channels, index.size > 0
-    for p in range(start, stop):
-        plane = x[p * size : (p + 1) * size]
+    """Without memory for indices these are left out. Windows are looked at eight at a time, or eight channels of one, where there are."""
+    places, row = index.size > 0, w0.size * channels  # of results
+    plane, count = depth * height * width * channels, d0.size * h0.size * row
+    lowest = rounded(y, _lowest(x))
+    group = 1 if row >= LANES else min(LANES // (row & -row), stop - start)  # planes whose rows are vectors together
+    spots, cells, taps = np.empty(0, np.int64), np.empty(0, np.int64), 0
+    if channels < LANES and group * row >= LANES:
+        spots, cells, taps = _side_by_side(w0, w1, sw, width, channels, plane, group)
+    n = group * row
+    for begin in range(start, stop, group if taps else 1):
+        p = min(begin, stop - group) if taps else begin
         for a in range(d0.size):
             d_low, d_high = d0[a], d1[a]
             for b in range(h0.size):
                 h_low, h_high = h0[b], h1[b]
+                if d_low < 0 or d_high > depth or h_low < 0 or h_high > height:
+                    return False
+                o = p * count + (a * h0.size + b) * row
+                top = (d_low * height + h_low) * width
+                if taps:
+                    for s in range(0, n, LANES):
+                        s = min(s, n - LANES)
+                        best, at = spread(lowest), moved_by(load(cells, s), top)
+                        i = d_low
+                        while i < d_high:  # ranges would divide to count their steps
+                            j = h_low
+                            while j < h_high:
+                                line, k = (i * height + j) * width, s
+                                while k < taps * n:
+                                    values = gathered(x, p * plane + line * channels, spots, k)
+                                    better = beyond(values, best)
+                                    best = choose(better, values, best)
+                                    if places:
+                                        at = choose(better, moved_by(load(cells, k), line), at)
+                                    k += n
+                                j += sh
+                            i += sd
+                        if group == 1 or row == count:
+                            store(y, o + s, best)
+                            if places:
+                                store(index, o + s, at)
+                            continue
+                        for l in range(LANES):
+                            e = o + (s + l) // row * count + (s + l) % row
+                            y[e] = lane(best, l)
+                            if places:
+                                index[e] = lane(at, l)
+                    continue
                 for c in range(w0.size):
                     w_low, w_high = w0[c], w1[c]
-                    if d_low < 0 or d_high > depth or h_low < 0 or h_high > height or w_low < 0 or w_high > width:
+                    if w_low < 0 or w_high > width:
                         return False
-                    first = (d_low * height + h_low) * width + w_low
-                    if channels <= _FEW:
-                        for s in range(channels):
-                            top, at = _lowest(x), first
-                            for i in range(d_low, d_high, sd):
-                                for j in range(h_low, h_high, sh):
-                                    row = (i * height + j) * width
-                                    k = row + w_low
-                                    while k < row + w_high:  # a range would divide to count its steps
-                                        v = wide(plane[np.uint64(k * channels + s)])
-                                        if not (v <= top):  # a branch that is foreseen, where selections wait for one another
-                                            if v > top or v != v:
-                                                top, at = v, k
+                    if channels >= LANES:
+                        for s in range(0, channels, 2 * LANES):  # two at a time, which do not wait for each other
+                            s, t = min(s, channels - LANES), min(s + LANES, channels - LANES)
+                            best, at = spread(lowest), spread(top + w_low)
+                            other, at_other = best, at
+                            i = d_low
+                            while i < d_high:
+                                j = h_low
+                                while j < h_high:
+                                    line = (i * height + j) * width
+                                    k = line + w_low
+                                    while k < line + w_high:
+                                        values, more = load(x, p * plane + k * channels + s), load(x, p * plane + k * channels + t)
+                                        better, beside = beyond(values, best), beyond(more, other)
+                                        best, other = choose(better, values, best), choose(beside, more, other)
+                                        if places:
+                                            at, at_other = choose(better, spread(k), at), choose(beside, spread(k), at_other)
                                         k += sw
-                            y[o] = rounded(y, top)
+                                    j += sh
+                                i += sd
+                            store(y, o + s, best)
+                            store(y, o + t, other)
                             if places:
-                                index[o] = at
-                            o += 1
+                                store(index, o + s, at)
+                                store(index, o + t, at_other)
+                        o += channels
                         continue
-                    best, arg = y[o : o + channels], index[o : o + channels]
-                    o += channels
-                    best[:] = rounded(y, _lowest(x))
-                    if places:
-                        arg[:] = first
-                    for i in range(d_low, d_high, sd):
-                        for j in range(h_low, h_high, sh):
-                            for k in range(w_low, w_high, sw):
-                                here = (i * height + j) * width + k
-                                values = plane[here * channels : (here + 1) * channels]
-                                for s in range(channels):
-                                    v, most = wide(values[s]), wide(best[s])
-                                    better = v > most or v != v
-                                    best[s] = values[s] if better else best[s]
-                                    if places:
-                                        arg[s] = here if better else arg[s]
+                    for s in range(channels):
+                        most, at_most = _lowest(x), top + w_low
+                        for i in range(d_low, d_high, sd):
+                            for j in range(h_low, h_high, sh):
+                                line = (i * height + j) * width
+                                k = line + w_low
+                                while k < line + w_high:
+                                    v = wide(x[np.uint64(p * plane + k * channels + s)])
+                                    if not (v <= most):  # a branch that is foreseen, where selections wait for one another
+                                        if v > most or v != v:
+                                            most, at_most = v, k
+                                    k += sw
+                        y[o] = rounded(y, most)
+                        if places:
+                            index[o] = at_most
+                        o += 1
     return True
 
 

@@ -33,6 +33,10 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, ir.VectorType(dmm.lookup(fe_type.dtype).get_value_type(), LANES))
 
 
+def _order(*lanes: int) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+
+
 def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     """The address of eight elements of an array."""
     data = context.make_array(array_type)(context, builder, array).data
@@ -91,8 +95,7 @@ _arithmetic(operator.mul, "fmul")
 def _spread(builder: Any, number: Any) -> Any:
     kind = ir.VectorType(number.type, LANES)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), mask)
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), _order(*[0] * LANES))
 
 
 @intrinsic
@@ -127,8 +130,7 @@ def every_other(typingctx, a, b, first):
     offset = first.literal_value
 
     def codegen(context, builder, signature, args):
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(offset, 2 * LANES, 2)))
-        return builder.shuffle_vector(args[0], args[1], mask)
+        return builder.shuffle_vector(args[0], args[1], _order(*range(offset, 2 * LANES, 2)))
 
     return a(a, b, first), codegen
 
@@ -181,11 +183,87 @@ def turn(typingctx, source, at, pitch, rows, target, to, step, columns):
     return types.void(source, number, number, number, target, number, number, number), codegen
 
 
+@intrinsic
+def gathered(typingctx, array, index, places, at):
+    """The elements of an array at ``index`` plus eight ``places``, those from ``at`` on: as vectors where they lie side by side, or every
+    other one does."""
+
+    def codegen(context, builder, signature, args):
+        kind, word, size = context.data_model_manager[Vector(array.dtype)].get_value_type(), ir.IntType(64), array.dtype.bitwidth // 8
+        source = builder.gep(context.make_array(array)(context, builder, args[0]).data, [args[1]])
+        spots = builder.gep(context.make_array(places)(context, builder, args[2]).data, [args[3]])
+        words = ir.VectorType(word, LANES)
+        there, found = builder.load(builder.bitcast(spots, words.as_pointer()), align=8), cgutils.alloca_once(builder, kind)
+        first = builder.load(spots)
+        steps = builder.sub(there, _spread(builder, first))
+
+        def every(step: int) -> Any:
+            same = builder.icmp_signed("==", steps, ir.Constant(words, [step * i for i in range(LANES)]))
+            return builder.icmp_unsigned("==", builder.bitcast(same, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), -1))
+
+        def eight(more: int) -> Any:
+            at = builder.gep(source, [builder.add(first, word(more))])
+            return builder.load(builder.bitcast(at, kind.as_pointer()), align=size)
+
+        with builder.if_else(every(1)) as (close, apart):
+            with close:
+                builder.store(eight(0), found)
+            with apart, builder.if_else(every(2)) as (even, any_):
+                with even:
+                    order = _order(*range(0, LANES, 2), *range(LANES + 1, 2 * LANES, 2))  # nothing is read beyond the last
+                    builder.store(builder.shuffle_vector(eight(0), eight(LANES - 1), order), found)
+                with any_:
+                    made = ir.Constant(kind, ir.Undefined)
+                    for i in range(LANES):
+                        spot = builder.load(builder.gep(spots, [word(i)]))
+                        made = builder.insert_element(made, builder.load(builder.gep(source, [spot])), ir.IntType(32)(i))
+                    builder.store(made, found)
+        return builder.load(found)
+
+    return Vector(array.dtype)(array, types.intp, places, types.intp), codegen
+
+
+@intrinsic
+def beyond(typingctx, a, b):
+    """Which of eight numbers (unsigned ones are bfloat16) are greater than others, or NaN."""
+
+    def number(builder: Any, bits: Any) -> Any:
+        words = ir.VectorType(ir.IntType(32), LANES)
+        high = builder.shl(builder.zext(bits, words), ir.Constant(words, [16] * LANES))
+        return builder.bitcast(high, ir.VectorType(ir.FloatType(), LANES))
+
+    def codegen(context, builder, signature, args):
+        if a.dtype == types.int64:
+            return builder.icmp_signed(">", *args)
+        x, y = args if a.dtype != types.uint16 else [number(builder, bits) for bits in args]
+        return builder.or_(builder.fcmp_ordered(">", x, y), builder.fcmp_unordered("uno", x, x))
+
+    return Vector(types.boolean)(a, b), codegen
+
+
+@intrinsic
+def choose(typingctx, which, a, b):
+    """``a`` where ``which`` is set, else ``b``."""
+    return a(which, a, b), lambda context, builder, signature, args: builder.select(*args)
+
+
+@intrinsic
+def moved_by(typingctx, vector, number):
+    """Eight integers plus another."""
+    return vector(vector, number), lambda context, builder, signature, args: builder.add(args[0], _spread(builder, args[1]))
+
+
+@intrinsic
+def lane(typingctx, vector, i):
+    """One of eight numbers."""
+    return vector.dtype(vector, i), lambda context, builder, signature, args: builder.extract_element(*args)
+
+
 def _sum(builder: Any, part: Any) -> Any:
     n = LANES
     while n > 1:
         n //= 2
-        halves = [ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(at, at + n))) for at in (0, n)]
+        halves = [_order(*range(at, at + n)) for at in (0, n)]
         low, high = (builder.shuffle_vector(part, ir.Constant(part.type, ir.Undefined), half) for half in halves)
         part = builder.fadd(low, high)
     return builder.extract_element(part, ir.Constant(ir.IntType(32), 0))
