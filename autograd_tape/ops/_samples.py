@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..annotations import Arguments
+from ..annotations import Arguments, Fn
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError
 from ..functions.refusals import MetaRefusal, no_kernel
@@ -157,7 +157,13 @@ def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Call
             if dtype.category not in allowed:
                 no_kernel(kernel, tensors[0], dtype, meta)
 
-    check.takes_floats = FLOATING in allowed  # type: ignore[attr-defined]  # of all kinds, for paths that have nothing else
+    return takes_floats(check) if FLOATING in allowed else check
+
+
+def takes_floats(check: Fn) -> Fn:
+    """Marks a check that refuses no dtype: where kernels look at shapes and indices themselves, half precision needs it no more than
+    others."""
+    check.takes_floats = True  # type: ignore[attr-defined]  # which functions may have
     return check
 
 

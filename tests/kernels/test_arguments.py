@@ -187,7 +187,7 @@ def checked(kernel: Any) -> Any:
     return call
 
 
-_LETTERS = {"q": np.int64, "x": np.int64, "b": np.bool_, "u": np.uint32, "n": np.uint64, "e": np.float32, "d": np.float64}
+_LETTERS = {"q": np.int64, "x": np.int64, "t": np.int32, "b": np.bool_, "u": np.uint32, "n": np.uint64, "e": np.float32, "d": np.float64}
 #: Sizes and numbers to choose from where the usual ones would hardly ever fit together.
 _WIDE = {"v": (8, 12), "ow": (8, 11), "oh": (1, 3), "h": (1, 5), "kh": (1, 3), "kw": (1, 4), "multiplier": (1, 2), "a": (1, 4), "f": (1, 4),
          "sh": (1, 2), "sw": (1, 2)}
@@ -207,6 +207,10 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "random.box_muller_f64": {"n": (0, 64)},
     "folds.fold": {"outer": (0, 2), "n": (0, 300), "inner": (0, 40), "per_block": (1, 300), "term": (0, 4), "last": (-1, 3)},
     "fourier.transform": {"o": (0, 5), "m": (1, 12), "n": (1, 18), "have": (1, 36), "give": (1, 36)},
+    "matrices.cross": {"n1": (1, 2), "n2": (1, 2), "na": (4, 20), "nb": (4, 20),
+                       **dict.fromkeys(("a1", "a", "a2", "b1", "b", "b2"), (0, 2))},
+    "matrices.multiply": {"na": (4, 20), "nb": (4, 20), **dict.fromkeys("bmkp", (1, 2)),
+                          **dict.fromkeys(("a1", "a2", "a3", "b1", "b2", "b3"), (0, 2))},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip
@@ -264,7 +268,7 @@ class Caller:
 
     def array(self, letter: str, shape: tuple[int, ...], limit: int) -> Guarded:
         dtype = _LETTERS.get(letter.lower(), np.float32 if "f" in self.kernel.dtypes else np.int64)
-        if letter == "x":
+        if letter in "xt":
             values = self.rng.integers(-1, limit + 1, shape) if self.rng.random() < 0.3 else self.rng.integers(0, max(limit, 1), shape)
         elif np.dtype(dtype).kind in "iub":
             values = self.rng.integers(0, 2 if dtype == np.bool_ else 1 << 31, shape)

@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _on_demand, embedding, handy, matrices, norm, pooling
+from autograd_tape.executors.kernels import _on_demand, blas, embedding, handy, matrices, norm, pooling
+from autograd_tape.ops.matrices import contractions, general
 
 KINDS = [
     pooling.cells((5, 7), (2, 3)),
@@ -133,6 +134,72 @@ def test_matrices(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Genera
     for upper in (False, True):
         for unit in (False, True):
             _same(*_both(lambda u=upper, o=unit: matrices.solve_triangles(right, (triangles.swapaxes(1, 2), u, o))))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (3, 2, 5), (2, 2, 3, 3), (0, 2, 2), (0, 2)])
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "int64", "bool"])
+def test_factors_are_taken_apart(shape: tuple[int, ...], name: str, rng: np.random.Generator) -> None:
+    *lead, m, n = shape
+    factors = (4 * rng.standard_normal(shape)).astype(np.dtype(name) if name != "bfloat16" else ml_dtypes.bfloat16)
+    k = min(m, n)
+    pivots = np.stack([rng.integers(i + 1, m + 1, lead) for i in range(k)] or [np.zeros(lead)], -1)[..., :k].astype(np.int32)
+    for given in (factors, factors.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+        lower, upper = general._triangles(given)
+        _same(*_both(lambda given=given: general._triangles(given)))
+        np.testing.assert_array_equal(np.triu(given[..., :k, :].astype(float)), upper.astype(float))
+        np.testing.assert_array_equal(np.tril(given[..., :k].astype(float), -1) + np.eye(m, k), lower.astype(float))
+
+    def exchanged() -> tuple[np.ndarray, ...]:
+        P = np.empty((*lead, m, m), factors.dtype)
+        return matrices.orders(pivots, m, P), P, matrices.orders(pivots, m)
+
+    _same(*_both(exchanged))
+    for bad in (pivots * 0, pivots + 9):
+        for mode in ("numpy", "auto") if bad.size else ():
+            previous = _on_demand.use_numba(mode)
+            with pytest.raises(IndexError):
+                matrices.permutations(bad, m, factors.dtype)
+            _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "bfloat16", "float16", "int64"])
+def test_few_numbers_of_matrices(name: str, rng: np.random.Generator) -> None:
+    dtype = np.dtype(name) if name != "bfloat16" else np.dtype(ml_dtypes.bfloat16)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return (4 * rng.standard_normal(shape)).astype(dtype)
+
+    for shape in ((1, 1), (5, 3), (3, 5), (40, 41), (0, 3), (0, 0)):
+        a = drawn(*shape)
+        for given in (a, a.T, a[::2], np.repeat(a, 2, 1)):
+            _same(*_both(lambda given=given: matrices.trace(given)))
+    for x, z, dim in (((3,), (3,), 0), ((3, 2), (3, 1), 0), ((4, 3), (1, 3), -1), ((2, 3, 5), (1, 3, 5), 1), ((2, 1, 3), (1, 4, 3), 2),
+                      ((4, 2, 3, 5), (4, 1, 3, 1), 2), ((2, 2, 3, 4), (1, 2, 3, 4), 2)):
+        a, b = drawn(*x), drawn(*z)
+        if name not in ("int64",):
+            a.reshape(-1)[:3] = [np.nan, np.inf, -0.0]
+        _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(a, b, dim)))
+        _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(a.T, b.T, -1 - dim % a.ndim)))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_products_of_few_halves_are_rounded_once(name: str, rng: np.random.Generator) -> None:
+    """Where machine code was made beforehand; sums of numbers with few digits are exact, whoever adds them up."""
+    dtype, previous = np.dtype(name) if name != "bfloat16" else np.dtype(ml_dtypes.bfloat16), _on_demand.use_numba("kept")
+    try:
+        for x, z in (((2, 3), (3, 4)), ((5, 2, 3), (5, 3, 2)), ((2, 3), (3,)), ((3,), (3, 2)), ((3,), (3,)), ((5, 2, 3), (3, 4)),
+                     ((2, 3), (5, 3, 2)), ((2, 2, 2, 3), (2, 2, 3, 2)), ((1, 90), (90, 1))):
+            a, b = [rng.integers(-9, 10, shape).astype(dtype) for shape in (x, z)]
+            for given in (a, np.asfortranarray(a) if a.ndim < 3 else a.swapaxes(-1, -2).copy().swapaxes(-1, -2)):
+                found = blas.few_halves(given, b)
+                assert found is not None and found.dtype == dtype
+                np.testing.assert_array_equal(found, np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype))
+        for x, z in (((2, 3), (2, 3)), ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((5, 2, 3), (4, 3, 2)), ((40, 40), (40, 40))):
+            assert blas.few_halves(np.ones(x, dtype), np.ones(z, dtype)) is None
+        assert blas.few_halves(np.ones((4, 3), dtype)[::2], np.ones((3, 2), dtype)) is None
+    finally:
+        _on_demand.use_numba(previous)
+
 
 @pytest.mark.parametrize("taps", [1, 2, 4])
 @pytest.mark.parametrize("padding", [0, 1, 2])

@@ -30,8 +30,8 @@ _lock = fork_safe_lock()
 #: Largest magnitude of a number that takes part in the arithmetic of sizes, so that products of two do not overflow.
 LIMIT = 2**31
 #: Letters of arrays with a dtype of their own: read-only in small letters, writable in capitals.
-_DTYPES = {"q": "int64", "x": "int64", "b": "boolean", "u": "uint32", "n": "uint64", "e": "float32", "d": "float64"}
-_ARRAY = re.compile(r"([rwqQxbBuUnNeEdD])(\d)(?:\[([^\]]*)\])?(\?)?$")
+_DTYPES = {"q": "int64", "x": "int64", "t": "int32", "b": "boolean", "u": "uint32", "n": "uint64", "e": "float32", "d": "float64"}
+_ARRAY = re.compile(r"([rwqQxtTbBuUnNeEdD])(\d)(?:\[([^\]]*)\])?(\?)?$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -46,8 +46,8 @@ class Spec:
     ``r1[n]?``    the same, or an empty array
     ``q Q b B``   arrays as ``r`` and ``w`` of int64, bool, uint32 (``u U``), uint64 (``n N``), float32 (``e E``),
     ``d D``       float64
-    ``x1[n]``     int64 indices: the kernel returns False when it meets one that is out of range, and the call raises
-                  ``IndexError``; other kernels return nothing
+    ``x1[n]``     int64 indices (int32: ``t``; ``T`` is a writable array of these): the kernel returns False when it meets one that is out
+                  of range, and the call raises ``IndexError``; other kernels return nothing
     ``i``, ``s``  an int64, a float64
     ``(a>0)``     no argument: a condition
     ``:n``        two arguments, the last: ``start, stop`` within ``range(n)``, for threads that share the kernel
@@ -94,7 +94,7 @@ class Spec:
                 self.arrays.append((next(left), dims, optional))
         if len(self.kinds) != len(parameters):
             raise TypeError(f"kernel {name}: {len(self.kinds)} arguments for {len(parameters)} parameters")
-        self.has_indices = any(letter == "x" for letter, _ in self.kinds)
+        self.has_indices = any(letter in "xt" for letter, _ in self.kinds)
         #: Whether the kernel is compiled for several dtypes.
         self.generic = any(letter in "rw" for letter, _ in self.kinds)
         self._lines = self._checks()

@@ -13,15 +13,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...locks import fork_safe_lock, on_fork
 from . import sharing
+from ._on_demand import state
+from .handy import Handy
 
-__all__ = ["matmul", "multiplier", "one_blas_thread", "product", "squares"]
+__all__ = ["few_halves", "matmul", "multiplier", "one_blas_thread", "product", "squares"]
 
 #: Multiply-adds below which one product stays on one thread: beyond it BLAS's own threads share it as well.
 _SMALL = 1 << 24
@@ -33,9 +36,13 @@ _AS_THEY_LIE, _TURNED_AS_IT_LIES = 10**6, 250_000
 _QUICK = 1 << 14
 #: Columns that are to fit where a sum is cut in parts, and how short these get.
 _WIDE, _SHORT = 32, 256
+#: Multiply-adds in half precision up to which a loop takes less than conversions, and thresholds of kernels where machine code was made
+#: beforehand.
+_SUMS, _BEFOREHAND = 2048, 512
 #: Its processors that have kernels for that.
 _CORES = frozenset([b"SkylakeX", b"Cooperlake", b"SapphireRapids"])
 
+_multiplied = Handy("matrices", "multiply")
 _lock = fork_safe_lock()
 _depth = 0
 _restore: int | None = None
@@ -205,6 +212,39 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if squares(x) * squares(y) < 2.0**104 or _largest(a) * _largest(b) * a.shape[-1] < 1 << 53:
             return np.matmul(x, y).astype(np.int64).astype(a.dtype, copy=False)
     return np.matmul(a, b)
+
+
+def few_halves(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """``np.matmul(a, b)`` of few numbers of one half precision, rounded once: sums in single precision, one product after another. None of
+    many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
+    char = a.dtype.char
+    if state.fused > _BEFOREHAND or char not in "eE" or a.dtype is not b.dtype or a.size * b.shape[-1] > _SUMS:
+        return None
+    way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous)
+    if way is None:
+        return None
+    shape, sizes, turned_a, turned_b = way
+    x, z = a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b
+    if not x.flags.carray or not z.flags.carray:
+        return None
+    y = np.empty(shape, a.dtype)
+    (_multiplied.of(char, a.size) or _multiplied.surely(char))(sizes[0] * sizes[1], 1, x, z, y, *sizes)
+    return y
+
+
+@lru_cache(512)
+def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool
+          ) -> tuple[tuple[int, ...], tuple[int, ...], bool, bool] | None:
+    """The shape of a product, the sizes and steps for `multiply`, and which operand is to be turned; None where there are no numbers, and
+    for batches that differ."""
+    whole_a, whole_b = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
+    (*batch, m, k), (*other, n, p) = whole_a, whole_b
+    if k != n or batch and other and batch != other or 0 in (*a, *b):
+        return None
+    count = prod(batch or other)
+    turned_a, turned_b = not a_in_rows and len(a) > 1, not b_in_rows and len(b) > 1
+    steps = (m * k * bool(batch), *((1, m) if turned_a else (k, 1)), k * p * bool(other), *((1, k) if turned_b else (p, 1)))
+    return (*(batch or other), *a[-2:-1], *b[1:][-1:]), (count, m, k, p, *steps), turned_a, turned_b
 
 
 def squares(x: np.ndarray) -> float:

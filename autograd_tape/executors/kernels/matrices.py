@@ -5,22 +5,28 @@ Large matrices go in blocks, between which BLAS multiplies."""
 from __future__ import annotations
 
 from array import array
-from math import copysign, inf, isfinite, nan
+from functools import lru_cache
+from math import copysign, inf, isfinite, nan, prod
 from typing import Any
 
 import numpy as np
 
-from . import routines
+from . import pairs, routines
+from ._on_demand import LazyModule, contiguous, is_half, state, uses_numba
 from .blas import squares
-from ._on_demand import LazyModule, contiguous, state, uses_numba
-from .handy import Handy
-from .sharing import share_rows
+from .handy import Exact, Handy
+from .sharing import MOVED, share_rows
 from ...warned import ignoring
 
-__all__ = ["factor_symmetric", "invert_definite", "lu", "orders", "solve_lu", "solve_symmetric", "solve_triangles"]
+__all__ = [
+    "bounds", "cross", "factor_symmetric", "invert_definite", "lu", "orders", "permutations", "solve_lu", "solve_symmetric",
+    "solve_triangles", "trace", "triangles",
+]
 
 _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
+_exchanged, _traced = Handy("matrices", "exchange"), Handy("matrices", "trace")
+_apart, _crossed = Exact("matrices", "apart"), Exact("matrices", "cross")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
 #: From how many columns on it costs more to turn a matrix than to copy blocks of it.
@@ -41,7 +47,7 @@ def _blocks(n: int) -> list[tuple[int, int]]:
 
 def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Overwrites matrices stored column by column, C-contiguous (b, columns, rows), with their LU factors; gives the pivots (b, k), counted
-    from 1, and of each matrix the first zero on the diagonal of U, or 0.
+    from 1, and of each matrix the first zero on the diagonal of U, or 0, in 32 bits.
 
     >>> a = np.array([[[1.0, 4.0], [2.0, 2.0]]])
     >>> pivots, zeros = lu(a)
@@ -50,15 +56,16 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     count, n, m = matrices.shape
     k = min(n, m)
-    pivots, zeros = np.empty((count, k), np.int64), np.zeros(count, np.int64)
+    pivots, zeros = np.empty((count, k), np.int32), np.zeros(count, np.int32)
     work = matrices.size * k
     if not work:
         return pivots, zeros
     char = matrices.dtype.char
     if k >= _SOME and routines.shown(char) and isfinite(squares(matrices)):  # else LAPACK's choice of pivots is anybody's guess
+        found = np.empty((count, k), np.int64)
         for i in range(count):
-            zeros[i] = routines.lu(matrices[i], pivots[i])
-        return pivots, zeros
+            zeros[i] = routines.lu(matrices[i], found[i])
+        return found.astype(np.int32), zeros
     real = char in "fd"
     if real and k <= _WHOLE and 8 * work < state.fused:
         run = _eliminated.of(char, work)
@@ -135,27 +142,137 @@ def _eliminate(matrices: np.ndarray, pivots: np.ndarray, zeros: np.ndarray, firs
             matrices[:, last:, j + 1:last] -= matrices[:, last:, j, None] * matrices[:, j, None, j + 1:last]
 
 
-def orders(pivots: np.ndarray, m: int) -> np.ndarray:
-    """Which row comes where after the rows of matrices are exchanged one after another, as pivots (b, k) within 1 to ``m`` tell: (b, m).
+def bounds(pivots: np.ndarray) -> tuple[int, int]:
+    """The least and the largest of pivots; 1 and 0 where there are none."""
+    return (int(np.minimum.reduce(pivots, None)), int(np.maximum.reduce(pivots, None))) if pivots.size else (1, 0)
 
-    >>> orders(np.array([[2, 2]]), 3).tolist()
-    [[1, 0, 2]]
+
+_NO_MATRICES = np.empty((0, 0, 0), np.float32)
+
+
+@lru_cache(64)
+def _one(dtype: np.dtype, char: str) -> np.ndarray:
+    """A 1 of a dtype, as what its bits are moved."""
+    return np.ones(1, dtype).view(char)
+
+
+def orders(pivots: np.ndarray, m: int, P: np.ndarray = _NO_MATRICES) -> np.ndarray:
+    """Which row comes where after the rows of matrices are exchanged one after another, as pivots (..., k), counted from 1, tell: (..., m).
+    IndexError where they name no row. Matrices ``P`` (..., m, m) become those that bring the rows back.
+
+    >>> orders(np.array([2, 2], np.int32), 3).tolist()
+    [1, 0, 2]
     """
-    count, k = pivots.shape
+    *lead, k = pivots.shape
+    count, char = prod(lead), MOVED.get(P.itemsize)
+    run = _exchanged.of(char, count * m) if char is not None and pivots.dtype == np.int32 else None
+    order = np.empty((*lead, m), np.int64)
+    if run is not None and char is not None:
+        run(count, 1, contiguous(pivots), order, _one(P.dtype, char), P.view(char), count, k, m)
+        return order
+    least, most = bounds(pivots)
+    if least < 1 or most > m:
+        raise IndexError("pivots that name rows expected")
+    rows, flat = order.reshape(count, m), pivots.reshape(count, k).astype(np.int64) - 1
+    rows[:] = np.arange(m)
     if k < count:  # all matrices at once
-        order = np.tile(np.arange(m), (count, 1))
         each = np.arange(count)
         for j in range(k):
-            other = pivots[:, j].astype(np.int64) - 1
-            order[each, j], order[each, other] = order[each, other], order[:, j].copy()
-        return order
-    rows = []
-    for exchanged in pivots.tolist():
-        row = list(range(m))
-        for j, p in enumerate(exchanged):
-            row[j], row[p - 1] = row[p - 1], row[j]
-        rows.append(row)
-    return np.array(rows, np.int64).reshape(count, m)
+            rows[each, j], rows[each, flat[:, j]] = rows[each, flat[:, j]], rows[:, j].copy()
+    else:
+        for row, exchanged in zip(rows, flat.tolist()):
+            moved = list(range(m))
+            for j, p in enumerate(exchanged):
+                moved[j], moved[p] = moved[p], moved[j]
+            row[:] = moved
+    if P.size:
+        P[...] = 0
+        P.reshape(count, m, m)[np.arange(count)[:, None], rows, np.arange(m)] = 1
+    return order
+
+
+def permutations(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
+    """The matrices (..., m, m) that bring the rows back there.
+
+    >>> permutations(np.array([2], np.int32), 2, np.dtype(bool)).tolist()
+    [[False, True], [True, False]]
+    """
+    P = np.empty((*pivots.shape[:-1], m, m), dtype)
+    orders(pivots, m, P)
+    return P
+
+
+def triangles(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """L with ones on its diagonal, and U, from LU factors (..., m, n) in rows or in columns; None where there is no kernel for them."""
+    *lead, m, n = factors.shape
+    k = min(m, n)
+    char = MOVED.get(factors.itemsize)
+    if not k or char is None:
+        return None
+    columns = not factors.flags.c_contiguous
+    rows = factors.swapaxes(-2, -1) if columns else factors
+    run = _apart.over(char, factors.size) if rows.flags.c_contiguous and rows.flags.aligned else None
+    if run is None:
+        return None
+    lower, upper = np.empty((*lead, m, k), factors.dtype), np.empty((*lead, k, n), factors.dtype)
+    count = factors.size // (m * n)
+    run(count, 1, rows.view(char), _one(factors.dtype, char), lower.view(char), upper.view(char), count, m, n, k, int(columns))
+    return lower, upper
+
+
+def trace(matrix: np.ndarray) -> np.ndarray:
+    """The sum of the diagonal, one number after another, as torch adds it up: in double precision, half precision in single.
+
+    >>> trace(np.array([[1, 2], [3, 4]])).tolist()
+    5
+    """
+    rows, columns = matrix.shape
+    char = matrix.dtype.char
+    if char in "fdeEl":
+        x = matrix if matrix.flags.c_contiguous else matrix.T
+        run = _traced.of(char, rows) if x.flags.carray else None
+        if run is not None:
+            y = np.empty((), matrix.dtype)
+            run(1, 1, x, *x.shape, y)
+            return y
+    diagonal = matrix.diagonal()
+    if matrix.dtype.kind in "biu":
+        return np.asarray(np.add.reduce(diagonal, dtype=np.int64))
+    if not diagonal.size:
+        return np.zeros((), matrix.dtype)
+    wide = np.float32 if is_half(matrix.dtype) else np.result_type(matrix.dtype, np.float64)
+    return np.asarray(np.add.accumulate(diagonal, dtype=wide)[-1] + 0).astype(matrix.dtype)
+
+
+def cross(a: np.ndarray, b: np.ndarray, dim: int) -> np.ndarray | None:
+    """The cross products of vectors of three numbers along ``dim``, in rows; None where there is no kernel for them."""
+    char = a.dtype.char
+    if a.dtype is not b.dtype or char not in "fdeEl" or not (a.flags.carray and b.flags.carray):
+        return None
+    way = _vectors(a.shape, b.shape, dim)
+    run = None if way is None else _crossed.over(char, a.size)
+    if way is None or run is None:
+        return None
+    shape, sizes = way
+    y = np.empty(shape, a.dtype)
+    run(sizes[0] * sizes[1], 1, a, b, y, *sizes)
+    return y
+
+
+@lru_cache(512)
+def _vectors(a: tuple[int, ...], b: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shape of cross products of arrays in rows; how many vectors there are, dimensions before ``dim`` and behind it as one each, and
+    the operands' steps along these three. None where dimensions do not fit in one, or do not fit at all."""
+    dim %= len(a)
+    shape = pairs.joint(a, b)
+    if shape is None or shape[dim] != 3:
+        return None
+    parts = [(pairs.geometry(a[:dim] or (1,), b[:dim] or (1,))), pairs.geometry(a[dim + 1:] or (1,), b[dim + 1:] or (1,))]
+    if any([part is None or part[2][:2] != (1, 1) for part in parts]):
+        return None
+    (before, behind), inner = [part[2] for part in parts if part is not None], [prod(x[dim + 1:]) for x in (a, b)]
+    steps = [(before[5 + 3 * i] * 3 * inner[i], inner[i], behind[5 + 3 * i]) for i in range(2)]
+    return shape, (before[2], behind[2], *steps[0], *steps[1])
 
 
 def solve_triangles(matrices: np.ndarray, *steps: tuple[np.ndarray, bool, bool]) -> np.ndarray:
@@ -262,13 +379,15 @@ def factor_symmetric(matrices: np.ndarray, hermitian: bool) -> tuple[np.ndarray,
     Kaufman's factors, D L^T in rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and
     nothing done, where there is no kernel for them or too little work."""
     count, n, _ = matrices.shape
-    pivots, zeros = np.zeros((count, n), np.int64), np.zeros(count, np.int64)
+    zeros = np.zeros(count, np.int32)
     if n >= _SOME and routines.shown(matrices.dtype.char):
+        found = np.empty((count, n), np.int64)
         for i in range(count):
-            zeros[i] = routines.factor_symmetric(matrices[i], pivots[i], hermitian)
-        return pivots, zeros
+            zeros[i] = routines.factor_symmetric(matrices[i], found[i], hermitian)
+        return found.astype(np.int32), zeros
     if matrices.dtype.char not in "fd" or not uses_numba(_STEPS * n * matrices.size):
         return None
+    pivots = np.zeros((count, n), np.int32)
     share_rows(_compiled.factor_symmetric, matrices.dtype.char, count, n * n, n, matrices, pivots, zeros)
     return pivots, zeros
 

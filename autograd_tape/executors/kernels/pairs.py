@@ -20,9 +20,11 @@ from .halves import narrow, ufunc, widened
 from .handy import Exact
 from .sharing import BIG, get_num_threads, parallel_for
 
-__all__ = ["FEW", "LEAST", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "pairwise", "ufunc2"]
+__all__ = ["FEW", "LEAST", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "ufunc2"]
 
 _MOST = 1024
+#: Elements that a kernel counts.
+_LONGEST = 1 << 31
 #: Fewest elements of a first operand of which another makes a big result, by a column or a table; and of a result for which machine code
 #: is looked for.
 FEW, LEAST = 128, 1024
@@ -44,13 +46,13 @@ def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
         if len(_known) > _MOST:
             _known.clear()
         ndim = max(len(x), len(z))
-        shape = _joint(x, z)
+        shape = joint(x, z)
         sizes = None if shape is None else _sizes(shape, *[_steps(a, contiguous_strides(a), ndim) for a in (x, z)])
         found = _known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
         return found
 
 
-def _joint(x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
+def joint(x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape of what two are broadcast to; None where they do not fit, or there are no elements."""
     ndim = max(len(x), len(z))
     x, z = (1,) * (ndim - len(x)) + x, (1,) * (ndim - len(z)) + z
@@ -89,7 +91,7 @@ def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...],
                   ) -> tuple[Turn, Turn, Geometry, tuple[int, ...]] | None:
     """The same of operands of shapes and strides: how each is turned into rows, how the result lies in memory, the first operand that has
     an order deciding, and the order of its axes from there."""
-    if (shape := _joint(x, z)) is None:
+    if (shape := joint(x, z)) is None:
         return None
     operands = [(own, [s // item for s in strides]) for own, strides in ((x, of_x), (z, of_z))]
     ndim, turns, steps = len(shape), [], []
@@ -183,6 +185,22 @@ class Pairs:
         except TypeError:  # memory that is not aligned
             return None
         return y if back is None else y.transpose(back)
+
+
+    def table(self, x: np.ndarray, z: np.ndarray) -> np.ndarray | None:
+        """The function of all pairs of elements of two vectors, in rows; None where NumPy is to compute it."""
+        char, n, m = x.dtype.char, x.size, z.size
+        if x.dtype is not z.dtype or char not in self._chars or not 0 < n * m < _LONGEST:
+            return None
+        run = self._kernel.over(char, n * m, state.cheap if char not in "eE" else state.fused)
+        if run is None:
+            return None
+        y = np.empty((n, m), self._result or x.dtype)
+        try:
+            run(n * m, 1, x, z, y, 1, n, m, 0, 1, 0, 0, 0, 1)
+        except TypeError:  # elements apart
+            return None
+        return y
 
 
 #: NumPy's functions by the kernels that compute them: of half precision, and where operands are broadcast.

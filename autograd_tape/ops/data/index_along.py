@@ -21,11 +21,11 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host
-from .._samples import IN_ALL, check_number, refuse_complex_gradient
+from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floats
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone, takes_floats
+from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 

@@ -23,7 +23,7 @@ from ...tensor import TensorRef, above
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host, values_of
-from .._samples import check_number
+from .._samples import check_number, takes_floats
 from ..networks._losses import constant
 from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
@@ -60,13 +60,6 @@ def _positions(index: np.ndarray, d: int) -> tuple[np.ndarray, ...]:
 
 
 # -- gather and scatter ---------------------------------------------------------------------------------------------------
-
-
-def takes_floats(check: Fn) -> Fn:
-    """Marks a check that refuses no dtype: where kernels look at shapes and indices themselves, half precision needs it no more than
-    others."""
-    check.takes_floats = True  # type: ignore[attr-defined]  # which functions may have
-    return check
 
 
 def _check_rank(input: TensorRef, index: TensorRef, other: str = "input") -> None:

@@ -14,7 +14,7 @@ from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_n
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
-from ...executors.kernels import halves
+from ...executors.kernels import halves, matrices as kernels
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.pairs import ufunc2
 from ...executors.kernels.sharing import BIG
@@ -22,7 +22,7 @@ from ...record import Sample, get_record, op
 from ...warned import ignoring, warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
-from .._samples import refuse_complex_gradient
+from .._samples import refuse_complex_gradient, takes_floats
 from .products import _mm, alike, outer_product, same_scalar_type
 from ..networks._losses import buffer
 from ...annotations import Fn, Functions
@@ -32,7 +32,6 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
 F32 = CPU_KINDS[np.dtype("f4")]
 
-_DIAGONAL = 2048  # elements of a diagonal up to which NumPy's sum is that of any kernel
 _PAIRS = 1 << 15  # products of pairs from which on no matrices are multiplied
 _PRODUCTS = 2048  # in a Kronecker product, from which its rows are laid out first
 
@@ -527,6 +526,7 @@ class kron:
         yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
 
+@takes_floats
 def _check_cross(input: TensorRef, other: TensorRef, dim: int) -> None:
     if input.ndim != other.ndim:
         raise ShapeMismatchError("linalg.cross: inputs must have the same number of dimensions.")
@@ -546,6 +546,9 @@ def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
         raise ValueError("vectors of the same rank expected")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ValueError("vectors of length 3 expected")
+    found = kernels.cross(a, b, dim)
+    if found is not None:
+        return found
     # Side by side twice, of which two slices are the other components in their order.
     if a.size + b.size < (_SHORT if dim in (-1, a.ndim - 1) else _FEW):
         before = (slice(None),) * (dim if dim >= 0 else a.ndim + dim)
@@ -641,13 +644,7 @@ class trace:
     lacks = {"bool rare": "trace"}
     amp = "float32"
     def quick(input):
-        if input.ndim != 2:
-            return None
-        if is_half(input.dtype):
-            return halves.narrow(_kernel("sum")(halves.widened(input.diagonal()), None, False), input.dtype)
-        if input.dtype.char in "fdl" and len(input) < _DIAGONAL:  # which are added up so in any case
-            return np.asarray(np.add.reduce(input.diagonal()))
-        return np.asarray(_kernel("sum")(input.diagonal(), None, False))
+        return kernels.trace(input) if input.ndim == 2 else None
 
     def function(F, input):
         if input.ndim != 2:

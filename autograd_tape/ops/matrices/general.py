@@ -50,7 +50,7 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
     pivots, info = kernels.lu(LU.swapaxes(-2, -1).reshape(prod(lead), n, m))
     if check_errors and info.any():
         _refuse_singular(info, A.shape)
-    return LU, pivots.astype(np.int32).reshape(*lead, min(m, n)), info.astype(np.int32).reshape(lead)
+    return LU, pivots.reshape(*lead, min(m, n)), info.reshape(lead)
 
 
 def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -63,34 +63,20 @@ def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
                             "linalg.lu_factor_ex(A, pivot)")
 
 
-_FEW_PLACES = 24  # that Python counts faster than NumPy
-
-
-def _range_of(pivots: np.ndarray) -> tuple[int, int]:
-    """The least and the largest of pivots; 1 and 0 where there are none."""
-    if pivots.size > _FEW_PLACES:
-        return int(np.minimum.reduce(pivots, None)), int(np.maximum.reduce(pivots, None))
-    named = pivots.ravel().tolist()
-    return (min(named), max(named)) if named else (1, 0)
-
-
 def _permutation(pivots: np.ndarray, m: int, dtype: np.dtype) -> np.ndarray:
     """The matrices P of rows exchanged one after another, as P A = L U reads with its transpose."""
-    least, most = _range_of(pivots)
-    if least < 1 or most > m:
+    try:
+        return kernels.permutations(pivots, m, dtype)
+    except IndexError:
+        least, most = kernels.bounds(pivots)
         raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
-                            "lu_factor?", expected=f"1 to {m}", found=f"{least} to {most}")
-    order = kernels.orders(pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]), m)
-    P = np.zeros((len(order), m, m), dtype)
-    if order.size <= _FEW_PLACES:
-        places = [(b * m + r) * m + c for b, rows in enumerate(order.tolist()) for c, r in enumerate(rows)]
-        P.reshape(-1)[places] = 1
-    else:
-        P.reshape(len(order), m * m)[np.arange(len(order))[:, None], order * m + np.arange(m)] = 1
-    return P.reshape(*pivots.shape[:-1], m, m)
+                            "lu_factor?", expected=f"1 to {m}", found=f"{least} to {most}") from None
 
 
 def _triangles(LU: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    found = kernels.triangles(LU)
+    if found is not None:
+        return found
     k = min(LU.shape[-2:])
     return unit_lower(LU[..., :k]), upper_triangle(LU[..., :k, :])
 
@@ -101,9 +87,11 @@ def _lu(A: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _lu_unpack(LU: np.ndarray, pivots: np.ndarray, data: bool = True, exchange: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    nothing = np.empty(0, LU.dtype)
-    pivots = pivots[..., :min(LU.shape[-2:])]  # more of them change nothing
-    return (_permutation(pivots, LU.shape[-2], LU.dtype) if exchange else nothing, *(_triangles(LU) if data else (nothing, nothing)))
+    k, nothing = min(LU.shape[-2:]), None if data and exchange else np.empty(0, LU.dtype)
+    if pivots.shape[-1] > k:  # more of them change nothing
+        pivots = pivots[..., :k]
+    P = _permutation(pivots, LU.shape[-2], LU.dtype) if exchange else nothing
+    return (P, *_triangles(LU)) if data else (P, nothing, nothing)
 
 
 def _check_lu(name: str) -> Fn:
@@ -336,14 +324,13 @@ class lu_unpack:
 
 
 def _lu_solution(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, adjoint: bool = False) -> np.ndarray:
-    n = B.shape[-2]
-    least, most = _range_of(pivots)
-    for bad, text in ((least < 1, "greater or equal to 1"), (most > n, "smaller or equal to LU.size(-2)")):
-        if bad:
-            raise AutogradError(f"Pivots given to lu_solve must all be {text}. Did you properly pass the result of lu_factor?")
     lead = broadcast_shape(LU.shape[:-2], B.shape[:-2])
     factors, X = one_batch(LU, lead), one_batch(B, lead)
-    return from_columns(kernels.solve_lu(factors, one_batch(pivots[..., None], lead)[..., 0], X, adjoint), lead)
+    try:
+        return from_columns(kernels.solve_lu(factors, one_batch(pivots[..., None], lead)[..., 0], X, adjoint), lead)
+    except IndexError:
+        which = "greater or equal to 1" if kernels.bounds(pivots)[0] < 1 else "smaller or equal to LU.size(-2)"
+        raise AutogradError(f"Pivots given to lu_solve must all be {which}. Did you properly pass the result of lu_factor?") from None
 
 
 @op("lu_solution(Tensor LU, Index pivots, Tensor B, bool adjoint=False) -> Tensor", namespace="_internal", method=False, out=False,

@@ -101,7 +101,7 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     rows = np.array(A.swapaxes(-2, -1), order="C").reshape(math.prod(batch), *A.shape[-2:])  # columns of A, whose lower triangle counts
     found = kernels.factor_symmetric(rows, hermitian)
     if found is not None:
-        pivots, info = [x.astype(np.int32) for x in found]
+        pivots, info = found
     else:
         pivots, info = np.zeros(rows.shape[:2], np.int32), np.zeros(len(rows), np.int32)
         with ignoring():

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import blas
-from ...executors.kernels.pairs import ufunc2
+from ...executors.kernels import blas, halves
+from ...executors.kernels.pairs import OF_UFUNC
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
@@ -24,8 +24,8 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .. import _shapes as shapes
-from .._samples import category, check_factor
-from ...annotations import Functions, Number, Values
+from .._samples import category, check_factor, takes_floats
+from ...annotations import Fn, Functions, Number, Values
 from ...tensor import TensorRef
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _check_dims_match(rows: int, inner: int, inner2: int, columns: int) -> None:
                                  expected=f"a second matrix with {inner} rows", found=str(inner2), remedy="transpose one of them")
 
 
+@takes_floats
 def _check_dot(input: TensorRef, tensor: TensorRef) -> None:
     if input.ndim != 1 or tensor.ndim != 1:
         raise AutogradError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
@@ -79,6 +80,7 @@ def _check_dot(input: TensorRef, tensor: TensorRef) -> None:
                                  f"but got {n} and {m} elements respectively")
 
 
+@takes_floats
 def _check_mv(input: TensorRef, vec: TensorRef, added: TensorRef | None = None) -> None:
     if input.ndim != 2 or vec.ndim != 1 or added is not None and added.ndim > 1:
         first = 1 if added is None else added.ndim
@@ -175,6 +177,16 @@ def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return input.dot(mat2) if size < _LARGE else blas.product(input, mat2)
 
 
+def _in_halves(kernel: Fn, *ranks: int, few: Callable[[np.ndarray, np.ndarray], np.ndarray | None] = blas.few_halves) -> Fn:
+    """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, else computed in single precision
+    and rounded."""
+    def half(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+        found = None if ranks and (input.ndim, other.ndim) != ranks else few(input, other)
+        return halves.narrow(kernel(halves.widened(input), halves.widened(other)), input.dtype) if found is None else found
+
+    return half
+
+
 @op("mm(Tensor input, Tensor mat2) -> Tensor", quiet="numbers")
 class mm:
     """The product of two matrices (n, m) and (m, p).
@@ -189,6 +201,7 @@ class mm:
     out_dtype = EXPECTED
     amp = "lower"
     numpy = _mm
+    half = _in_halves(_mm, 2, 2)
     mindspore = "ops.MatMul"
     mindspore_takes = "complex half"
     check = _check_mm
@@ -210,6 +223,7 @@ class mm_nt:
 
     sharding = "m k, n k -> m n"
     def numpy(input, mat2): return input.dot(mat2.T) if mat2.size < _LARGE else blas.product(input, mat2.T)
+    half = _in_halves(numpy, 2, 2, few=lambda input, mat2: blas.few_halves(input, mat2.T))
     def shape(input, mat2): return (input[0], mat2[0])
     def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
     mindspore_takes = "half"
@@ -227,6 +241,7 @@ class mm_tn:
 
     sharding = "k m, k n -> m n"
     def numpy(input, mat2): return input.T.dot(mat2)
+    half = _in_halves(numpy, 2, 2, few=lambda input, mat2: blas.few_halves(input.T, mat2))
     def shape(input, mat2): return (input[1], mat2[1])
     def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
     mindspore_takes = "half"
@@ -335,6 +350,7 @@ class matmul:
                "len(input_shape) > 2 or len(other_shape) > 2": "UnsafeViewBackward0"}
     ufunc = np.matmul
     numpy = _matmul
+    half = _in_halves(_matmul)
     shape = shapes.matmul
     mindspore = kernels.matmul
     mindspore_takes = "complex half"
@@ -412,6 +428,7 @@ class bmm:
     out_dtype = EXPECTED
     amp = "lower"
     numpy = _bmm
+    half = _in_halves(_bmm, 3, 3)
     mindspore = "ops.BatchMatMul"
     mindspore_takes = "complex half"
     check = _check_bmm
@@ -450,6 +467,7 @@ class mv:
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     amp = "whole"
     numpy = _mv
+    half = _in_halves(_mv, 2, 1)
     shape = shapes.matmul
     check = _check_mv
     def compose(F, input, vec): return F.matmul(input, vec)
@@ -480,6 +498,7 @@ class dot:
     out_dtype = DOT
     amp = "whole"
     numpy = _dot
+    half = _in_halves(_dot, 1, 1)
     def shape(input, tensor): return ()
     check = _check_dot
     def compose(F, input, tensor): return F.matmul(input, tensor)
@@ -516,6 +535,7 @@ class vdot:
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
 
+@takes_floats
 def _check_outer(input: TensorRef, vec2: TensorRef) -> None:
     for name, t in (("self", input), ("vec2", vec2)):
         if t.ndim != 1:
@@ -525,8 +545,8 @@ def _check_outer(input: TensorRef, vec2: TensorRef) -> None:
 def outer_product(input: np.ndarray, vec2: np.ndarray) -> np.ndarray:
     if input.ndim != 1 or vec2.ndim != 1:
         raise ValueError("vectors expected")
-    column = input.reshape(-1, 1)
-    return np.multiply(column, vec2) if column.size * vec2.size < _LARGE else ufunc2(np.multiply, column, vec2)
+    found = OF_UFUNC[np.multiply].table(input, vec2)
+    return np.multiply(input.reshape(-1, 1), vec2) if found is None else found
 
 
 @op("outer(Tensor input, Tensor vec2) -> Tensor", alias="ger", promotion="promote", result="same", quiet="all", node="MulBackward0")

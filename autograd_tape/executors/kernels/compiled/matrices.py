@@ -1,11 +1,17 @@
-"""Factors of matrices and substitution in triangles, a block of columns or rows at a time: what lies outside the block is BLAS's."""
+"""Factors of matrices and substitution in triangles, a block of columns or rows at a time: what lies outside the block is BLAS's; and what
+is computed of few numbers of matrices."""
 
 from __future__ import annotations
 
-from .base import EXACT, kernel
+from typing import Any
+
+from numba import types
+from numba.extending import overload
+
+from .base import EXACT, f4, f8, i8, kernel, rounded, u8, wide
 
 
-@kernel("w3[b,n,m] Q2[b,k] Q1[b] i i (k<=n) (k<=m) (first>=0) (first<=last) (last<=k) :b", EXACT)
+@kernel("w3[b,n,m] T2[b,k] T1[b] i i (k<=n) (k<=m) (first>=0) (first<=last) (last<=k) :b", EXACT)
 def eliminate(matrices, pivots, zeros, first, last, start, stop):
     """LU factors of the columns [first, last) of matrices stored column by column, for matrices in [start, stop): the largest element below
     is the pivot, whose row changes its place in all columns; the rows [first, last) of later columns become U's. ``zeros`` has the first
@@ -62,7 +68,7 @@ def substitute(triangles, matrices, upper, unit, first, last, start, stop):
                     row[c] /= pivot
 
 
-@kernel("w3[b,n,n] Q2[b,n] Q1[b] :b")
+@kernel("w3[b,n,n] T2[b,n] T1[b] :b")
 def factor_symmetric(matrices, pivots, zeros, start, stop):
     """Bunch and Kaufman's factors of symmetric matrices in [start, stop), of which the lower triangles are stored column by column: in
     ``pivots`` the rows exchanged, counted from 1, negative where two columns are eliminated together, and in ``zeros`` the first zero on
@@ -189,3 +195,104 @@ def solve_symmetric(factors, pivots, matrices, start, stop):
                 bottom[c], other[c] = other[c], bottom[c]
             q = k - 1
     return True
+
+
+@kernel("t0[b*k] Q0[b*m] r1[one] w0[n] i i i (one==1) (b>=0) (k>=0) (k<=m) ((n==0)|(n==b*m*m)) :b", EXACT, "fdHB")
+def exchange(pivots, order, ones, P, b, k, m, start, stop):
+    """Which row comes where after m rows are exchanged one after another, as k pivots, counted from 1, tell; and the matrices that bring
+    them back there, of zeros and of what `ones` has, unless P is empty."""
+    for item in range(start, stop):
+        rows = order[item * m : (item + 1) * m]
+        for i in range(m):
+            rows[i] = i
+        for j in range(k):
+            p = i8(pivots[item * k + j]) - 1
+            if p < 0 or p >= m:
+                return False
+            rows[j], rows[p] = rows[p], rows[j]
+        if P.size:
+            matrix = P[item * m * m : (item + 1) * m * m]
+            for i in range(matrix.size):
+                matrix[i] = 0
+            for i in range(m):
+                matrix[rows[i] * m + i] = ones[0]
+    return True
+
+
+@kernel("r0[b*m*n] r1[one] w0[b*m*k] w0[b*k*n] i i i i i (one==1) (b>=0) (m>=0) (n>=0) (k>=0) (k<=m) (k<=n) ((k==m)|(k==n)) :b", EXACT,
+        "fdHB", fresh=True)
+def apart(factors, ones, lower, upper, b, m, n, k, columns, start, stop):
+    """The triangles of LU factors (m, n), which lie in rows or in `columns`: the lower one with ones on its diagonal."""
+    down, right = (u8(1), u8(m)) if columns else (u8(n), u8(1))
+    for item in range(start, stop):
+        for i in range(m):
+            row, left, over = (u8(item) * u8(m) * u8(n) + u8(i) * down, (u8(item) * u8(m) + u8(i)) * u8(k),
+                               (u8(item) * u8(k) + u8(i)) * u8(n))
+            for j in range(min(i, k)):
+                lower[left + u8(j)] = factors[row + u8(j) * right]
+            for j in range(i, k):
+                lower[left + u8(j)] = 0
+            if i < k:
+                lower[left + u8(i)] = ones[0]
+                for j in range(i):
+                    upper[over + u8(j)] = 0
+                for j in range(i, n):
+                    upper[over + u8(j)] = factors[row + u8(j) * right]
+
+
+def _nothing(array: Any) -> Any:
+    """The sum of none of an array's elements: in double precision, of half precision in single."""
+    return 0.0
+
+
+@overload(_nothing, strict=False)
+def _nothing_(array: Any) -> object:
+    if array.dtype in (types.uint16, types.int16):
+        return lambda array: f4(0)
+    return (lambda array: i8(0)) if array.dtype == types.int64 else lambda array: f8(0)
+
+
+@kernel("r0[rows*columns] i i w0[n] (rows>=0) (columns>=0) (n==1) :n", EXACT, "fdEel")
+def trace(x, rows, columns, y, start, stop):
+    """The sum of the diagonal, one number after another."""
+    for item in range(start, stop):
+        total = _nothing(x)
+        for i in range(min(rows, columns)):
+            total += wide(x[u8(i) * u8(columns + 1)])
+        y[item] = rounded(y, total)
+
+
+@kernel("r0[na] r0[nb] w0[n1*3*n2] i i i i i i i i (n1>0) (n2>0) (a1>=0) (a>=0) (a2>=0) (b1>=0) (b>=0) (b2>=0) "
+        "((n1-1)*a1+2*a+(n2-1)*a2<na) ((n1-1)*b1+2*b+(n2-1)*b2<nb) :n1*n2", EXACT, "fdEel", fresh=True)
+def cross(x, z, y, n1, n2, a1, a, a2, b1, b, b2, start, stop):
+    """Cross products of vectors along the middle one of three dimensions, along which operands have steps of their own; each product is
+    rounded."""
+    at = start
+    while at < stop:
+        i, j = at // n2, at % n2
+        if n2 == 1:
+            count, by_x, by_z, by_y = stop - at, u8(a1), u8(b1), u8(3)
+        else:
+            count, by_x, by_z, by_y = min(n2 - j, stop - at), u8(a2), u8(b2), u8(1)
+        of, by, to = u8(i * a1 + j * a2), u8(i * b1 + j * b2), u8(i * 3 * n2 + j)
+        for _ in range(count):
+            x0, x1, x2 = wide(x[of]), wide(x[of + u8(a)]), wide(x[of + u8(2 * a)])
+            z0, z1, z2 = wide(z[by]), wide(z[by + u8(b)]), wide(z[by + u8(2 * b)])
+            y[to] = rounded(y, wide(rounded(y, x1 * z2)) - wide(rounded(y, x2 * z1)))
+            y[to + u8(n2)] = rounded(y, wide(rounded(y, x2 * z0)) - wide(rounded(y, x0 * z2)))
+            y[to + u8(2 * n2)] = rounded(y, wide(rounded(y, x0 * z1)) - wide(rounded(y, x1 * z0)))
+            of, by, to = of + by_x, by + by_z, to + by_y
+        at += count
+
+
+@kernel("r0[na] r0[nb] w0[b*m*p] i i i i i i i i i i (b>0) (m>0) (k>0) (p>0) (a1>=0) (a2>=0) (a3>=0) (b1>=0) (b2>=0) (b3>=0) "
+        "((b-1)*a1+(m-1)*a2+(k-1)*a3<na) ((b-1)*b1+(k-1)*b2+(p-1)*b3<nb) :b*m", EXACT, "Ee", fresh=True)
+def multiply(x, z, y, b, m, k, p, a1, a2, a3, b1, b2, b3, start, stop):
+    """Products of b pairs of matrices (m, k) and (k, p) with steps of their own: sums in single precision, one number after another."""
+    for row in range(start, stop):
+        of, by = u8(row // m * a1 + row % m * a2), u8(row // m * b1)
+        for j in range(p):
+            total = f4(0)
+            for i in range(k):
+                total += wide(x[of + u8(i) * u8(a3)]) * wide(z[by + u8(i) * u8(b2) + u8(j) * u8(b3)])
+            y[u8(row) * u8(p) + u8(j)] = rounded(y, total)
