@@ -108,6 +108,7 @@ class Record:
                           MindSpore tensors (see `ops._mindspore`), which raises NotImplementedError for what it would get wrong
     `mindspore_takes`     "complex" where that kernel is right for complex numbers, "half" where that for float16 is the quicker one
     `ufunc`               NumPy's ufunc that calls it on tensors, where that is not the kernel; a tuple of several
+    `many`                the kernel that takes the place of one that is NumPy's ufunc, where there are many elements
     `scipy`               the name of the ufunc of scipy.special that does
     `sparse`              of an operation element by element that leaves 0 as it is and that torch has for sparse tensors: "in order"
                           where several elements at one place are added up before, "as they are" where each may be computed by itself

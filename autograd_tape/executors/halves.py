@@ -115,8 +115,9 @@ class HalfOps:
         function = getattr(self._plain, name)
         rec = RECORDS.get(name)
         own = _own_kernel(rec, self._plain)
-        if isinstance(function, np.ufunc):
-            function = functools.partial(ufunc, function)
+        kernel = function if rec is None or rec.field("many") is None else rec.field("numpy")
+        if isinstance(kernel, np.ufunc):
+            function = functools.partial(ufunc, kernel)
         elif rec is not None and of_one(rec) and isinstance(getattr(self._plain, "executor", None), NumpyExecutor):
             tabled, count = half_kernel(rec, rec.field("numpy")), sum([p.passed for p in rec.params]) - 1
 

@@ -27,6 +27,10 @@ class NumpyExecutor(Executor):
     name = "numpy"
     field = "numpy"
 
+    def kernel(self, rec: Record) -> Fn | None:
+        """That of many numbers, where there is one."""
+        return rec.field("many") or rec.field("numpy")
+
     def call(self, rec: Record, kernel: Fn, values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
         return in_single(rec, kernel, values) if widens(rec) else kernel(*values)

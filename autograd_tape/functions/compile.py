@@ -18,6 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
+from ..executors.kernels.formulas import MANY
 from ..executors.kernels.pairs import FEW, LEAST, SLOW
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
@@ -185,7 +186,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
-    least, many = (halves.FEW[0], "halved") if half else (LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
+    least, many = (halves.FEW[0], "halved") if half else (MANY, "many") if rec.field("many") else (
+        LEAST if rec.field("numpy") in SLOW else BIG, f"ufunc{len(big)}")
+    if many == "many":
+        return f"kernel({first}) if (_a := {first}).size < {least} else many(_a)"
     if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
@@ -565,7 +569,8 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         else:
             lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
-                      "            kernel(_a, _a)"]
+                      *([f"            if _k is Q_F32 or _a.size < {MANY}: kernel(_a, _a)", "            else: _a[...] = many(_a)"]
+                        if rec.field("many") else ["            kernel(_a, _a)"])]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
     elif _overwrites(rec):
@@ -697,6 +702,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
+    if rec.field("many") is not None:
+        cells["many"] = rec.field("many")
     if integers:
         cells |= {"vet": door.vet, "check": rec.field("check"), "checked": set(), "floating": floating, "converted": in_dtype}
     if rec.differentiable:

@@ -28,14 +28,14 @@ from ._kernel import file_name
 from ._on_demand import _NEVER, LazyModule, compute_array, state, worth
 from ._store import Store
 from .pairs import in_rows
-from .sharing import share
+from .sharing import share, ufunc1
 from ...strided import laid_out, strided
 from ...warned import ignoring
 
 if TYPE_CHECKING:
     from ._kernel import Kernel
 
-__all__ = ["binary", "few", "ternary", "unary"]
+__all__ = ["MANY", "binary", "few", "many", "ternary", "unary"]
 
 Scalar = Callable[..., float]
 """A function of numbers: Python's, or what stands for them."""
@@ -47,6 +47,8 @@ FEW = 48
 CALL, NUMBER = 5e-6, 1e-6
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK, _GRAIN = 16384, 8192
+#: Fewest numbers of which `many` is asked.
+MANY = 512
 #: Numbers that are not shared.
 _SHORT = 1024
 
@@ -309,9 +311,29 @@ def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, 
     """
     formula = Formula(function, 1, cost, own, numbers, "fd" if single is None else "d")
     of_single = formula if single is None else Formula(
-        single, 1, cost, own, numbers, "f", () if largest == math.inf else ((lambda x: abs(x) > largest, function),))
+        single, 1, cost, own, numbers, "f", _above(largest, function))
     of_single.ready = formula.ready
     return _of_one(formula, of_single)
+
+
+def _above(largest: float, function: Scalar) -> Beyond:
+    return () if largest == math.inf else ((lambda x: abs(x) > largest, function),)
+
+
+def many(function: np.ufunc, double: Scalar, largest: float, beyond: Scalar) -> Callable[[np.ndarray], np.ndarray]:
+    """NumPy's function of one number, which of many of float64 is the formula `double`, up to numbers of the magnitude `largest`, and of
+    larger ones `beyond`.
+
+    >>> many(np.sin, sin, 1e6, sin)(np.array([0.0]))
+    array([0.])
+    """
+    made = Formula(double, 1, 1, False, chars="d", beyond=_above(largest, beyond))
+    formula = _of_one(made, made)
+
+    def kernel(x: np.ndarray) -> np.ndarray:
+        return formula(x) if x.dtype.char == "d" and x.size >= state.fused else ufunc1(function, x)
+
+    return kernel
 
 
 def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:

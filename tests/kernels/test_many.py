@@ -1,0 +1,59 @@
+"""Functions of many numbers in double precision that take the place of NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import _on_demand
+from autograd_tape.record import RECORDS, Record
+
+if not _on_demand.available():
+    pytest.skip("Numba is not installed: they are NumPy's", allow_module_level=True)
+
+RECORDED = [rec for rec in RECORDS.values() if rec.field("many") is not None]
+_rng = np.random.default_rng(0)
+NUMBERS = np.concatenate([
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -3e7, 1.5e6, 0.5], _rng.uniform(-7, 7, 4000),
+    _rng.uniform(-1.6e6, 1.6e6, 4000), 10.0 ** _rng.uniform(-300, 0, 500),
+    np.arange(1, 999) * (np.pi / 2), np.nextafter(np.arange(1, 999) * (np.pi / 2), 0)])
+
+
+@pytest.fixture
+def compiled() -> Iterator[None]:
+    previous = _on_demand.use_numba("numba")
+    yield
+    _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("rec", RECORDED, ids=lambda rec: rec.name)
+def test_they_are_right_to_less_than_a_unit_in_the_last_place(rec: Record, compiled: None) -> None:
+    with np.errstate(invalid="ignore"):
+        found, exact = rec.field("many")(NUMBERS), rec.field("numpy")(NUMBERS.astype(np.longdouble))
+    usual = np.isfinite(exact)
+    np.testing.assert_array_equal(found[~usual], exact[~usual].astype(np.float64))
+    error = np.abs(found[usual] - exact[usual]) / np.spacing(np.abs(found[usual]))
+    assert error.max() < (0.8 if np.finfo(np.longdouble).nmant > 60 else 1.0)
+    np.testing.assert_array_equal(np.signbit(found[:2]), np.signbit(exact[:2]))
+
+
+@pytest.mark.parametrize("rec", RECORDED, ids=lambda rec: rec.name)
+def test_all_ways_to_an_operation_find_the_same(rec: Record, compiled: None) -> None:
+    function = getattr(torch, rec.name)
+    x = torch.from_numpy(_rng.uniform(-9, 9, (30, 40)))
+    expected = rec.field("many")(x.numpy())
+    out = torch.empty_like(x)
+    function(x, out=out)
+    recorded, parts = x.clone().requires_grad_(), x.repeat_interleave(2, 1)[:, ::2]
+    assert not parts.is_contiguous()
+    ways = {"quiet": function(x), "out": out, "columns": function(x.t()).t(), "in place": getattr(x.clone(), rec.name + "_")(),
+            "recorded": function(recorded).detach(), "gaps": function(parts)}
+    for way, found in ways.items():
+        assert found.numpy().tolist() == expected.tolist(), way
+    for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.complex128):
+        y = x.to(dtype)
+        exact = function(y if dtype.is_complex else y.double()).to(dtype)
+        torch.testing.assert_close(function(y), exact, rtol=1e-2, atol=1e-2)
