@@ -18,8 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.formulas import MANY
-from ..executors.kernels.pairs import FEW, LEAST, SLOW
+from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
 from ..executors.numpy import half_kernel, is_ufunc, narrow, of_one, rounds, widened

@@ -35,7 +35,7 @@ from ...warned import ignoring
 if TYPE_CHECKING:
     from ._kernel import Kernel
 
-__all__ = ["MANY", "binary", "few", "many", "ternary", "unary"]
+__all__ = ["binary", "few", "many", "ternary", "unary"]
 
 Scalar = Callable[..., float]
 """A function of numbers: Python's, or what stands for them."""
@@ -47,8 +47,6 @@ FEW = 48
 CALL, NUMBER = 5e-6, 1e-6
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK, _GRAIN = 16384, 8192
-#: Fewest numbers of which `many` is asked.
-MANY = 512
 #: Numbers that are not shared.
 _SHORT = 1024
 

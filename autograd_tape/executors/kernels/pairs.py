@@ -20,7 +20,7 @@ from .halves import narrow, ufunc, widened
 from .handy import Exact
 from .sharing import BIG, get_num_threads, parallel_for
 
-__all__ = ["FEW", "LEAST", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "ufunc2"]
+__all__ = ["FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "ufunc2"]
 
 _MOST = 1024
 #: Elements that a kernel counts.
@@ -28,6 +28,8 @@ _LONGEST = 1 << 31
 #: Fewest elements of a first operand of which another makes a big result, by a column or a table; and of a result for which machine code
 #: is looked for.
 FEW, LEAST = 128, 1024
+MANY = 512
+"""Fewest elements of which a record's `many` is asked."""
 Geometry = tuple[tuple[int, ...], int, tuple[int, ...]]
 #: By the operands' shapes: the result's, its elements, and its three sizes with each operand's steps; None where three do not do.
 _known: dict[tuple[tuple[int, ...], tuple[int, ...]], Geometry | None] = {}
