@@ -121,7 +121,7 @@ INTRINSICS = {
     "turn": _turn,
     "alternating": lambda a, b, half: np.stack([a, b], 1).reshape(-1)[8 * half:8 * half + 8],
     "every_other": lambda a, b, first: np.concatenate([a, b])[first::2],
-    "gathered": lambda array, at, places, first: np.array([array[at + place] for place in places[_lanes(places, first)]]),
+    "gathered": lambda array, at, places, first, step: np.array([array[at + place] for place in places[_lanes(places, first)]]),
     "beyond": lambda a, b: (a > b) | (a != a),
     "choose": np.where,
     "moved_by": lambda vector, number: vector + number,

@@ -130,13 +130,14 @@ _INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(p
 @register_jitable
 def _side_by_side(w0, w1, step, width, channels, plane, group):
     """Where each tap of the windows in a row of ``group`` planes lies, all channels of a window side by side: in memory, and within a
-    plane; taps of shorter windows are their last, once more. None where a window is empty."""
+    plane; taps of shorter windows are their last, once more. And by what step eight of them are apart, or 0. None where a window is empty."""
     taps, n = 0, w0.size * channels * group
     for c in range(w0.size):
         if w0[c] < 0 or w1[c] > width or w1[c] <= w0[c]:
-            return np.empty(0, np.int64), np.empty(0, np.int64), 0
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
         taps = max(taps, (w1[c] - w0[c] + step - 1) // step)
-    spots, places = np.empty(taps * n, np.int64), np.empty(taps * n, np.int64)
+    blocks = (n + LANES - 1) // LANES
+    spots, places, steps = np.empty(taps * n, np.int64), np.empty(taps * n, np.int64), np.empty(taps * blocks, np.int64)
     for c in range(w0.size):
         low = w0[c]
         last = low + (max(w1[c] - low, 1) - 1) // step * step
@@ -146,7 +147,14 @@ def _side_by_side(w0, w1, step, width, channels, plane, group):
                 for s in range(channels):
                     at = j * n + (g * w0.size + c) * channels + s
                     spots[at], places[at] = g * plane + place * channels + s, place
-    return spots, places, taps
+    for j in range(taps):
+        for block in range(blocks):
+            at = j * n + min(block * LANES, n - LANES)
+            apart = spots[at + 1] - spots[at]
+            for s in range(2, LANES):
+                apart = apart if spots[at + s] - spots[at + s - 1] == apart else 0
+            steps[j * blocks + block] = apart
+    return spots, places, steps
 
 
 @kernel(f"r0[{_GIVEN}*channels] w0[{_MADE}*channels] Q0[{_MADE}*channels]? i i i i i {_INNER} {_BOUNDS}", dtypes="fdEl")
@@ -156,12 +164,14 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
     plane, count = depth * height * width * channels, d0.size * h0.size * row
     lowest = rounded(y, _lowest(x))
     group = 1 if row >= LANES else min(LANES // (row & -row), stop - start)  # planes whose rows are vectors together
-    spots, cells, taps = np.empty(0, np.int64), np.empty(0, np.int64), 0
-    if channels < LANES and group * row >= LANES:
-        spots, cells, taps = _side_by_side(w0, w1, sw, width, channels, plane, group)
-    n = group * row
-    for begin in range(start, stop, group if taps else 1):
-        p = min(begin, stop - group) if taps else begin
+    n, many = group * row, channels < LANES and group * row >= LANES
+    spots, cells, steps = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    if many:
+        spots, cells, steps = _side_by_side(w0, w1, sw, width, channels, plane, group)
+        many = steps.size > 0
+    blocks = (n + LANES - 1) // LANES
+    for begin in range(start, stop, group if many else 1):
+        p = min(begin, stop - group) if many else begin
         for a in range(d0.size):
             d_low, d_high = d0[a], d1[a]
             for b in range(h0.size):
@@ -170,22 +180,24 @@ def max_windows(x, y, index, planes, depth, height, width, channels, d0, d1, h0,
                     return False
                 o = p * count + (a * h0.size + b) * row
                 top = (d_low * height + h_low) * width
-                if taps:
-                    for s in range(0, n, LANES):
-                        s = min(s, n - LANES)
+                if many:
+                    for block in range(blocks):
+                        s = min(block * LANES, n - LANES)
                         best, at = spread(lowest), moved_by(load(cells, s), top)
                         i = d_low
                         while i < d_high:  # ranges would divide to count their steps
                             j = h_low
                             while j < h_high:
                                 line, k = (i * height + j) * width, s
-                                while k < taps * n:
-                                    values = gathered(x, p * plane + line * channels, spots, k)
+                                t = block
+                                while t < steps.size:
+                                    values = gathered(x, p * plane + line * channels, spots, k, steps[t])
                                     better = beyond(values, best)
                                     best = choose(better, values, best)
                                     if places:
                                         at = choose(better, moved_by(load(cells, k), line), at)
                                     k += n
+                                    t += blocks
                                 j += sh
                             i += sd
                         if group == 1 or row == count:

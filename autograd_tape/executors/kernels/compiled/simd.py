@@ -184,43 +184,38 @@ def turn(typingctx, source, at, pitch, rows, target, to, step, columns):
 
 
 @intrinsic
-def gathered(typingctx, array, index, places, at):
-    """The elements of an array at ``index`` plus eight ``places``, those from ``at`` on: as vectors where they lie side by side, or every
-    other one does."""
+def gathered(typingctx, array, index, places, at, step):
+    """The elements of an array at ``index`` plus eight ``places``, those from ``at`` on. They lie side by side (``step`` 1), or every other
+    one does (2), and are then read as vectors, or anywhere."""
 
     def codegen(context, builder, signature, args):
         kind, word, size = context.data_model_manager[Vector(array.dtype)].get_value_type(), ir.IntType(64), array.dtype.bitwidth // 8
         source = builder.gep(context.make_array(array)(context, builder, args[0]).data, [args[1]])
         spots = builder.gep(context.make_array(places)(context, builder, args[2]).data, [args[3]])
-        words = ir.VectorType(word, LANES)
-        there, found = builder.load(builder.bitcast(spots, words.as_pointer()), align=8), cgutils.alloca_once(builder, kind)
-        first = builder.load(spots)
-        steps = builder.sub(there, _spread(builder, first))
+        found = cgutils.alloca_once(builder, kind)
 
-        def every(step: int) -> Any:
-            same = builder.icmp_signed("==", steps, ir.Constant(words, [step * i for i in range(LANES)]))
-            return builder.icmp_unsigned("==", builder.bitcast(same, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), -1))
+        def spot(i: int) -> Any:
+            return builder.load(builder.gep(spots, [word(i)]))
 
         def eight(more: int) -> Any:
-            at = builder.gep(source, [builder.add(first, word(more))])
+            at = builder.gep(source, [builder.add(spot(0), word(more))])
             return builder.load(builder.bitcast(at, kind.as_pointer()), align=size)
 
-        with builder.if_else(every(1)) as (close, apart):
+        with builder.if_else(builder.icmp_signed("==", args[4], word(1))) as (close, apart):
             with close:
                 builder.store(eight(0), found)
-            with apart, builder.if_else(every(2)) as (even, any_):
+            with apart, builder.if_else(builder.icmp_signed("==", args[4], word(2))) as (even, any_):
                 with even:
                     order = _order(*range(0, LANES, 2), *range(LANES + 1, 2 * LANES, 2))  # nothing is read beyond the last
                     builder.store(builder.shuffle_vector(eight(0), eight(LANES - 1), order), found)
                 with any_:
                     made = ir.Constant(kind, ir.Undefined)
                     for i in range(LANES):
-                        spot = builder.load(builder.gep(spots, [word(i)]))
-                        made = builder.insert_element(made, builder.load(builder.gep(source, [spot])), ir.IntType(32)(i))
+                        made = builder.insert_element(made, builder.load(builder.gep(source, [spot(i)])), ir.IntType(32)(i))
                     builder.store(made, found)
         return builder.load(found)
 
-    return Vector(array.dtype)(array, types.intp, places, types.intp), codegen
+    return Vector(array.dtype)(array, types.intp, places, types.intp, types.intp), codegen
 
 
 @intrinsic
