@@ -36,6 +36,18 @@ def _compiled_sum(array: Any, v: float) -> Any:
     return (lambda array, v: _step(array, v)) if array.dtype in (types.float32, types.float64) else lambda array, v: v
 
 
+def _scratch(array: Any, shape: Any) -> Any:
+    """Memory for steps: an operation on float32 rounded from double precision is that of float32, and the compiler knows it."""
+    return np.empty(shape, np.float64)
+
+
+@overload(_scratch, strict=False)
+def _compiled_scratch(array: Any, shape: Any) -> Any:
+    if array.dtype == types.float32:
+        return lambda array, shape: np.empty(shape, np.float32)
+    return lambda array, shape: np.empty(shape, np.float64)
+
+
 @register_jitable
 def _position(a, x, size, align):
     """Where -1 to 1 of a grid lies among `size` elements."""
@@ -46,44 +58,63 @@ def _position(a, x, size, align):
 
 
 @register_jitable
+def _even(flips):
+    return np.floor(flips * 0.5) * 2.0 == flips  # a remainder is a call of the C library
+
+
+@register_jitable
 def _reflected(a, x, size, align):
     low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
     distance = abs(_step(a, x - low))
     flips = np.floor(_step(a, distance / span))
     rest = _step(a, distance - _step(a, flips * span))
-    return _step(a, (rest if flips % 2.0 == 0.0 else _step(a, span - rest)) + low)
+    return _step(a, (rest if _even(flips) else _step(a, span - rest)) + low)
+
+
+# Each step is a loop of its own over a block of places, without branches: vectors.
 
 
 @register_jitable
-def _padded(a, x, size, padding, align):
-    """A position after padding: 1 for that of borders, 2 for reflection."""
-    if padding == 2:
-        low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
-        if span == 0.0:
-            return x * 0.0
-        x = _reflected(a, x, size, align)
-    if padding > 0:
-        x = 0.0 if x <= 0.0 else (_step(a, size - 1.0) if x >= size - 1.0 else x)
-    return x
+def _positions(a, grid, d, first, places, size, align, xs):
+    """Where places of a grid, from the `first` on, lie among `size` elements along dimension `d`; x comes first in the grid."""
+    for i in range(places):
+        xs[i] = _position(a, np.float64(wide(grid[np.uint64(first + i), np.uint64(grid.shape[1] - 1 - d)])), size, align)
 
 
 @register_jitable
-def _slope(a, x, size, padding, align):
-    """The derivative of what `_padded` makes of a position."""
-    slope = 1.0
+def _pad(a, xs, places, size, padding, align):
+    """Positions after padding: 1 for that of borders, 2 for reflection."""
+    if padding == 2 and size == 1 and align:
+        for i in range(places):
+            xs[i] = xs[i] * 0.0
+        return
     if padding == 2:
-        low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
-        if span == 0.0:
-            return 0.0
-        shift = _step(a, x - low)
-        slope = 1.0 if shift > 0.0 else (-1.0 if shift < 0.0 else shift)
-        if not np.floor(_step(a, abs(shift) / span)) % 2.0 == 0.0:
-            slope = -slope
+        for i in range(places):
+            xs[i] = _reflected(a, xs[i], size, align)
     if padding > 0:
-        x = _reflected(a, x, size, align) if padding == 2 else x
-        if x <= 0.0 or x >= size - 1.0:
-            slope = 0.0
-    return slope
+        last = _step(a, size - 1.0)
+        for i in range(places):
+            xs[i] = 0.0 if xs[i] <= 0.0 else (last if xs[i] >= size - 1.0 else xs[i])
+
+
+@register_jitable
+def _slopes(a, xs, places, size, padding, align, made):
+    """The derivatives of what `_pad` makes of positions."""
+    for i in range(places):
+        made[i] = 1.0
+    low, span = (0.0, size - 1.0) if align else (-0.5, size * 1.0)
+    if padding == 2:
+        for i in range(places):
+            shift = _step(a, xs[i] - low)
+            slope = 1.0 if shift > 0.0 else (-1.0 if shift < 0.0 else shift)
+            made[i] = slope if _even(np.floor(_step(a, abs(shift) / span))) else -slope
+    if padding > 0:
+        for i in range(places):
+            x = _reflected(a, xs[i], size, align) if padding == 2 else xs[i]
+            made[i] = 0.0 if x <= 0.0 or x >= size - 1.0 else made[i]
+    if padding == 2 and span == 0.0:
+        for i in range(places):
+            made[i] = 0.0
 
 
 @register_jitable
@@ -113,40 +144,52 @@ def _inside(p, size):
 
 
 @register_jitable
-def _along(a, grid, d, first, places, size, taps, padding, align, at, by):
+def _along(a, grid, d, first, places, size, taps, padding, align, at, by, xs):
     """Along dimension `d` the positions that places of a grid read, from the `first` on, -1 for none, and their weights: (taps, places)."""
-    for i in range(places):
-        x = _position(a, np.float64(wide(grid[first + i, grid.shape[1] - 1 - d])), size, align)  # x comes first in the grid
-        if taps == 1:
-            at[0, i], by[0, i] = _inside(np.rint(_padded(a, x, size, padding, align)), size), 1.0
-            continue
-        x = x if taps == 4 else _padded(a, x, size, padding, align)
-        low = np.floor(x)
-        t = _step(a, x - low)
-        if taps == 2:
+    _positions(a, grid, d, first, places, size, align, xs)
+    if taps < 4:
+        _pad(a, xs, places, size, padding, align)
+    if taps == 1:
+        for i in range(places):
+            at[0, i], by[0, i] = _inside(np.rint(xs[i]), size), 1.0
+    elif taps == 2:
+        for i in range(places):
+            low = np.floor(xs[i])
+            t = _step(a, xs[i] - low)
             at[0, i], by[0, i] = _inside(low, size), _step(a, 1.0 - t)
             at[1, i], by[1, i] = _inside(_step(a, low + 1.0), size), t
-            continue
+    else:
+        for i in range(places):
+            by[3, i] = np.floor(xs[i])
+            by[0, i] = _step(a, xs[i] - by[3, i])
         for j in range(4):
-            at[j, i] = _inside(_padded(a, _step(a, low + (j - 1.0)), size, padding, align), size)
-        by[0, i], by[1, i] = _cubic_far(a, _step(a, t + 1.0)), _cubic_near(a, t)
-        by[2, i], by[3, i] = _cubic_near(a, _step(a, 1.0 - t)), _cubic_far(a, _step(a, 2.0 - t))
+            for i in range(places):
+                xs[i] = _step(a, by[3, i] + (j - 1.0))
+            _pad(a, xs, places, size, padding, align)
+            for i in range(places):
+                at[j, i] = _inside(xs[i], size)
+        for i in range(places):
+            t = by[0, i]
+            by[0, i], by[1, i] = _cubic_far(a, _step(a, t + 1.0)), _cubic_near(a, t)
+            by[2, i], by[3, i] = _cubic_near(a, _step(a, 1.0 - t)), _cubic_far(a, _step(a, 2.0 - t))
 
 
 @register_jitable
-def _steepness(a, grid, d, first, places, size, taps, padding, align, steep):
+def _steepness(a, grid, d, first, places, size, taps, padding, align, steep, xs):
     """The derivatives of the weights of `_along`."""
-    for i in range(places):
-        if taps == 1:
+    if taps == 1:
+        for i in range(places):
             steep[0, i] = 0.0
-            continue
-        x = _position(a, np.float64(wide(grid[first + i, grid.shape[1] - 1 - d])), size, align)
-        slope = _slope(a, x, size, 0 if taps == 4 else padding, align)
-        slope = _step(a, slope * _step(a, (size - 1) / 2.0 if align else size * 0.5))
+        return
+    _positions(a, grid, d, first, places, size, align, xs)
+    slopes, scale = steep[taps - 1], _step(a, (size - 1) / 2.0 if align else size * 0.5)
+    _slopes(a, xs, places, size, 0 if taps == 4 else padding, align, slopes)
+    for i in range(places):
+        slope = _step(a, slopes[i] * scale)
         if taps == 2:
             steep[0, i], steep[1, i] = -slope, slope
             continue
-        t = _step(a, x - np.floor(x))
+        t = _step(a, xs[i] - np.floor(xs[i]))
         steep[0, i] = _step(a, _far_slope(a, _step(a, t + 1.0)) * slope)
         steep[1, i] = _step(a, _near_slope(a, t) * slope)
         steep[2, i] = _step(a, -_near_slope(a, _step(a, 1.0 - t)) * slope)
@@ -181,7 +224,8 @@ _GRID = ("i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (depth>=0)
 def grid_sampled(grid, x, y, depth, height, width, taps, padding, align, block, blocks, start, stop):
     """Images at the places of a grid, a block of places after another; of planes `depth` does not count."""
     s, length, count = grid.shape[2], grid.shape[1], taps * taps * (taps if grid.shape[2] == 3 else 1)
-    at, by = np.empty((3, taps, block), np.int64), np.ones((3, taps, block))
+    at, by, xs = np.empty((3, taps, block), np.int64), _scratch(y, (3, taps, block)), _scratch(y, block)
+    by[:] = 1.0
     index, weight = np.empty((count, block), np.int64), np.empty((count, block), y.dtype)
     zero, size = wide(x.dtype.type(0)), np.uint64(x.shape[2])
     for item in range(start, stop):
@@ -189,15 +233,16 @@ def grid_sampled(grid, x, y, depth, height, width, taps, padding, align, block, 
         places = min(block, length - first)
         for d in range(s):
             along = width if d == s - 1 else (height if d == s - 2 else depth)
-            _along(y, grid[n], d, first, places, along, taps, padding, align, at[d], by[d])
+            _along(y, grid[n], d, first, places, along, taps, padding, align, at[d], by[d], xs)
         _corners(at, s, places, taps, height, width, index)
         _products(y, places, taps, (by[s - 1], by[s - 2], by[0 if s == 3 else 2]), weight)
         for c in range(x.shape[1]):
             values, sums = x[n, c], y[n, c, first : first + places]
             for k in range(count):
-                for i in range(places):
-                    j = np.uint64(index[k, i])  # of -1 it is more than any size
-                    term = rounded(sums, wide(weight[k, i]) * (wide(values[j]) if j < size else zero))
+                spots, shares = index[k], weight[k]
+                for i in range(sums.size):
+                    j = np.uint64(spots[i])  # of -1 it is more than any size
+                    term = rounded(sums, wide(shares[i]) * (wide(values[j]) if j < size else zero))
                     sums[i] = rounded(sums, wide(sums[i]) + wide(term)) if k > 0 else term
 
 
@@ -284,9 +329,12 @@ def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding
     in `grid_sampled`, and what comes to one element is added up in double precision."""
     s, length, channels = grid.shape[2], grid.shape[1], x.shape[1]
     count = taps * taps * (taps if s == 3 else 1)
-    at, by, steep = np.empty((3, taps, block), np.int64), np.ones((3, taps, block)), np.empty((3, taps, block))
-    index, weight, found = np.empty((count, block), np.int64), np.empty((count, block)), np.zeros((count, block))
-    slopes, totals, sums = np.empty((3, count, block)), np.empty(block), np.empty((channels if dx.size > 0 else 0, x.shape[2]))
+    at, by, steep = np.empty((3, taps, block), np.int64), _scratch(x, (3, taps, block)), _scratch(x, (3, taps, block))
+    by[:] = 1.0
+    index, weight, found = np.empty((count, block), np.int64), _scratch(x, (count, block)), _scratch(x, (count, block))
+    found[:] = 0.0
+    slopes, totals, xs = _scratch(x, (3, count, block)), _scratch(x, block), _scratch(x, block)
+    sums = np.empty((channels if dx.size > 0 else 0, x.shape[2]))
     size = np.uint64(x.shape[2])
     for n in range(start, stop):
         sums[:] = 0.0
@@ -294,9 +342,9 @@ def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding
             places = min(block, length - first)
             for d in range(s):
                 along = width if d == s - 1 else (height if d == s - 2 else depth)
-                _along(grad, grid[n], d, first, places, along, taps, padding, align, at[d], by[d])
+                _along(grad, grid[n], d, first, places, along, taps, padding, align, at[d], by[d], xs)
                 if dgrid.size > 0:
-                    _steepness(grad, grid[n], d, first, places, along, taps, padding, align, steep[d])
+                    _steepness(grad, grid[n], d, first, places, along, taps, padding, align, steep[d], xs)
             _corners(at, s, places, taps, height, width, index)
             last = by[0 if s == 3 else 2]
             if dx.size > 0:
@@ -311,22 +359,25 @@ def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding
                 if dx.size > 0:
                     target = sums[c]
                     for k in range(count):
-                        for i in range(places):
-                            j = np.uint64(index[k, i])
+                        spots, shares = index[k], weight[k]
+                        for i in range(g.size):
+                            j = np.uint64(spots[i])
                             if j < size:
-                                target[j] += _step(grad, weight[k, i] * np.float64(wide(g[i])))
+                                target[j] += _step(grad, shares[i] * np.float64(wide(g[i])))
                 if dgrid.size > 0:
                     for k in range(count):
-                        for i in range(places):
-                            j = np.uint64(index[k, i])
+                        spots, products = index[k], found[k]
+                        for i in range(g.size):
+                            j = np.uint64(spots[i])
                             v = np.float64(wide(values[j])) if j < size else 0.0
                             term = _sum(grad, v * np.float64(wide(g[i])))
-                            found[k, i] = term if c == 0 else _sum(grad, found[k, i] + term)
+                            products[i] = term if c == 0 else _sum(grad, products[i] + term)
             if dgrid.size > 0:
                 for d in range(s):
                     for k in range(count):
+                        products, steps = found[k], slopes[d, k]
                         for i in range(places):
-                            term = _sum(grad, found[k, i] * slopes[d, k, i])
+                            term = _sum(grad, products[i] * steps[i])
                             totals[i] = term if k == 0 else _sum(grad, totals[i] + term)
                     for i in range(places):
                         dgrid[n, first + i, d] = rounded(dgrid, totals[i])
