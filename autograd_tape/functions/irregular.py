@@ -267,8 +267,14 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         tests.append(f"({n} is None or {plain})" if optional else plain)
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
+    own = []
+    if rec.field("gives_input"):
+        own = [f"        if _r is {arrays[0]}: return {tensors[0]}"]
+        if rec.name.endswith("_"):  # whose write is noted, and refused, elsewhere
+            cells |= {"_recordings": recordings, "_noting": noting}
+            tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
     made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
-    return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})",
+    return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})", *own,
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
             f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('conjugates') else '_t'}",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",

@@ -26,7 +26,6 @@ ROOT = -1
 _SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
 #: The same of many rows of half precision: float32 has 13 bits more than float16, of which so many additions spoil few.
 _HALF_RUN = 2048
-_BITS = {"E": np.uint16, "e": np.int16}
 
 
 class _Plan(NamedTuple):
@@ -42,9 +41,8 @@ class _Plan(NamedTuple):
     lying: tuple[tuple[int, ...], tuple[int, ...]] | None
     #: Whether NumPy adds in this order.
     exact: bool
-    #: Where one call on few numbers is all: its items, outer, n, inner, per_block; and how bits are seen.
+    #: Where one call on few numbers is all: its items, outer, n, inner, per_block.
     few: tuple[int, int, int, int, int] | None
-    bits: type | None
     #: Of several dimensions, but not all: the others before them, and how many elements those have, and these.
     joined: tuple[tuple[int, ...], int, int] | None
 
@@ -102,7 +100,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     joined = None
     if axes is not None and 1 < len(axes) < len(shape):
         joined = (*kept, *sorted(reduced)), prod([shape[d] for d in kept]), prod(parts)
-    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, _BITS.get(dtype.char), joined)
+    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, joined)
 
 
 _plans: dict[tuple[object, ...], _Plan | None] = {}
@@ -110,15 +108,15 @@ _INT = {int}
 
 
 def _is_plain(dim: object) -> bool:
-    """Whether dimensions are given by integers: True and 1.0 are 1 as keys, and what NumPy's way refuses."""
-    return dim is None or dim.__class__ is int or dim.__class__ is tuple and {*map(type, dim)} <= _INT
+    """Whether several dimensions are given by integers: True and 1.0 are 1 as keys, and what NumPy's way refuses."""
+    return dim.__class__ is tuple and {*map(type, dim)} <= _INT
 
 
 def _plan_of(x: np.ndarray, dim: Dims, keepdim: bool) -> _Plan | None:
     """The plan of an array, which is kept by its layout; None where NumPy is to serve."""
     if dim.__class__ is list:
         dim = tuple(dim)
-    if not _is_plain(dim):
+    if dim is not None and dim.__class__ is not int and not _is_plain(dim):
         hash(dim)  # what has no hash is no dimension, and NumPy takes an empty one: TypeError
         return None
     if not x.flags.aligned:
@@ -138,15 +136,12 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     plan = _plan_of(x, dim, keepdim)
     if plan is None:
         return None
-    char, order, steps, shape, lying, exact, few, bits, _ = plan
-    if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or bits is None):
+    char, order, steps, shape, lying, exact, few, _ = plan
+    if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or char not in "eE"):
         y = np.empty(shape, x.dtype)
         if order is not None:
             x = x.transpose(order)
-        if bits is None:
-            run(few[0], 1, x, y, *few[1:], term, last, False)
-        else:
-            run(few[0], 1, x.view(bits), y.view(bits), *few[1:], term, last, False)
+        run(few[0], 1, x, y, *few[1:], term, last, False)
         return y
     size, half = x.size, char in "eE"
     many = size >= (state.cheap if term != PRODUCT else state.fused >> 4 if half else state.fused)
@@ -163,8 +158,8 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     for i, (items, numbers, outer, n, inner, per_block) in enumerate(steps):
         is_last = i + 1 == len(steps)
         y = np.empty((shape if lying is None else lying[0]) if is_last else outer * -(-n // per_block) * inner, a.dtype)
-        _fold.share(char, items, numbers, 1, a.view(_BITS[char]) if half else a, y.view(_BITS[char]) if half else y, outer, n, inner,
-                    per_block, term if i == 0 or term == PRODUCT else SUM, last if is_last else 0, many)
+        _fold.share(char, items, numbers, 1, a, y, outer, n, inner, per_block, term if i == 0 or term == PRODUCT else SUM,
+                    last if is_last else 0, many)
         a = y
     if given is not None:
         a = recast(a, given)
@@ -181,11 +176,9 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
         return None
     _, _, outer, n, inner, _ = plan.steps[0]
     y, index = np.empty(plan.shape, x.dtype), np.empty(plan.shape, np.int64)
-    bits = plan.bits
     if plan.order is not None:
         x = x.transpose(plan.order)
-    _extremes.share(plan.char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 2, x if bits is None else x.view(bits),
-                    y if bits is None else y.view(bits), index, outer, n, inner, smallest)
+    _extremes.share(plan.char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 2, x, y, index, outer, n, inner, smallest)
     return y, index
 
 
@@ -203,13 +196,10 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
         return None
     if n > _APART or (run := _spread.of(plan.char, x.size)) is None:
         return None
-    y, mean, bits = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype), plan.bits
+    y, mean = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype)
     if order is not None:
         x = np.ascontiguousarray(x.transpose(order))
-    if bits is None:
-        run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
-    else:
-        run(outer * inner, 1, x.view(bits), y.view(bits), mean.view(bits), outer, n, inner, divisor, root)
+    run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
     return y, mean
 
 

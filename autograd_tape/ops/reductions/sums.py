@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, nan, prod as _product
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
@@ -55,8 +56,9 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
             return flat.dot(ONES[flat.dtype.char, flat.size])
         if input.ndim and (dim == -1 or dim == input.ndim - 1):
             return input.dot((COLUMNS if keepdim else ONES)[input.dtype.char, input.shape[-1]])
-        if dim == 0 and input.ndim == 2 and not keepdim:
-            return ONES[input.dtype.char, input.shape[0]].dot(input)
+        if dim == 0 and input.ndim == 2:
+            found = ONES[input.dtype.char, input.shape[0]].dot(input)
+            return found.reshape(1, -1) if keepdim else found
     # Few expanded numbers, as gradients of sums are, would only be looked at there.
     found = None if input.size <= SMALL and 0 in input.strides or _is_long(input, dim) else folds.fold(input, dim, keepdim)
     if found is not None:
@@ -930,6 +932,15 @@ class logsumexp:
         yield rng.standard_normal((2, 3, 2)), (0, -1), True
 
 
+@lru_cache(1024)
+def _summed(shape: tuple[int, ...], size: tuple[int, ...]) -> Dims:
+    """The dimensions that are summed to give an array of `shape` another size of as many; None where it cannot be."""
+    if len(size) != len(shape) or any([n != m and n != 1 for n, m in zip(size, shape)]):
+        return None
+    dims = tuple([d for d, n in enumerate(size) if n != shape[d]])
+    return dims if len(dims) > 1 else dims[0]
+
+
 @op("sum_to_size(Tensor input, int[] size) -> Tensor", varargs="size", out=False, namespace="Tensor")
 class sum_to_size:
     """The tensor summed to a shape that broadcasts to its own.
@@ -940,11 +951,13 @@ class sum_to_size:
 
     lacks = {"float8 chalf": "sum_cpu"}
 
+    gives_input = True
     def quick(input, size):
         shape = input.shape
-        if size.__class__ is tuple and len(size) == len(shape) and shape != size and all([
-                n == m or n == 1 for n, m in zip(size, shape)]) and input.dtype.char in "fdeEl":
-            return _sum(input, tuple([d for d, n in enumerate(size) if n != shape[d]]), True)
+        if shape == size:
+            return input
+        if (dim := _summed(shape, size)) is not None:
+            return _sum(input, dim, True)
 
     def function(F, input, size):
         size, shape = (size,) if isinstance(size, int) else tuple([int(n) for n in size]), tuple(input.shape)
