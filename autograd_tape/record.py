@@ -202,7 +202,8 @@ class Record:
                           refuses them; another "<exception>: <text>"; left out, meta tensors, which come to no kernel, are taken
     `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
-    `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
+    `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant; or
+                          "<node>.<name>", as there
     `resizes_`            whether the in-place variant gives its target the result's shape, where the front end's tensors can take another
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names, or it alone has one, of zero gradient
     `refuses_grad`        {parameter: torch's name of the step} of those that must not require grad; of an irregular operation "... if

@@ -42,7 +42,8 @@ def saved_properties(rec: Record) -> Keywords:
             order.append((len(rec.params) if read.param is None else rec.params.index(read.param), kind, at, nr))
         at += {"tensor": 2, "output": 4}.get(kind, 1)
     for shown, expression in (rec.field("saved_also") or {}).items():
-        if f"_saved_{shown}" not in found:
+        node, _, shown = shown.rpartition(".")
+        if node in ("", rec.node_name) and f"_saved_{shown}" not in found:
             found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
     found["saved_layout"] = tuple(layout)
     found["saved_places"] = places

@@ -137,8 +137,8 @@ INDEX = {
         "block_diag", "meshgrid", "cartesian_prod", "combinations", "_chunk_cat",),
     "data.rearrange": (
         "flip", "fliplr", "flipud", "rot90", "roll", "repeat", "tile", "repeat_interleave", "tril", "triu", "diag_embed", "diag",
-        "diagflat", "select_scatter", "slice_scatter", "diagonal_scatter", "constant_pad_nd", "pad_by_index_backward", "pad_reflect",
-        "pad_replicate", "pad_circular", "pad", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",),
+        "diagflat", "place_view", "select_scatter", "slice_scatter", "diagonal_scatter", "constant_pad_nd", "pad_by_index_backward",
+        "pad_reflect", "pad_replicate", "pad_circular", "pad", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",),
     "data.index": (
         "basic_select", "basic_slice", "basic_unsqueeze", "basic_alias", "basic_index_backward", "index", "index_backward", "put_at",
         "getitem", "setitem", "index_put",),

@@ -62,7 +62,8 @@ def test_what_is_linear_in_all_its_tensors_is_applied_to_tangents(name: str) -> 
     x, source = torch.from_numpy(rng.standard_normal((4, 3))), torch.from_numpy(rng.standard_normal((4, 3)))
     rows, places = torch.tensor([1, 1, 0, 1]), torch.tensor([[1, 1, 0]] * 4)
     calls = {"index_add_scaled": lambda a, b: torch.index_add(a, 0, rows, b, alpha=2), "index_copy": lambda a, b: a.index_copy(0, rows, b),
-             "masked_scatter": lambda a, b: a.masked_scatter(places > 0, b), "put": lambda a, b: a.put(places, b),
+             "masked_scatter": lambda a, b: a.masked_scatter(places > 0, b),
+             "place_view": lambda a, b: a.slice_scatter(b[:2], 0, 1, 3), "put": lambda a, b: a.put(places, b),
              "put_at": lambda a, b: a.index_put((rows,), b), "scatter_add": lambda a, b: a.scatter_add(0, places, b),
              "scatter_src": lambda a, b: a.scatter(0, places, b)}
     assert sorted(calls) == TOGETHER

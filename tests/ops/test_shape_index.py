@@ -419,3 +419,35 @@ def test_several_index_tensors_are_taken_at_once_as_by_lists(dtype: torch.dtype)
         torch.ones(3, 4, dtype=dtype)[i, j, j]
     with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 4"):  # of those that are indexed, the first
         torch.ones(3, 4, dtype=dtype)[:, j + 2]
+
+
+PLACES = {"select": (1, -1), "slice": (1, 0, 4, 2), "diagonal": (1,), "as_strided": ((2, 3), (5, 1), 1)}
+
+
+@pytest.mark.parametrize("view", PLACES)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.complex64])
+@pytest.mark.parametrize("columns", [False, True])
+def test_what_is_put_in_the_place_of_a_view_is_what_is_written_there(view: str, dtype: torch.dtype, columns: bool) -> None:
+    columns = columns and view != "as_strided"
+    x = torch.arange(20, dtype=torch.float64).reshape(4, 5).to(dtype)
+    x = x.t().contiguous().t() if columns else x
+    place, scattered = PLACES[view], getattr(torch, f"{view}_scatter")
+    shown = lambda t: getattr(t, view)(*place) if view != "slice" else t[:, 0:4:2]
+    source, weight = -torch.ones_like(shown(x)), torch.arange(1, 21, dtype=torch.float64).reshape(4, 5).to(dtype)
+
+    def written(a: Any, b: Any) -> Any:
+        whole = a.clone()
+        shown(whole).copy_(b)
+        return whole
+
+    plain = scattered(x, source, *place)
+    assert plain.equal(written(x, source)) and plain.stride() == x.stride() and plain.data_ptr() != x.data_ptr()
+    if dtype.is_complex and view in ("select", "slice"):
+        return  # which torch refuses to record
+    inputs = [x.clone().requires_grad_(), source.requires_grad_()]
+    made, expected = scattered(*inputs, *place), written(*inputs)
+    assert made.equal(expected)
+    for a, b in zip(torch.autograd.grad(made, inputs, weight), torch.autograd.grad(expected, inputs, weight)):
+        assert a.equal(b) and a.shape == b.shape
+    spread = torch.autograd.grad(scattered(*inputs, *place).real.sum(), inputs[0])[0]
+    assert not shown(spread).any() and spread.abs().sum() == 20 - source.numel()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from ...executors.kernels.embedding import index_add
 from ...executors.kernels.moved import triangle, turned
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
-from ...functions.namespace import STUMBLES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
-from ...record import op
+from ...record import get_record, op
 from ...strided import contiguous_strides, copy_like, in_format, suggests_channels_last
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -31,7 +30,7 @@ from .._samples import check_number, refuse_complex_gradient
 from ..networks._losses import constant
 from ..reductions.sums import finish
 from ..views.parts import _diagonal, _diagonal_of
-from ...annotations import Fn, Functions, Keywords, Number
+from ...annotations import Arguments, Fn, Functions, Keywords, Number
 
 if TYPE_CHECKING:
     from ...record import Record
@@ -624,6 +623,64 @@ class diagflat:
     def samples(rng): yield rng.standard_normal((2, 2)), 1
 
 
+def placed(input: np.ndarray, src: np.ndarray, view: str, where: Arguments) -> np.ndarray | None:
+    """A copy with `src` in the place of what a view of it shows; None where that has another shape, or another dtype."""
+    result = input.copy() if view == "as_strided" else copy_like(input)
+    seen = get_record(view)
+    place = (seen.field("numpy") or seen.field("shown"))(result, *where)
+    if place.shape != src.shape or result.dtype is not src.dtype:
+        return None
+    as_bits(place)[...] = as_bits(src)
+    return result
+
+
+@op("place_view(Tensor input, Tensor src, str view, Any where) -> Tensor", quiet="all", method=False, namespace="_internal", out=False,
+    node="SliceScatterBackward0")
+class place_view:
+    """`input` with `src`, which is of its dtype, in the place of what a view of it shows."""
+
+    nodes = {"view == 'select'": "SelectScatterBackward0", "view == 'diagonal'": "DiagonalScatterBackward0",
+             "view == 'as_strided'": "AsStridedScatterBackward0"}
+    saved_as = {"input_shape": None, "src_shape": None, "view": None, "where": None}
+    saved_also = {"SelectScatterBackward0.dim": "where[0] % 2**64", "SelectScatterBackward0.index": "where[1] % 2**64",
+                  "SliceScatterBackward0.dim": "where[0] % 2**64", "SliceScatterBackward0.start": "where[1]",
+                  "SliceScatterBackward0.end": "where[2]", "SliceScatterBackward0.step": "where[3]",
+                  "DiagonalScatterBackward0.offset": "where[0] % 2**64", "DiagonalScatterBackward0.dim1": "where[1] % 2**64",
+                  "DiagonalScatterBackward0.dim2": "where[2] % 2**64", "AsStridedScatterBackward0.size": "where[0]",
+                  "AsStridedScatterBackward0.stride": "where[1]", "AsStridedScatterBackward0.storage_offset": "where[2]"}
+    numpy = placed
+    moves = True
+    compose = on_host(placed)
+    def shape(input, src, view, where): return input
+    def vjp_input(F, grad, src_shape, view, where): return F.place_view(grad, F.zeros_for(grad, tuple(src_shape)), view, where)
+
+    def vjp_src(F, grad, input_shape, view, where):
+        if view != "as_strided":
+            return getattr(F, view)(grad, *where)
+        shape, (size, stride, at) = tuple(input_shape), where
+        return F.restride(grad, (shape, contiguous_strides(shape), 0), (tuple(size), tuple(stride), at or 0))
+    jvp = "linear"
+
+    def batch(F, call):
+        """The same place one dimension further, or in each example's memory."""
+        x, where = call.whole("input"), call.where
+        shift = lambda dim: batches.shifted(dim, x.ndim - 1)
+        if call.view == "as_strided":
+            size, stride, at = where
+            where = (call.size, *size), (prod(x.shape[1:]), *stride), at or 0
+        else:
+            where = (where[0], *map(shift, where[1:])) if call.view == "diagonal" else (shift(where[0]), *where[1:])
+        return call(input=x, src=call.whole("src"), where=where)
+
+    def aten(input, src, view, where): return f"{view}_scatter(input, src, *where)"
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), rng.standard_normal(3), "select", (1, -1)
+        yield rng.standard_normal((3, 4)), rng.standard_normal((3, 2)), "slice", (1, 0, 4, 2)
+        yield rng.standard_normal((3, 4)), rng.standard_normal(3), "diagonal", (1, 0, 1)
+        yield rng.standard_normal((3, 4)), rng.standard_normal((2, 2)), "as_strided", ((2, 2), (1, 2), 1)
+
+
 @op("select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", out=False)
 class select_scatter:
     """`input` with `src` at one position of a dimension.
@@ -633,10 +690,11 @@ class select_scatter:
             [1., 1.]])
     """
 
+    def quick(input, src, dim, index): return placed(input, src, "select", (dim, index))
+
     def function(F, input, src, dim, index):
         refuse_complex_gradient("select_scatter", input, src)
-        key = (_ALL,) * wrap_dim(dim, input.ndim) + (index,)
-        return _place_view(F, input, src, "slice", lambda x: F.select(x, dim, index), lambda a: a[(*key, ...)])
+        return _place_view(F, input, src, "select", (dim, index))
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1, -1
 
@@ -650,10 +708,11 @@ class slice_scatter:
     """
 
     out_dtype = EXPECTED
+    def quick(input, src, dim, start, end, step): return placed(input, src, "slice", (dim, start, end, step))
+
     def function(F, input, src, dim=0, start=None, end=None, step=1):
         refuse_complex_gradient("slice_scatter", input, src)
-        key = (_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)
-        return _place_view(F, input, src, "slice", lambda x: F.slice(x, dim, start, end, step), lambda a: a[key])
+        return _place_view(F, input, src, "slice", (dim, start, end, step))
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 2)), 1, 0, 4, 2
 
@@ -667,39 +726,21 @@ class diagonal_scatter:
             [0., 1.]])
     """
 
-    def function(F, input, src, offset=0, dim1=0, dim2=1):
-        return _place_view(F, input, src, "slice", lambda x: F.diagonal(x, offset, dim1, dim2), lambda a: _diagonal(a, offset, dim1, dim2))
-
+    def quick(input, src, offset, dim1, dim2): return placed(input, src, "diagonal", (offset, dim1, dim2))
+    def function(F, input, src, offset=0, dim1=0, dim2=1): return _place_view(F, input, src, "diagonal", (offset, dim1, dim2))
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1
 
 
-def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Fn, shown: Callable[[np.ndarray], np.ndarray]
-                ) -> TensorRef:
-    """`input` with `src` in the place of what `view` shows of a tensor, and `shown` of an array."""
-    k = input._k
-    if input._node is None and src._node is None and src._k is k and (k in F.namespace["Q_ALL"] or k in F.namespace["Q_HALF"]):
-        result, values = copy_like(input._data), src._data
-        try:
-            place = shown(result)
-        except STUMBLES:
-            view(input)  # which says what is wrong
-            raise
-        if place.shape == values.shape:
-            if k.np.isbuiltin != 1:  # moved as they are
-                place, values = place.view(_BITS[2]), values.view(_BITS[2])
-            place[...] = values
-            return F.wrap(result, k)
-    part = view(input)
+def _place_view(F: Functions, input: TensorRef, src: TensorRef, view: str, where: Arguments) -> TensorRef:
+    part = getattr(F, view)(input, *where)
     if tuple(part.shape) != tuple(src.shape):
-        raise AutogradError(f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, {name} size = "
+        raise AutogradError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
                             f"{list(part.shape)}")
     if input._k.dtype.group:  # which have no kernel that puts elements at places
         whole = F.clone(input)
-        F.copy_(view(whole), src)
+        F.copy_(getattr(F, view)(whole, *where), src)
         return whole
-    key = shown(np.arange(input._data.size).reshape(input.shape))
-    source = src if src._k.dtype is input._k.dtype else F.cast(src, input._k.dtype)
-    return F.put(input, constant(F, input, np.ascontiguousarray(key)), source)
+    return F.place_view(input, src if src._k.dtype is input._k.dtype else F.cast(src, input._k.dtype), view, where)
 
 
 # -- padding ---------------------------------------------------------------------------------------------------------------------

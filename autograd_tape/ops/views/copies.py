@@ -16,9 +16,10 @@ from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...functions.out import CASTS, EXPECTED, OutRule
 from ...record import Record, get_record, op
-from ...strided import storage_offset as start_of, strided
+from ...strided import owner_of, storage_offset as start_of, strided
 from .. import _batch as batches
 from .._host import on_host
+from ..data.rearrange import placed
 from ..networks._losses import constant
 from .parts import _as_strided
 
@@ -186,6 +187,11 @@ class as_strided_copy:
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1
 
 
+def _is_storage(a: np.ndarray) -> bool:
+    """Whether an array is all that there is of its memory, in order."""
+    return a.flags.c_contiguous and (a.base is None or a.nbytes == owner_of(a).nbytes)
+
+
 @op("as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=False)
 class as_strided_scatter:
     """A copy of the tensor with `src` where `as_strided` shows it.
@@ -194,13 +200,10 @@ class as_strided_scatter:
     tensor([1., 0., 1., 0.])
     """
 
+    def quick(input, src, size, stride, storage_offset):
+        return placed(input, src, "as_strided", (size, stride, storage_offset)) if _is_storage(input) and 0 not in stride else None
+
     def function(F, input, src, size, stride, storage_offset=None):
-        k, buffer = input._k, input._data
-        if k in F.namespace["Q_ANY"] and input._node is None and src._node is None and src._k is k and buffer.base is None and (
-                buffer.flags.c_contiguous and src._data.shape == tuple(size) and 0 not in stride):
-            result = buffer.copy()
-            _as_strided(result, size, stride, storage_offset)[...] = src._data
-            return F.wrap(result, k)
         shown = F.as_strided(input, size, stride, storage_offset)
         if tuple(src.shape) != tuple(shown.shape):
             raise ShapeMismatchError("expected src to have a size equal to the slice of self. src size = "
@@ -212,6 +215,8 @@ class as_strided_scatter:
         data, count = input._data, prod(size)
         if not count:
             return F.clone(input)
+        if input._k in F.namespace["Q_ANY"] and src._k is input._k and _is_storage(data):
+            return F.place_view(input, src, "as_strided", (size, stride, storage_offset))
         start = start_of(data)
         at, steps = start if storage_offset is None else storage_offset, [s // data.itemsize for s in data.strides]
         first = min(start, at)

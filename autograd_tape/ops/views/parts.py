@@ -23,7 +23,7 @@ from ...functions.overloads import SPLIT, no_match
 from ...modes import GradMode, grad_mode
 from ...node import OutputEdge
 from ...record import RECORDS, op
-from ...strided import address, may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
+from ...strided import address, contiguous_strides, may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
@@ -439,12 +439,14 @@ class as_strided:
 
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
-    backwards, size, adds, is_whole = _restriding(source, target)
+    backwards, size, adds, is_whole, in_rows = _restriding(source, target)
     if backwards:
         at, to = positions(*source), positions(*target)
         storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
         add_at(storage, at.reshape(-1), input.reshape(-1))
         return storage[to]
+    if in_rows and input.flags.c_contiguous:
+        return copy(_seen(input, *target))
     storage = np.zeros(size, input.dtype)
     if adds:
         add_at(storage, positions(*source).reshape(-1), input.reshape(-1))
@@ -457,13 +459,14 @@ def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
 
 
 @lru_cache(_MOST)
-def _restriding(source: Any, target: Any) -> tuple[bool, int, bool, bool]:
+def _restriding(source: Any, target: Any) -> tuple[bool, int, bool, bool, bool]:
     """Whether memory runs backwards in one of the geometries, how many elements of it both reach, whether those of the source may share
-    theirs, and whether each of the target has its own."""
+    theirs, whether each of the target has its own, and whether all of them lie in rows of the source."""
     if min((*source[1], *target[1]), default=0) < 0:
-        return True, 0, True, False
-    return False, max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target)), (
-        may_overlap(*source[:2])), not may_overlap(*target[:2])
+        return True, 0, True, False, False
+    size = max(0 if 0 in shape else at + reach(shape, steps) for shape, steps, at in (source, target))
+    return False, size, may_overlap(*source[:2]), not may_overlap(*target[:2]), 0 not in target[0] and (
+        (*source[1:], size) == (contiguous_strides(source[0]), 0, prod(source[0])))
 
 
 def _seen(storage: np.ndarray, shape: Sequence[int], steps: Sequence[int], at: int) -> np.ndarray:
