@@ -223,8 +223,9 @@ class Record:
     `gives_input`         whether `quick` may give the very array of the first tensor, which then is the result: as it is, or, of an
                           operation whose name ends in "_", changed
     `shown(...)`          of an irregular operation that gives views of its first tensor: the array of the view, or those of several, of the
-                          tensors' arrays and the other arguments, where the first has no gradient and nobody looks; None where its
-                          `function` is to look at them, and an error leads there, too
+                          tensors' arrays and the other arguments, where the first has no gradient and nobody looks; of a list
+                          one view for each of its tensors, or what that itself has; None where its `function` is to look at them, and
+                          an error leads there, too
     `becomes(...)`        of an irregular operation that changes the geometry of its tensor in place: the array of the view that takes its
                           place, of the tensor's array and the other arguments; an error leads to its `function`
     `fresh(k, ...)`       of an irregular operation that makes new tensors: the array of kind `k`, of the arguments before the options (of a

@@ -240,8 +240,8 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     the record says `quick_complex`, of complex numbers. Where it says `conjugates`, of real numbers their conjugates are returned."""
     frontend = cells["_F"]
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
-    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"],
-              "_lacked": frozenset(rec.lacks), "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
+    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
+              "_sizes": _SIZES, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
     names = [n for n in signature if n != "out"]
@@ -284,20 +284,30 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
 
 
 def _shown_lines(rec: Record, signature: Keywords, cells: Keywords, shown: Fn) -> list[str]:
-    """Statements that return views of the first tensor, if it has no gradient: of the memory that `shown` says."""
+    """Statements that return views of the first tensor, if it has no gradient, or of each of several: of the memory that `shown` says. What
+    is shown whole is the tensor itself."""
     frontend = cells["_F"]
     cells |= {"_shown": shown, "_ns": frontend.namespace, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"],
               "_STUMBLES": STUMBLES, "_ndarray": np.ndarray, "grad_mode": grad_mode, "ENABLED": modes.GradMode.ENABLED, "ref": weakref.ref,
               "Version": Version, "unwatched_view": frontend.namespace["unwatched_view"], "_several": frontend.list_type(rec)}
     types = {p.name: p.type for p in rec.params}
     first, *others = signature
+    several = types[first] == "Tensor[]"
+    one = "_i" if several else first
+    made = ["_t = _new(_Tensor)", f"_t._data = {'_x' if several or rec.returns_list else '_r'}", f"_t._k = {one}._k", "_t._node = None",
+            *view_lines("_t", one)]
+    if several:
+        seen = f"[_x._data for _x in {first} if (_x._k is _ns['Q_F32'] or _x._k in _ns['Q_ANY']) and _x._node is None]"
+        return ["try:", f"    if len({first}) > 1 and len(_a := {seen}) == len({first}):",
+                f"        _r = _shown({', '.join(['_a', *others])})", "        if _r is not None:", "            _o = []",
+                f"            for _i, _x in zip({first}, _r):", "                if _x is not _i._data:",
+                *["                    " + line for line in [*made, "_i = _t"]], "                _o.append(_i)",
+                "            return _several(_o)", "except _STUMBLES: pass"]
     tests = [f"({first}._k is _ns['Q_F32'] or {first}._k in _ns['Q_ANY']) and {first}._node is None"]
     for n in others:
         test = "{0}._k in _ns['Q_ANY']" if types[n] == "Tensor" else QUICK_FIT.get(types[n].removesuffix("?"), "True")
         tests.append((f"({{0}} is None or {test})" if types[n][-1] == "?" else test).format(n))
     arrays = [f"{n}._data" if types[n] == "Tensor" else n for n in signature]
-    made = ["_t = _new(_Tensor)", f"_t._data = {'_x' if rec.returns_list else '_r'}", f"_t._k = {first}._k", "_t._node = None",
-            *view_lines("_t", first)]
     return ["try:", f"    if {' and '.join(tests)}:", f"        _r = _shown({', '.join(arrays)})", "        if _r is not None:",
             *["            " + line for line in (["_o = []", "for _x in _r:", *["    " + line for line in made], "    _o.append(_t)",
                                                   "return _several(_o)"] if rec.returns_list else [*made, "return _t"])],
@@ -346,7 +356,8 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
 _EXACT = {"bool": "({0} is False or {0} is True)", "int": "{0}.__class__ is int", "str": "{0}.__class__ is str",
           "float": "({0}.__class__ is float or {0}.__class__ is int)", "Scalar": "({0}.__class__ is float or {0}.__class__ is int)",
           "int[]": "({0}.__class__ is int or ({0}.__class__ is tuple or {0}.__class__ is list) "
-                   "and not [_x for _x in {0} if _x.__class__ is not int and _x is not None])"}
+                   "and _sizes.issuperset(map(type, {0})))"}
+_SIZES = frozenset([int, type(None)])
 
 
 def _exact_tests(name: str, type: str) -> list[str]:

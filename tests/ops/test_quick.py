@@ -130,13 +130,44 @@ def test_what_is_shown_at_once_is_what_the_function_shows(name: str, dtype: str,
     for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
         found = []
         for at_once in (True, False):
-            args = _arguments(sample, dtype, columns)[0]
-            given = args if at_once else (*args, *[p.default for p in door.params[len(args):]])
+            args, kwargs = _arguments(sample, dtype, columns)
+            given = (args,) if door.spreads else args
+            whole = (*given, *[kwargs.get(p.name, p.default) for p in door.params[len(given):]])
             try:
-                found.append(_seen(args[0], (function if at_once else door.plain)(*given)))
+                found.append(_seen(args[0], function(*args, **kwargs) if at_once else door.plain(*whole)))
             except RuntimeError as error:
                 found.append(str(error))
         assert found[0] == found[1]
+
+
+def test_views_of_several_tensors_are_of_each() -> None:
+    """Those that are shown whole are the tensors themselves, and one that has a gradient, or is none, goes the general way."""
+    x, y, w = torch.ones(2, 1), torch.arange(3.0), torch.ones(3, requires_grad=True)
+    for function, given in ((torch.broadcast_tensors, (x, y)), (torch.atleast_2d, (x, y))):
+        shown = function(*given)
+        assert [t._base is s or t is s for t, s in zip(shown, given)] == [True, True]
+        y.add_(1)
+        assert shown[1].flatten()[:3].tolist() == y.tolist() and shown[1]._version == y._version
+    assert torch.atleast_2d(x, y)[0] is x
+    with torch.no_grad():
+        assert not torch.broadcast_tensors(x, y)[1].requires_grad
+    assert [t.requires_grad for t in torch.broadcast_tensors(x, w)] == [False, True]
+    column = torch.broadcast_tensors(x, torch.ones(3))[0]
+    x.mul_(torch.ones(1, requires_grad=True))
+    assert column.requires_grad
+    with pytest.raises(TypeError, match="expected Tensor as element 1 in argument 0, but got int"):
+        torch.broadcast_tensors(x, 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+@pytest.mark.parametrize("dim, shapes", [(0, [(50, 60), (3, 60)]), (1, [(600, 3), (600, 1)]), (-1, [(600, 9), (600, 0), (600, 2)]),
+                                         (2, [(30, 20, 4), (30, 20, 1)]), (1, [(600, 3), (0,)]), (0, [(40, 3, 20), (2, 3, 20)])])
+def test_columns_and_narrow_rows_are_joined_one_by_one(dtype: torch.dtype, dim: int, shapes: list[tuple[int, ...]]) -> None:
+    arrays = [np.random.default_rng(0).integers(0, 9, shape) for shape in shapes]
+    expected = np.concatenate([a for a in arrays if a.shape != (0,)], dim)
+    for order in "CF":
+        joined = torch.cat([torch.from_numpy(np.array(a, order=order)).to(dtype) for a in arrays], dim)
+        assert torch.equal(joined, torch.from_numpy(expected).to(dtype)) and joined.is_contiguous()
 
 
 def test_a_geometry_beyond_the_memory_is_refused() -> None:

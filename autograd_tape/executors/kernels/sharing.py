@@ -41,6 +41,7 @@ __all__ = [
     "BIG",
     "GRAIN",
     "copy",
+    "copy_into",
     "fill",
     "get_num_threads",
     "parallel_for",
@@ -435,6 +436,20 @@ def _by_columns(a: np.ndarray, out: np.ndarray) -> np.ndarray:
     for i in range(a.shape[-1]):
         out[..., i] = a[..., i]
     return out
+
+
+def copy_into(a: np.ndarray, into: np.ndarray) -> None:
+    """Copies an array into one of its shape, such as a part of another, of whose rows NumPy would begin each anew however short it is.
+
+    >>> whole = np.zeros((2, 3))
+    >>> copy_into(np.ones((2, 1)), whole[:, 1:2])
+    >>> whole.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if a.ndim > 1 and 1 < a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1]:
+        _by_columns(a, into)
+    else:
+        into[...] = a
 
 
 def _merged_axes(a: np.ndarray) -> list[tuple[int, int]]:

@@ -21,6 +21,7 @@ from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, 
 from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
+from ...executors.kernels.sharing import copy_into
 from ...functions.nodes import node_class
 from ...functions.refusals import on_meta
 from ...indices import _ALL, Indices
@@ -144,7 +145,10 @@ class basic_index_backward:
 
     def numpy(grad, shape, index):
         result = np.zeros(shape, grad.dtype)
-        result[index] = grad
+        if grad.ndim > 1:
+            copy_into(grad, result[index])
+        else:
+            result[index] = grad
         return result
     shape = shapes.like_second
     compose = on_host(numpy)

@@ -10,7 +10,7 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import as_bits
 from ...errors import AutogradError
-from ...executors.kernels.sharing import copy
+from ...executors.kernels.sharing import copy, copy_into
 from ...functions.out import CASTS, CASTS_INPUTS
 from ...functions.refusals import check_elements, on_meta
 from ...record import RECORDS, Sample, op
@@ -20,6 +20,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host, on_one_device
 from ..networks._losses import constant
+from ..views.shape import _expand, _unsqueeze, _view
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -36,11 +37,39 @@ def _in_rows(a: np.ndarray) -> np.ndarray:
     return a if a.flags.c_contiguous else copy(a)
 
 
+_concatenate = getattr(np.concatenate, "_implementation", np.concatenate)  # what is behind NumPy's dispatcher
+_NARROW, _FEW = 6, 1 << 15  # numbers up to which a row is a short run, and NumPy copies columns as fast
+
+
+def _one_by_one(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray | None:
+    """The tensors, each copied to its place by itself, where NumPy would join them in short runs: columns as rows, and narrow rows."""
+    first = tensors[0]
+    d, n = dim, first.ndim
+    if d == 0 and not first.flags.c_contiguous and n < 4:
+        size, place = first.shape[1:], copy if first.size > _FEW else copy_into
+        if [a for a in tensors if a.shape[1:] != size]:
+            return None
+    elif 1 < n < 4 and d in (n - 1, -1) and first.flags.c_contiguous and min([a.shape[-1] for a in tensors if a.ndim]) <= _NARROW:
+        d, size, place = n - 1, first.shape[:-1], copy_into
+        if [a for a in tensors if a.ndim != n or a.shape[:-1] != size]:
+            return None
+    else:
+        return None
+    many = sum([a.shape[d] for a in tensors])
+    result = np.empty((many, *size) if d == 0 else (*size, many), first.dtype)
+    moved, at = as_bits(result), 0
+    for a in tensors:
+        end = at + a.shape[d]
+        place(as_bits(a), moved[..., at:end] if d else moved[at:end])
+        at = end
+    return result
+
+
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
-        if dim == 0 and (a := tensors[0]).size > SHORT and a.ndim < 4 and not a.flags.c_contiguous:  # which would be joined in short runs
-            tensors = [_in_rows(a) for a in tensors]
-        result = np.concatenate(tensors, dim)
+        if tensors[0].size > SHORT and (found := _one_by_one(tensors, dim)) is not None:
+            return found
+        result = _concatenate(tensors, dim)
         if result.flags.c_contiguous and (result.ndim < 4 or (a := tensors[0]).flags.c_contiguous and a.strides[1] > a.strides[-1]):
             return result
         # NumPy keeps any common order of the axes, torch only row-major and channels-last.
@@ -69,7 +98,7 @@ def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
                 raise AutogradError(f"Sizes of tensors must match except in dimension {d}. Expected size {real[0].shape[j]} but got size "
                                     f"{a.shape[j]} for tensor number {i} in the list.", expected=str(list(real[0].shape)),
                                     found=str(list(a.shape)))
-    return np.concatenate(real, d)
+    return _in_rows(np.concatenate(real, d))
 
 
 @op("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), promotion="promote", result="same", quiet="all",
@@ -136,10 +165,11 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
         # NumPy keeps a common order of the axes when it joins, torch does not
-        return np.array(tensors, order="C") if tensors[0].size < SHORT else _in_rows(np.concatenate([a[None] for a in tensors]))
+        return np.array(tensors, order="C") if (a := tensors[0]).size < SHORT or a.flags.c_contiguous and a.dtype.isbuiltin == 1 else (
+            _in_rows(_concatenate([a[None] for a in tensors])))
     d = wrap_dim(dim, len(shape) + 1)
     at = (slice(None),) * d + (None,)
-    result = np.concatenate([a[at] for a in tensors], d)
+    result = _concatenate([a[at] for a in tensors], d)
     return _in_rows(result)
 
 
@@ -212,6 +242,19 @@ def _with_rank(a: np.ndarray, n: int) -> np.ndarray:
     return a.reshape(a.shape + (1,) if a.ndim == 2 else (1, a.size, 1)[:n])
 
 
+def _each_with_rank(arrays: Sequence[np.ndarray], n: int) -> list[np.ndarray]:
+    """Views of several arrays with at least `n` dimensions, as torch's."""
+    found = []
+    for a in arrays:
+        if not a.ndim:
+            a = a.reshape((1,) * n)
+        elif a.ndim < n:
+            a = _unsqueeze(a, 0) if a.ndim == 1 else a
+            a = _unsqueeze(a, -1) if a.ndim < n else a
+        found.append(a)
+    return found
+
+
 @op("atleast_1d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
 class atleast_1d:
     """Tensors with at least one dimension.
@@ -223,6 +266,7 @@ class atleast_1d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    def shown(tensors): return _each_with_rank(tensors, 1)
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
     def samples(rng):
@@ -242,6 +286,7 @@ class atleast_2d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    def shown(tensors): return _each_with_rank(tensors, 2)
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
     def samples(rng):
@@ -261,6 +306,7 @@ class atleast_3d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    def shown(tensors): return _each_with_rank(tensors, 3)
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
 
     def samples(rng):
@@ -345,7 +391,7 @@ def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
     result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), blocks[0].dtype)
     row = column = 0
     for b in blocks:
-        result[row:row + b.shape[0], column:column + b.shape[1]] = b
+        copy_into(b, result[row:row + b.shape[0], column:column + b.shape[1]])
         row, column = row + b.shape[0], column + b.shape[1]
     return result
 
@@ -413,6 +459,16 @@ class meshgrid:
 
     home = "functional"
     several_types = ("tensors",)
+
+    def shown(tensors, indexing):
+        first, swap = tensors[0], indexing == "xy"
+        if not swap and indexing != "ij" or [a for a in tensors if a.ndim > 1 or a.dtype is not first.dtype]:
+            return None
+        order = [tensors[1], first, *tensors[2:]] if swap else tensors
+        shape = tuple([a.size for a in order])
+        n = len(shape)
+        grids = [_expand(_view(a, (1,) * i + (a.size,) + (1,) * (n - 1 - i)), shape) for i, a in enumerate(order)]
+        return [grids[1], grids[0], *grids[2:]] if swap else grids
 
     def function(F, *tensors, indexing=None):
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
@@ -503,18 +504,22 @@ def _pieces(F: Functions, grads: Sequence[Values | None], shapes: Sequence[Seque
     return [F.zeros_for(like, shape) if g is None else g for g, shape in zip(grads, shapes)]
 
 
-def _split_dim(input: np.ndarray, dim: int, name: str) -> int:
-    if not input.ndim:
+def _split_dim(shape: Sequence[int], dim: int, name: str) -> int:
+    if not shape:
         raise AutogradError(f"{name} expects at least a 1-dimensional tensor")
-    return wrap_dim(dim, input.ndim)
+    return wrap_dim(dim, len(shape))
 
 
 def _split_at(input: np.ndarray, sizes: Sequence[int], d: int) -> list[np.ndarray]:
-    lead, at, found = (_ALL,) * d, 0, []
-    for n in sizes:
-        found.append(input[lead + (slice(at, at + n),)] if d else input[at:at + n])
-        at += n
-    return found
+    return [input[key] for key in _keys(tuple(sizes), d)]
+
+
+@lru_cache(_MOST)
+def _keys(sizes: tuple[int, ...], d: int) -> list[Any]:
+    """The indices of pieces of so many positions of a dimension, one after the other."""
+    ends = [0, *accumulate(sizes)]
+    found = [slice(a, b) for a, b in zip(ends, ends[1:])]
+    return [(*(_ALL,) * d, key) for key in found] if d else found
 
 
 def _split_equal(input: np.ndarray, split_size: int, dim: int) -> list[np.ndarray]:
@@ -524,10 +529,10 @@ def _split_equal(input: np.ndarray, split_size: int, dim: int) -> list[np.ndarra
             return [input[i:i + split_size] for i in range(0, n, split_size)]
         lead = (_ALL,) * (dim % len(shape))
         return [input[(*lead, slice(i, i + split_size))] for i in range(0, n, split_size)]
-    d = _split_dim(input, dim, "split")
+    d = _split_dim(shape, dim, "split")
     if split_size < 0:
         raise AutogradError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    n = input.shape[d]
+    n = shape[d]
     if split_size == 0 and n:
         raise AutogradError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     count = max((n + split_size - 1) // split_size, 1) if split_size else 1
@@ -624,18 +629,23 @@ class split_equal:
 
 
 def _split_with_sizes(input: np.ndarray, split_sizes: Sequence[int], dim: int) -> list[np.ndarray]:
-    d = _split_dim(input, dim, "split")
-    sizes = (split_sizes,) if split_sizes.__class__ is int else split_sizes
-    n = input.shape[d]
-    total = 0
-    for size in sizes:
-        if size < 0:
-            raise AutogradError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
-        total += size
-    if total != n:
+    sizes = (split_sizes,) if split_sizes.__class__ is int else tuple(split_sizes)
+    if sum(sizes).__class__ is not int:  # what is kept does not tell numbers from integers
+        raise TypeError("sizes are integers")
+    return [input[key] for key in _pieces_of(input.shape, sizes, dim)]
+
+
+@lru_cache(_MOST, typed=True)
+def _pieces_of(shape: tuple[int, ...], sizes: tuple[int, ...], dim: int) -> list[Any]:
+    """The indices of pieces of these sizes, which make up a dimension."""
+    d = _split_dim(shape, dim, "split")
+    n = shape[d]
+    if min(sizes, default=0) < 0:
+        raise AutogradError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+    if sum(sizes) != n:
         raise AutogradError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got "
                             f"split_sizes={list(sizes)}")
-    return _split_at(input, sizes, d)
+    return _keys(sizes, d)
 
 
 @op("split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", family="view", quiet="all")

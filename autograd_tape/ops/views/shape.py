@@ -169,9 +169,23 @@ def _reshape(input: np.ndarray, shape: Sequence[int] | list[int]) -> np.ndarray:
                 return result
     except (ValueError, TypeError):
         pass  # sizes that NumPy does not take: -1 beside others to infer, or an error that is torch's to word
-    size = _infer((shape,) if shape.__class__ is int else shape, input.size)
-    strides = view_strides(input.shape, input.strides, size) if input.size else None
+    size, strides = _laid(input, shape)
     return input.reshape(size) if strides is None else strided(input, size, strides)
+
+
+def _laid(input: np.ndarray, size: int | Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The sizes with what is to be inferred, and the strides (in bytes) of a view of these; None where there is none."""
+    size = (size,) if size.__class__ is int else tuple(size)  # type: ignore[arg-type]  # of several
+    # What is kept does not tell numbers from integers.
+    return (_kept_plan if sum(size).__class__ is int else _plan)(input.shape, input.strides, size)
+
+
+def _plan(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    size = _infer(size, prod(shape))
+    return size, None if 0 in shape else view_strides(shape, strides, size)
+
+
+_kept_plan = lru_cache(1024)(_plan)
 
 
 @op("reshape(Tensor input, int[] shape) -> Tensor", family="view?", quiet="all", varargs="shape", out=False, node="ViewBackward0")
@@ -220,10 +234,9 @@ def _view(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
                 return result
     except (ValueError, TypeError):
         pass  # sizes that NumPy does not take: -1 beside others to infer, or an error that is torch's to word
-    size = _infer((size,) if size.__class__ is int else size, input.size)
+    size, strides = _laid(input, size)
     if not input.size:
         return input.reshape(size)
-    strides = view_strides(input.shape, input.strides, size)
     if strides is None:
         raise AutogradError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                             "contiguous subspaces). Use .reshape(...) instead.")
@@ -428,6 +441,10 @@ class broadcast_tensors:
     """
 
     home = "functional"
+    def shown(tensors):
+        shape = _common_shape(*[a.shape for a in tensors])
+        return [a if a.shape == shape else _expand(a, shape) for a in tensors]
+
     def function(F, *tensors):
         shape = _common_shape(*[t._data.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([t if t._data.shape == shape else F.expand(t, shape) for t in tensors])
@@ -618,6 +635,8 @@ class movedim:
     def shown(input, source, destination):
         if source.__class__ is int and destination.__class__ is int and input.ndim:
             return input.transpose(_moved((source,), (destination,), input.ndim))
+        if source.__class__ is tuple and destination.__class__ is tuple and {*map(type, source), *map(type, destination)} == _INTS:
+            return input.transpose(_moved(source, destination, input.ndim))
 
     def function(F, input, source, destination):
         n = len(input._data.shape)
@@ -649,10 +668,18 @@ def _squeeze(input: np.ndarray, dim: Any) -> np.ndarray:
     if dim.__class__ is int:
         dim = wrap_dim(dim, n)
         return input.squeeze(dim) if n and shape[dim] == 1 else input.view()
+    if not _INTS.issuperset(map(type, dim)):  # what is kept does not tell numbers from integers
+        raise TypeError("dimensions are integers")
+    return input.squeeze(_of_size_one(shape, tuple(dim)))
+
+
+@lru_cache(1024)
+def _of_size_one(shape: tuple[int, ...], dim: tuple[int, ...]) -> tuple[int, ...]:
+    n = len(shape)
     dims = [wrap_dim(d, n) for d in dim]
     if len(set(dims)) < len(dims):
         raise AutogradError(f"dim {next(d for i, d in enumerate(dims) if d in dims[:i])} appears multiple times in the list of dims")
-    return input.squeeze(tuple([d for d in dims if n and shape[d] == 1]))
+    return tuple([d for d in dims if n and shape[d] == 1])
 
 
 @op("squeeze(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", family="view", quiet="all")
@@ -702,18 +729,19 @@ class squeeze:
 
 
 def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
-    shape, steps, fresh = _unsqueezed(input.shape, input.strides, dim, input.itemsize)
-    return input.reshape(shape) if fresh and input.flags.c_contiguous else strided(input, shape, steps)
+    shape = input.shape
+    d, sizes = _unsqueezed(shape, dim)
+    if 1 not in shape and input.flags.c_contiguous:  # NumPy knows the strides of rows where no other size is one
+        return input.reshape(sizes)
+    steps = input.strides
+    return strided(input, sizes, (*steps[:d], shape[d] * steps[d] if d < len(shape) else input.itemsize, *steps[d:]))
 
 
 @lru_cache(1024, typed=True)
-def _unsqueezed(shape: tuple[int, ...], strides: tuple[int, ...], dim: int,
-                item: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
-    """Sizes and strides (in bytes) with a dimension put in, and whether no other is of size one: NumPy knows its stride in rows then."""
-    n = len(shape)
-    d = wrap_dim(dim, n + 1)
-    step = shape[d] * strides[d] if d < n else item
-    return shape[:d] + (1,) + shape[d:], strides[:d] + (step,) + strides[d:], 1 not in shape
+def _unsqueezed(shape: tuple[int, ...], dim: int) -> tuple[int, tuple[int, ...]]:
+    """(where a dimension is put in, the sizes with it)."""
+    d = wrap_dim(dim, len(shape) + 1)
+    return d, shape[:d] + (1,) + shape[d:]
 
 
 @op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all")
