@@ -171,3 +171,27 @@ def test_rows_are_reduced_at_positions(how, char, kernels, rng):
         for i, row in zip(index, rows, strict=True):
             expected[i] = how(expected[i], row)
         assert found.tobytes() == expected.tobytes() or np.isnan(expected).any() and np.array_equal(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("char", ["f", "d", "l", "?", "e"])
+@pytest.mark.parametrize(("shape", "axis", "size"), [((4, 5), 0, (3, 2)), ((4, 5), -1, (4, 9)), ((7,), 0, (3,)), ((2, 3, 4), 1, (2, 5, 4))])
+def test_copies_with_others_at_positions(shape, axis, size, char, kernels, rng):
+    """Of few plain arrays at once, or not at all: what is unusual is left to whoever words it."""
+    x, others = rng.integers(0, 9, shape).astype(char), rng.integers(0, 9, size).astype(char)
+    index = rng.integers(0, shape[axis], size)
+    grid = list(np.indices(size))
+    grid[axis] = index
+    expected = x.copy()
+    for at in np.ndindex(size):  # the last of several for one place
+        expected[tuple([g[at] for g in grid])] = others[at]
+    found = [embedding.with_others(x, axis, index, others), embedding.gathered(x, axis, index)]
+    for now, wanted in zip(found, (expected, x[tuple(grid)])):
+        if now is not None:
+            assert now.dtype == char and now.tolist() == wanted.tolist() and not np.shares_memory(now, x)
+    if kernels == "numba":
+        assert found[0] is not None and (found[1] is not None or char == "e")
+        with pytest.raises(IndexError):
+            embedding.with_others(x, axis, index - shape[axis], others)
+    assert embedding.with_others(x, 9, index, others) is None and embedding.gathered(x, 9, index) is None
+    assert embedding.with_others(x, axis, index, others.astype("c8")) is None
+    assert embedding.with_others(x, axis, index.astype("i4"), others) is None

@@ -19,8 +19,8 @@ from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
-    "bags", "embedding", "embedding_backward", "gather", "index_add", "index_copy", "places", "plain_axis", "reduce_at", "scatter",
-    "scatter_add", "segments",
+    "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add", "index_copy", "places", "plain_axis", "reduce_at",
+    "scatter", "scatter_add", "segments", "with_others",
 ]
 
 _compiled = LazyModule("embedding")
@@ -266,6 +266,49 @@ def _is_apart(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> bo
     return min(strides, default=0) <= 0 or sum([(n - 1) * s for n, s in zip(shape, strides)]) + item != prod(shape) * item
 
 
+def gathered(source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray | None:
+    """`gather` of an array in rows by the machine code that is at hand; None where there is none, or something is unusual."""
+    char, sizes = _AS_THEY_ARE.get(source.dtype.char), _placed(source.shape, dim, index.shape, index.shape)
+    if char is None or sizes is None or index.dtype.char != "l" or index.size >= _ALONE or not source.flags.c_contiguous or (
+            (run := _gathered.of(char, index.size)) is None):
+        return None
+    y = np.empty(index.shape, source.dtype)
+    try:
+        run(sizes[0], 1, source, index, y, sizes[1] * sizes[2], sizes[2], 1, *sizes)
+    except TypeError:  # the index lies in another order
+        return None
+    return y
+
+
+def with_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarray, how: int | None = None, *,
+                flat: bool = False) -> np.ndarray | None:
+    """A copy of an array in rows with others, of its dtype, at positions (as for ``gather``, or a vector) along a dimension, or reduced
+    into those as by `reduce_at`; ``flat``, of all of it. None where there is no kernel at hand, or something is unusual.
+
+    >>> with_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2))) is None
+    True
+    """
+    sizes = ((1, array.size, 1, index.size, 1, 0) if flat and index.size == others.size else
+             None if flat else _placed(array.shape, dim, others.shape, index.shape))
+    if sizes is None or others.dtype is not array.dtype or index.dtype.char != "l":
+        return None
+    hand, char = (_scattered, _char(array.dtype)) if how is None else (_reduced, _REDUCED.get(array.dtype.char, ""))
+    result = array.copy()
+    others = others if others.flags.c_contiguous else contiguous(others)
+    return result if _by_sizes(hand, char, result, index, others, sizes, *(() if how is None else (how,))) else None
+
+
+@lru_cache(1024)
+def _placed(have: tuple[int, ...], dim: int, size: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, ...] | None:
+    """`_sizes` of others which are no larger, but for a dimension counted from either end; None where they are, or there are none."""
+    n = len(have)
+    if not -n <= dim < n or len(size) != n or 0 in have or 0 in size:
+        return None
+    d = dim % n
+    alike = [a <= b if index == size else a == b for i, (a, b) in enumerate(zip(size, have)) if i != d]
+    return _sizes(have, d, size, index) if all(alike) and index in (size, (size[d],)) else None
+
+
 def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
     """``out[.., index[i, j], ..] = source[i, j]``, in place, of a C-contiguous ``out``; ``source`` has the index's shape, or is a number.
 
@@ -322,8 +365,7 @@ def index_copy(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray
 def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, how: int) -> bool:
     """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis`` of a C-contiguous ``out``,
     rounding at each step: by sum, product, maximum or minimum, from 0 on. False where it did not."""
-    char = out.dtype.char.replace("?", "B")
-    return out.dtype == source.dtype and _by_kernel(_reduced, char if char in "fdlEB" else "", out, axis, index, contiguous(source), how)
+    return out.dtype == source.dtype and _by_kernel(_reduced, _REDUCED.get(out.dtype.char, ""), out, axis, index, contiguous(source), how)
 
 
 def segments(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, out: np.ndarray, how: int) -> bool:
@@ -383,6 +425,7 @@ _UNNAMED = np.empty(0, np.int64)
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _segments = Handy("embedding", "segments")
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
+_REDUCED = {"f": "f", "d": "d", "l": "l", "E": "E", "?": "B", "B": "B"}  # the dtypes that kernels reduce
 _ADDED = {"f": "f", "d": "d", "l": "l", "?": "B"}  # the dtypes that kernels add; the sum of truth values is the largest
 _FEW = 512  # elements that are sooner added one by one than put in order
 _ALONE = 16384  # elements that nobody shares

@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at
+from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at, with_others
 from ...executors.kernels.select import where
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
@@ -25,7 +25,7 @@ from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floa
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, is_plain, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -309,6 +309,11 @@ class index_add:
 
 
 def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    try:
+        if index.ndim == 1 and (found := with_others(input, dim, index, source)) is not None:
+            return found
+    except IndexError:
+        pass  # which is told below
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
@@ -357,7 +362,18 @@ class index_copy:
             "index_copy_(): Number of indices (2) should be equal to source.size(dim) (3)")
 
 
+_FEW = 4096  # numbers that are sooner made first than put one by one
+
+
 def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> np.ndarray:
+    if input.ndim and index.ndim == 1 and input.flags.c_contiguous and is_plain(value, input.dtype):
+        d = wrap_dim(dim, input.ndim)
+        size = (*input.shape[:d], index.size, *input.shape[d + 1:])
+        try:
+            if math.prod(size) < _FEW and (found := with_others(input, d, index, all_of(value, size, input.dtype))) is not None:
+                return found
+        except IndexError:
+            pass  # positions from the end, or outside
     result = np.array(input, order="C" if 0 in input.strides else "K")  # a reduction's NumPy scalar would stay one under copy()
     _fill_part(result, dim, index, value)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy, fill
+from ...functions.namespace import KIND_SETS
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -23,7 +24,7 @@ from ...tensor import TensorRef, above
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host, values_of
-from .._samples import check_number, takes_floats
+from .._samples import IN_ALL, check_number, takes_floats
 from ..networks._losses import constant
 from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
@@ -68,7 +69,14 @@ def _check_rank(input: TensorRef, index: TensorRef, other: str = "input") -> Non
                             found=f"{index.ndim}")
 
 
-def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+def _gather(input: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False) -> np.ndarray:
+    try:
+        if (found := elements.gathered(input, dim, index)) is not None:
+            return found
+    except IndexError:
+        d = wrap_dim(dim, input.ndim)
+        _in_range(index, input.shape[d], d)
+        raise
     if (d := elements.plain_axis(input.shape, dim, index.shape)) >= 0 and index.dtype.char == "l":
         try:
             return elements.gather(input, d, index)
@@ -124,8 +132,8 @@ class gather:
     sharding = "gathers dim index"
     out_dtype = EXPECTED
     layout = "rows"
-    def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
-    compose = on_host(numpy)
+    numpy = _gather
+    compose = on_host(_gather)
     def shape(input, dim, index, sparse_grad): return index
 
     @takes_floats
@@ -192,28 +200,46 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
     return result, target, d, index, part
 
 
-def _at_once(run: Callable[..., bool], input: np.ndarray, dim: int, index: np.ndarray, src: Any, *how: int) -> np.ndarray | None:
+def _at_once(input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int | None = None) -> np.ndarray | None:
     """What a kernel makes of plain arrays; None where something is unusual, or there is no kernel at hand."""
-    d = elements.plain_axis(input.shape, dim, index.shape)
-    if d < 0 or src.__class__ is not np.ndarray or src.dtype is not input.dtype or index.dtype.char != "l":
+    if src.__class__ is not np.ndarray:
         return None
     if src.shape != index.shape:
         src = src[tuple([slice(0, n) for n in index.shape])]
         if src.shape != index.shape:
             return None
-    result = input.copy()
     try:
-        return result if run(result, d, index, src, *how) else None
+        return elements.with_others(input, dim, index, src, how)
     except IndexError:
+        d = wrap_dim(dim, input.ndim)
         _in_range(index, input.shape[d], d)
         raise
 
 
+def is_plain(number: object, dtype: np.dtype) -> bool:
+    """Whether a number is one that all dtypes of a kind can hold."""
+    if dtype.kind in "iub":
+        return number.__class__ is int and -1 < number < 128  # type: ignore[operator]
+    return (number.__class__ is float or number.__class__ is int) and -IN_ALL <= number <= IN_ALL  # type: ignore[operator]
+
+
+def all_of(number: float, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array of one number."""
+    found = np.empty(shape, dtype)
+    if dtype.isbuiltin == 1 and found.size < _FEW:
+        found.fill(fitting(number, dtype))
+    else:
+        fill(found, np.asarray(fitting(number, dtype)).astype(dtype))
+    return found
+
+
+_FEW = 4096  # numbers that NumPy sets as quickly
+
+
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
     if src.__class__ is not np.ndarray:
-        number, src = np.asarray(fitting(src, input.dtype)).astype(input.dtype), np.empty(index.shape, input.dtype)
-        fill(src, number)
-    if (found := _at_once(elements.index_copy, input, dim, index, src)) is not None:
+        src = all_of(src, index.shape, input.dtype)
+    if (found := _at_once(input, dim, index, src)) is not None:
         return found
     result, target, d, index, part = _scatter_parts(input, dim, index, src)
     if index.size:
@@ -335,6 +361,13 @@ class scatter:
     out_dtype = EXPECTED
     def no_forward(reduce, **_): return None if reduce is None else "aten::scatter"
 
+    def quick(input, dim, index, src, value, reduce):
+        if reduce is None and value is None and index.dtype.char == "l":
+            if is_plain(src, input.dtype):
+                return _at_once(input, dim, index, all_of(src, index.shape, input.dtype))
+            if isinstance(src, TensorRef) and src._node is None and src._k.np is input.dtype and src._k in KIND_SETS["Q_ANY"]:
+                return _at_once(input, dim, index, src._data)
+
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
 
@@ -355,7 +388,7 @@ class scatter:
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
     how = _how("sum", input.dtype)
-    if how >= 0 and (found := _at_once(elements.reduce_at, input, dim, index, src, how)) is not None:
+    if how >= 0 and (found := _at_once(input, dim, index, src, how)) is not None:
         return found
     if not index.size:
         return np.array(input, order="C")
@@ -496,7 +529,7 @@ def _mean_of_parts(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarr
 
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
     how = _how(reduce, input.dtype) if include_self else -1
-    if how >= 0 and (found := _at_once(elements.reduce_at, input, dim, index, src, how)) is not None:
+    if how >= 0 and (found := _at_once(input, dim, index, src, how)) is not None:
         return found
     result, target, d, at, part = _scatter_parts(input, dim, index, src)
     if index.size:
@@ -701,6 +734,12 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
     if index.size != source.size:
         raise ValueError("the sizes differ")
     n = input.size
+    if input.flags.c_contiguous and not (accumulate and _how("sum", input.dtype) < 0):
+        try:
+            if (found := elements.with_others(input, 0, index, source, 0 if accumulate else None, flat=True)) is not None:
+                return found
+        except IndexError:
+            pass  # positions from the end, or outside
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
     index, source = index.reshape(-1), source.reshape(-1)
