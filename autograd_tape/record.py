@@ -219,7 +219,7 @@ class Record:
                           classes that the schema says (so `quick` need not ask for them), as an array, a tuple of them or, where it
                           `gives` that, a bool; None where its `function` is to look at them, and an error leads there, too
     `quick_complex`       whether `quick` takes complex numbers, too
-    `conjugates`          whether a view of their conjugates is given of what `quick` makes of real numbers
+    `quick_conjugates`    whether a view of their conjugates is given of what `quick` makes of real numbers
     `gives_input`         whether `quick` may give the very array of the first tensor, which then is the result: as it is, or, of an
                           operation whose name ends in "_", changed
     `shown(...)`          of an irregular operation that gives views of its first tensor: the array of the view, or those of several, of the

@@ -237,7 +237,7 @@ def _plain_test(rec: Record, params: Sequence[Parameter], out: str) -> str:
 
 def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -> list[str]:
     """Statements that return what `quick` makes of plain arrays, if it makes something of them: of real numbers or truth values, and where
-    the record says `quick_complex`, of complex numbers. Where it says `conjugates`, of real numbers their conjugates are returned."""
+    the record says `quick_complex`, of complex numbers. Where it says `quick_conjugates`, of real numbers their conjugates are returned."""
     frontend = cells["_F"]
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
@@ -276,7 +276,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})", *own,
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
-            f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('conjugates') else '_t'}",
+            f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('quick_conjugates') else '_t'}",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
             f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
             *["        if _r is True or _r is False: return _r"] * (rec.field("gives") == "bool"),

@@ -128,7 +128,7 @@ class RuleOptimizer(Optimizer):
     def update_compiled(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> bool:
         """Updates one parameter by `kernel`; whether that takes it."""
         data, k = p._data, p._k
-        half = self.in_half and group.get("fused") and data.dtype.char in _HALF
+        half = self.in_half and bool(group.get("fused")) and data.dtype.char in _HALF
         if not on_buffers(p, False, half) or not data.flags.carray or grad._k is not k or grad._data.shape != data.shape:
             return False
         arrays = [data.reshape(-1), contiguous(grad._data).reshape(-1)]

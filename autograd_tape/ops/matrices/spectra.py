@@ -239,7 +239,7 @@ class fft_ifft:
     amp = "float32"
     out_dtype = _to_complex("ifft")
     function, quick = _spectrum("ifft", False, False)
-    quick_complex = conjugates = True
+    quick_complex = quick_conjugates = True
     samples, errors = _samples_of(False, False), _errors
 
 
@@ -298,7 +298,7 @@ class fft_ihfft:
     amp = "float32"
     out_dtype = _to_complex("ihfft")
     function, quick = _spectrum("ihfft", False, True)
-    conjugates = True
+    quick_conjugates = True
     samples, errors = _samples_of(True, False), _errors
 
 
