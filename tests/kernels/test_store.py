@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import resource
 import shutil
@@ -31,6 +32,20 @@ count = compiled_kernels().count
 assert count or sys.platform != "linux" or not {"numba", "llvmlite"} & set(sys.modules), "what was kept wants the compiler"
 print("compiled", count)
 """
+
+
+def test_all_that_kernels_are_made_of_decides_where_they_are_kept() -> None:
+    """What compiled modules import of the package, but annotations, what makes functions of text, and formulas, which have digests."""
+    known, seen = {*_store.sources()}, set()
+    package = Path(_store.__file__).parents[2]
+    for path in (package / "executors/kernels/compiled").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                seen |= {base.with_suffix(".py"), *[base / f"{alias.name}.py" for alias in node.names]}
+    imported = {path for path in seen if path.is_file()}
+    assert {path.name for path in imported} > {"loops.py", "selection.py", "rejection.py", "base.py"}
+    assert imported - known <= {package / name for name in ("annotations.py", "codegen.py", "executors/kernels/formulas.py")}
 
 
 CODE = _entry.Code("entry", ["malloc"], b"machine code" * 100)

@@ -57,20 +57,26 @@ def _options() -> tuple[object, ...]:
     return _USUAL if found == _USUAL and repr(config.OPT) != repr("max") else (*found, repr(config.OPT))
 
 
+def sources() -> list[Path]:
+    """The files of what is compiled, and of what makes machine code of it. Formulas are not among them: each has a digest of its own."""
+    from pathlib import Path
+
+    here = Path(__file__).parent
+    own = [here / f"{name}.py" for name in ("_common", "_elf", "_entry", "_kernel", "loops", "selection")]
+    random = [here.parents[1] / "random" / f"{name}.py" for name in ("polynomials", "rejection")]
+    return [*own, *random, *sorted((here / "compiled").glob("*.py"))]
+
+
 @cache
 def _version() -> str:
     """A digest of all that decides what the sources are compiled to; neither the compiler nor LLVM is imported for it."""
     from hashlib import sha256
-    from pathlib import Path
 
     import numpy
 
     digest = sha256()
-    here = Path(__file__).parent
-    own = [here / name for name in ("_common.py", "_elf.py", "_entry.py", "_kernel.py", "loops.py")]
-    random = [here.parents[1] / "random" / name for name in ("polynomials.py", "rejection.py")]
     libraries = [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]
-    for path in [*own, *random, *libraries, *sorted((here / "compiled").glob("*.py"))]:
+    for path in [*sources(), *libraries]:
         digest.update(path.read_bytes())
     environment = sorted((name, value) for name, value in os.environ.items() if name.startswith(("NUMBA_CPU", "NUMBA_ENABLE")))
     versions = sys.version, platform.machine(), numpy.__version__
