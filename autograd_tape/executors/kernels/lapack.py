@@ -1,6 +1,6 @@
 """Factorizations, equations and determinants of batches of matrices by the LAPACK that NumPy carries, without the functions of
-`numpy.linalg` around it, which take longer than a small matrix: the same calls, and so the same numbers; single precision is computed in
-double, but for symmetric eigenvalues and singular values without their vectors, as torch has them.
+`numpy.linalg` around it, which take longer than a small matrix: the same calls, but in the precision of the matrices, as torch makes them
+(NumPy computes single precision in double). QR alone is computed in double precision, for which NumPy has loops.
 
 What is empty or no array of floating-point numbers goes to `numpy.linalg` itself, and so does what another NumPy calls by another name.
 """
@@ -22,11 +22,9 @@ linalg = np.linalg
 LinAlgError = linalg.LinAlgError
 _OLD = int(np.__version__.partition(".")[0]) < 2
 loops: Any = import_module("numpy.linalg._umath_linalg")
-#: What is computed in, of a dtype's letter, for "r", real numbers, "t", such as the matrices are, and "c", complex ones; and what results
-#: are rounded to.
-_TYPES = {"f": {"r": "d", "t": "d", "c": "D"}, "d": {"r": "d", "t": "d", "c": "D"},
-          "F": {"r": "d", "t": "D", "c": "D"}, "D": {"r": "d", "t": "D", "c": "D"}}
-_ROUNDED = {"f": {"r": "f", "t": "f", "c": "F"}, "F": {"r": "f", "t": "F", "c": "F"}}
+#: What is computed in, of a dtype's letter, for "r", real numbers, "t", such as the matrices are, and "c", complex ones.
+_TYPES = {"f": {"r": "f", "t": "f", "c": "F"}, "d": {"r": "d", "t": "d", "c": "D"},
+          "F": {"r": "f", "t": "F", "c": "F"}, "D": {"r": "d", "t": "D", "c": "D"}}
 
 
 def _refused(error: str, flag: int) -> None:
@@ -44,27 +42,17 @@ def _called(loop: Any, signature: str, *arrays: np.ndarray) -> Any:
         return loop(*arrays, signature=signature)
 
 
-def _function(name: str, types: str, whole: Callable[..., Any], single: bool = False) -> Callable[..., Any]:
-    """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own. With `single`, single
-    precision is computed as it is."""
+def _function(name: str, types: str, whole: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own."""
     loop = getattr(loops, name, None)
     if loop is None:
         return whole
-    given, gives = types.split("->")
-    kinds = {**_TYPES, **_ROUNDED} if single else _TYPES
-    signatures = {c: "".join([t[k] for k in given]) + "->" + "".join([t[k] for k in gives]) for c, t in kinds.items()}
-    rounded = {} if single else {c: [np.dtype(t[k]) for k in gives] for c, t in _ROUNDED.items()}
+    signatures = {c: "".join([kinds.get(k, k) for k in types]) for c, kinds in _TYPES.items()}
 
     def function(*arrays: np.ndarray) -> Any:
         first = arrays[0]
         char = first.dtype.char
-        if char not in signatures or not first.size:
-            return whole(*arrays)
-        found = _called(loop, signatures[char], *arrays)
-        if char not in rounded:
-            return found
-        wanted = rounded[char]
-        return found.astype(wanted[0]) if len(wanted) == 1 else tuple([x.astype(t) for x, t in zip(found, wanted)])
+        return _called(loop, signatures[char], *arrays) if char in signatures and first.size else whole(*arrays)
 
     return function
 
@@ -77,8 +65,8 @@ cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
 eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too
-_eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh, True),
-             "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"), True)}
+_eigvalsh = {"L": _function("eigvalsh_lo", "t->r", linalg.eigvalsh),
+             "U": _function("eigvalsh_up", "t->r", lambda A: linalg.eigvalsh(A, "U"))}
 
 
 def eigh(A: np.ndarray, uplo: str = "L") -> tuple[np.ndarray, np.ndarray]:
@@ -100,15 +88,15 @@ def eigvalsh(A: np.ndarray, uplo: str = "L") -> np.ndarray:
     return values
 
 
-def _by_side(name: str, types: str, whole: Callable[..., Any], single: bool = False) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _by_side(name: str, types: str, whole: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The functions for more rows than columns, or as many, and for less: loops that NumPy 2 has one of."""
-    taller, wider = [_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole, single)
+    taller, wider = [_function(name.format(which) if _OLD else name.format("").replace("__", "_").strip("_"), types, whole)
                      for which in ("n", "m")]
     return taller, wider
 
 
 _SVD = {True: _by_side("svd_{}_f", "t->trt", linalg.svd), False: _by_side("svd_{}_s", "t->trt", lambda A: linalg.svd(A, False))}
-_SVDVALS = _by_side("svd_{}", "t->r", lambda A: linalg.svd(A, compute_uv=False), True)
+_SVDVALS = _by_side("svd_{}", "t->r", lambda A: linalg.svd(A, compute_uv=False))
 
 
 def svd(A: np.ndarray, full: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
