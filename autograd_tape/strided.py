@@ -37,6 +37,11 @@ def address(a: np.ndarray) -> int:
     return (a if isinstance(a, _ndarray) else a.geometry).__array_interface__["data"][0]
 
 
+def pointer(a: np.ndarray) -> ctypes.c_void_p:
+    """The address as functions of C take it, for as long as the array is there."""
+    return _word(id(a) + _HEAD) if a.__class__ is _ndarray and _READS_HEADS else ctypes.c_void_p(address(a))
+
+
 #: An array's object begins with Python's own part, then says where its memory is. To ask NumPy for that costs two microseconds.
 _HEAD, _word = object.__basicsize__, ctypes.c_void_p.from_address
 _TRIED = np.zeros(3)[1:]

@@ -43,6 +43,12 @@ CASES: dict[str, Callable[[np.ndarray], Any]] = {
     "not finite": lambda a: lu(np.where(np.arange(a.size).reshape(a.shape) % 97, a, np.nan)),
     "inverse": lambda a: matrices.invert_definite(definite(a), False),
     "inverse, upper": lambda a: matrices.invert_definite(definite(a).conj().swapaxes(1, 2), True),
+    "qr": lambda a: matrices.qr(a, a.shape[1], True),
+    "qr, reduced": lambda a: matrices.qr(a[..., :-7], a.shape[2] - 7, True),
+    "qr, complete": lambda a: matrices.qr(a[..., :-7], a.shape[1], True),
+    "reflectors": lambda a: matrices.reflectors(a[:, :-7]),
+    **{f"product of {k} reflectors, {n}": lambda a, k=k, n=n: matrices.reflected(a / 9, 1 + a[:, 0, :k] / 9, n)
+       for k, n in ((5, 5), (5, 9), (5, 70), (70, 70))},
     **{f"{name} {upper} {unit}": triangle(layout, upper, unit)
        for name, layout in LAYOUTS.items() for upper in (False, True) for unit in (False, True)}}
 
@@ -72,7 +78,10 @@ def test_what_they_refuse() -> None:
         lambda: routines.lu(a, pivots.astype(np.int32)), lambda: routines.substitute(np.eye(2), a, True, True),
         lambda: routines.substitute(np.eye(3, dtype=np.float32), a, True, True), lambda: routines.substitute(a, frozen, True, True),
         lambda: routines.factor_symmetric(np.ones((2, 3)), pivots, False), lambda: routines.factor_symmetric(a, pivots[:2], False),
-        lambda: routines.invert_definite(np.ones((2, 3)), False), lambda: routines.invert_definite(frozen, False)]
+        lambda: routines.invert_definite(np.ones((2, 3)), False), lambda: routines.invert_definite(frozen, False),
+        lambda: routines.reflect(frozen, np.ones(3)), lambda: routines.reflect(a, np.ones(2)), lambda: routines.reflect(a, pivots),
+        lambda: routines.multiply_reflectors(np.ones((3, 2)), np.ones(2)), lambda: routines.multiply_reflectors(a, np.ones(4)),
+        lambda: routines.multiply_reflectors(a, pivots), lambda: routines.multiply_reflectors(frozen, np.ones(3))]
     for call in wrong:
         with pytest.raises(ValueError, match="expected"):
             call()

@@ -1,6 +1,6 @@
 """Factorizations, equations and determinants of batches of matrices by the LAPACK that NumPy carries, without the functions of
 `numpy.linalg` around it, which take longer than a small matrix: the same calls, but in the precision of the matrices, as torch makes them
-(NumPy computes single precision in double). QR alone is computed in double precision, for which NumPy has loops.
+(NumPy computes single precision in double). QR alone is computed in double precision here, for which NumPy has loops.
 
 What is empty or no array of floating-point numbers goes to `numpy.linalg` itself, and so does what another NumPy calls by another name.
 """

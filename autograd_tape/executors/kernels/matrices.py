@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from . import pairs, routines
+from . import lapack, pairs, routines
 from ._on_demand import LazyModule, contiguous, is_half, state, uses_numba
 from .blas import squares
 from .handy import Exact, Handy
-from .sharing import MOVED, share_rows
+from .sharing import MOVED, copy, share_rows
 from ...warned import ignoring
 
 __all__ = [
-    "bounds", "cross", "factor_symmetric", "invert_definite", "lu", "orders", "permutations", "solve_lu", "solve_symmetric",
-    "solve_triangles", "trace", "triangles",
+    "bounds", "cross", "factor_symmetric", "invert_definite", "lu", "orders", "permutations", "qr", "reflected", "reflectors", "solve_lu",
+    "solve_symmetric", "solve_triangles", "trace", "triangles",
 ]
 
 _compiled = LazyModule("matrices")
@@ -33,6 +33,8 @@ _WHOLE, _BLOCK = 64, 32
 _LARGE = 160
 #: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
 _STEPS = 1024
+#: Of how many numbers on QR factorizations are made matrix by matrix.
+_NUMBERS = 1024
 #: From how many columns on a matrix is LAPACK's, and for how many right sides at most it substitutes quicker in triangles as large as what
 #: is one block.
 _SOME, _SIDES = 32, 8
@@ -407,6 +409,68 @@ def invert_definite(factors: np.ndarray, upper: bool) -> np.ndarray | None:
             block = half[first:last, first:last]
             np.copyto(block, block.conj().T, where=np.tri(last - first, k=-1, dtype=np.bool_))
     return columns
+
+
+def _by_routines(m: int, n: int, char: str) -> bool:
+    """Whether QR factorizations are made by LAPACK's routines, matrix by matrix: of few numbers NumPy's loops take less than the calls."""
+    return m * n >= _NUMBERS and routines.shown(char)
+
+
+def reflectors(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R of the QR factorizations of matrices (..., m, n) that are not empty, and below it Householder's reflectors, as columns (..., n, m);
+    and the reflectors' factors (..., min(m, n)).
+
+    >>> reflectors(np.array([[3.0], [4.0]]))[0].tolist()
+    [[-5.0, 0.5]]
+    """
+    *lead, m, n = matrices.shape
+    if not _by_routines(m, n, matrices.dtype.char):
+        h, tau = lapack.qr_factors(matrices)
+        return h.swapaxes(-2, -1).astype(matrices.dtype, order="C"), tau.astype(matrices.dtype, copy=False)
+    columns, tau = copy(matrices.swapaxes(-2, -1)), np.empty((*lead, min(m, n)), matrices.dtype)
+    for a, factors in zip(columns.reshape(-1, n, m), tau.reshape(-1, min(m, n))):
+        routines.reflect(a, factors)
+    return columns, tau
+
+
+def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
+    """The first n columns of the products of reflectors (..., m, _), as columns (..., n, m): of as many as `tau` (..., k) has factors, no
+    more than n.
+
+    >>> reflected(np.array([[-5.0], [0.5]]), np.array([1.6]), 1).tolist()
+    [[-0.6000000000000001, -0.8]]
+    """
+    m, k, dtype = h.shape[-2], tau.shape[-1], h.dtype
+    if k < h.shape[-1]:
+        h = h[..., :k]
+    if not _by_routines(m, n, dtype.char):
+        wide = np.float64 if dtype.kind == "f" else np.complex128
+        h, tau = h.astype(wide), tau.astype(wide)
+        if k < n < m:  # others, whose factors are zero, change nothing
+            h, tau = [np.concatenate([x, np.zeros((*x.shape[:-1], n - k))], -1) for x in (h, tau)]
+        return lapack.qr_product(h, tau, k < n == m).swapaxes(-2, -1).astype(dtype, order="C")
+    q = np.empty((*h.shape[:-2], n, m), dtype)
+    q[..., :k, :] = h.swapaxes(-2, -1)
+    for a, factors in zip(q.reshape(-1, n, m), contiguous(tau).reshape(-1, k)):
+        routines.multiply_reflectors(a, factors)
+    return q
+
+
+def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[np.ndarray | None, np.ndarray]:
+    """Q, unless it is not wanted, and R with so many rows, of matrices (..., m, n) that are not empty, both as columns; R is not zero below
+    its diagonal.
+
+    >>> qr(np.array([[3.0], [4.0]]), 1, True)[1].tolist()
+    [[-5.0]]
+    """
+    m, n = matrices.shape[-2:]
+    if _by_routines(m, max(n, rows), matrices.dtype.char):
+        columns, tau = reflectors(matrices)
+        return (reflected(columns.swapaxes(-2, -1), tau, rows) if wanted else None,
+                columns if rows == m else columns[..., :rows].copy())
+    h, tau = lapack.qr_factors(matrices)
+    q, r = lapack.qr_product(h, tau, rows > n) if wanted else None, h[..., :rows, :].swapaxes(-2, -1).astype(matrices.dtype, order="C")
+    return None if q is None else q.swapaxes(-2, -1).astype(matrices.dtype, order="C"), r
 
 
 def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray) -> np.ndarray | None:

@@ -7,15 +7,15 @@ Matrices are *columns* here: arrays (columns, rows), C-contiguous, as Fortran re
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...strided import address
+from ...strided import pointer
 from .lapack import loops
 
-__all__ = ["factor_symmetric", "invert_definite", "lu", "shown", "substitute"]
+__all__ = ["factor_symmetric", "invert_definite", "lu", "multiply_reflectors", "reflect", "shown", "substitute"]
 
 _INT = np.dtype(np.int64)
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
@@ -40,23 +40,29 @@ def shown(char: str) -> bool:
     >>> shown("i")
     False
     """
-    names = ("getrf", "potri", "sytrf", "trsm")
+    names = ("geqrf", "getrf", "potri", "sytrf", "trsm")
     return char in _LETTERS and all([_routine(_LETTERS[char] + name) is not None for name in names])
+
+
+@lru_cache(512)
+def _integer(number: int) -> Any:
+    """Where Fortran reads an integer, which it does not write to."""
+    return ctypes.byref(ctypes.c_int64(number))
 
 
 def _call(name: str, *arguments: Any) -> int:
     """Calls a routine with letters, integers and arrays, and what it says of itself at the end."""
     info = ctypes.c_int64(0)
-    passed = [ctypes.c_char_p(a) if a.__class__ is bytes else ctypes.byref(ctypes.c_int64(a)) if a.__class__ is int else
-              ctypes.c_void_p(address(a)) for a in arguments]
+    passed = [_integer(a) if a.__class__ is int else a if a.__class__ is bytes else pointer(a) for a in arguments]
     _routine(name)(*passed, ctypes.byref(info))
     return info.value
 
 
 def _written(*arrays: np.ndarray) -> None:
     """Refuses what no routine may write to."""
-    if not all([a.flags.carray for a in arrays]):
-        raise ValueError("C-contiguous, aligned arrays that may be written to expected")
+    for a in arrays:
+        if not a.flags.carray:
+            raise ValueError("C-contiguous, aligned arrays that may be written to expected")
 
 
 def _counted(pivots: np.ndarray, count: int) -> None:
@@ -109,3 +115,23 @@ def invert_definite(a: np.ndarray, upper: bool) -> None:
     _written(a)
     _squares(a, a)
     _call(_LETTERS[a.dtype.char] + "potri", b"U" if upper else b"L", len(a), a, max(len(a), 1))
+
+
+def reflect(a: np.ndarray, tau: np.ndarray) -> None:
+    """Overwrites a matrix with R of its QR factorization, and with the reflectors below it, whose factors go to `tau`."""
+    n, m = a.shape
+    _written(a, tau)
+    if tau.shape != (min(n, m),) or tau.dtype != a.dtype:
+        raise ValueError("as many factors as reflectors of the same dtype expected")
+    work = np.empty(n * _BLOCK, a.dtype)
+    _call(_LETTERS[a.dtype.char] + "geqrf", m, n, a, max(m, 1), tau, work, work.size)
+
+
+def multiply_reflectors(a: np.ndarray, tau: np.ndarray) -> None:
+    """Overwrites reflectors, and what is beside them, with the first columns of the product of those that `tau` has factors of."""
+    n, m = a.shape
+    _written(a)
+    if tau.ndim != 1 or len(tau) > n or n > m or tau.dtype != a.dtype or not tau.flags.carray:
+        raise ValueError("no more factors than columns, and no more of these than rows, of the same dtype expected")
+    work = np.empty(n * _BLOCK, a.dtype)
+    _call(_LETTERS[a.dtype.char] + ("ungqr" if a.dtype.kind == "c" else "orgqr"), m, n, len(tau), a, max(m, 1), tau, work, work.size)

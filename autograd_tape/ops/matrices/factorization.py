@@ -607,22 +607,16 @@ class cholesky:
 
 
 def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
-    if mode == "r":
-        return np.zeros(0, A.dtype), _upper_columns(lapack.qr_factors(A)[0], min(A.shape[-2:]), A.dtype)
-    if not A.size or mode not in ("reduced", "complete"):
-        q, r = linalg.qr(A, mode)
-        return _columns(q), _columns(r)
-    h, tau = lapack.qr_factors(A)
-    m, n = A.shape[-2:]
-    complete = mode == "complete" and m > n
-    return (_columns(lapack.qr_product(h, tau, complete).astype(A.dtype, copy=False)),
-            _upper_columns(h, m if complete else min(m, n), A.dtype))
-
-
-def _upper_columns(a: np.ndarray, rows: int, dtype: np.dtype) -> np.ndarray:
-    """The upper triangles of so many rows of matrices, column-major."""
-    result = keep_triangle(a[..., :rows, :].swapaxes(-2, -1).astype(dtype, order="C"), -1, 0)
-    return result.swapaxes(-2, -1)
+    if not A.size or mode not in ("reduced", "complete", "r"):
+        q, r = linalg.qr(A, mode) if mode != "r" else (np.zeros(0, A.dtype), linalg.qr(A, mode))
+        return q if mode == "r" else _columns(q), _columns(r)
+    m, k = A.shape[-2], min(A.shape[-2:])
+    rows = m if mode == "complete" else k
+    q, r = kernels.qr(A, rows, mode != "r")
+    if k < rows:
+        r[..., k:] = 0
+    keep_triangle(r[..., :k, :k], -1, 0)
+    return np.zeros(0, A.dtype) if q is None else q.swapaxes(-2, -1), r.swapaxes(-2, -1)
 
 
 def _qr_grad_tall(F: Functions, Q: Values, R: Values, gQ: Values, gR: Values | None) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import lapack
+from ...executors.kernels import matrices as kernels
 from ...functions.out import OutRule, casts_safely
 from ...record import Sample, no_formula, op
 from ...tensor import TensorRef
@@ -31,8 +31,8 @@ def _geqrf(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return _columns(A), np.zeros((*A.shape[:-2], min(A.shape[-2:])), A.dtype)
     if A.shape[-2] == 1 and A.dtype.kind == "f":  # nothing stands below the diagonal
         return _columns(A), np.zeros(A.shape[:-1], A.dtype)
-    h, tau = lapack.qr_factors(A)
-    return h.swapaxes(-2, -1).astype(A.dtype, order="C").swapaxes(-2, -1), tau.astype(A.dtype, copy=False)
+    columns, tau = kernels.reflectors(A)
+    return columns.swapaxes(-2, -1), tau
 
 
 @op("geqrf(Tensor input) -> (Tensor a, Tensor tau)", complex="explicit")
@@ -71,12 +71,6 @@ class geqrf:
 _SMALL = 32  # rows up to which Q itself is made where it is multiplied
 
 
-def _whole(A: np.ndarray, tau: np.ndarray, complete: bool) -> np.ndarray:
-    """The product of reflectors as a matrix."""
-    wide = np.float64 if A.dtype.kind == "f" else np.complex128
-    return lapack.qr_product(A.astype(wide), tau.astype(wide), complete).astype(A.dtype, copy=False)
-
-
 def _reflected(A: np.ndarray, tau: np.ndarray, C: np.ndarray, inverse: bool) -> np.ndarray:
     """Q C, or Q^H C, for the product Q of reflectors."""
     m, n = A.shape[-2:]
@@ -84,7 +78,7 @@ def _reflected(A: np.ndarray, tau: np.ndarray, C: np.ndarray, inverse: bool) -> 
     if k > min(m, n) or A.shape[:-2] != tau.shape[:-1] or C.shape[-2] != m or not A.dtype == tau.dtype == C.dtype:
         raise ValueError("as many reflectors as there are columns, and matrices of as many rows expected")
     if m <= _SMALL and A.size and C.size and k:
-        Q = _whole(A[..., :k], tau, m > k)
+        Q = kernels.reflected(A, tau, m).swapaxes(-2, -1)
         return np.matmul(adjoint(Q) if inverse else Q, C)
     V = unit_lower(A[..., :k])
     X = unit_lower((np.matmul(adjoint(V), V) * tau[..., None, :]).swapaxes(-2, -1)).swapaxes(-2, -1)
@@ -129,9 +123,7 @@ def _product(input: np.ndarray, tau: np.ndarray) -> np.ndarray:
         raise ValueError("no fewer rows than columns expected")
     n, k = input.shape[-1], tau.shape[-1]
     if input.size and k and k <= n and tau.shape[:-1] == input.shape[:-2] and tau.dtype == input.dtype:
-        if k < n:  # the others change nothing
-            tau = np.concatenate([tau, np.zeros((*tau.shape[:-1], n - k), tau.dtype)], -1)
-        return _columns(_whole(input, tau, False))
+        return kernels.reflected(input, tau, n).swapaxes(-2, -1)
     return _columns(_reflected(input, tau, np.eye(input.shape[-2], input.shape[-1], dtype=input.dtype), False))
 
 
