@@ -176,6 +176,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     arguments = ["_o" if p.name == scalar else f"converted({_raw(p)}, _k.np)" if integers and rec.promotion == "float" and p.is_tensor else
                  _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
+    if integers and rec.promotion == "float" and rec.family == "unary" and rec.result == "same":
+        several = [rec.field("many") and "many" or "kernel", "_a", "_k.np", *arguments[1:]]
+        few = call.replace(_raw(passed[0]), "_a", 1)
+        return f"{few} if (_a := {_raw(passed[0])}).size < {MANY} else valued({', '.join(several)})"
     compares = (half or scalar is None) and rec.result == "bool" and rec.broadcasts and isinstance(rec.field("numpy"), np.ufunc)
     if not (ufunc or compares):
         return call
@@ -704,7 +708,10 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if rec.field("many") is not None:
         cells["many"] = rec.field("many")
     if integers:
+        from ..executors.kernels.valued import valued
+
         cells |= {"vet": door.vet, "check": rec.field("check"), "checked": set(), "floating": floating, "converted": in_dtype}
+        cells["valued"] = valued
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

@@ -357,7 +357,7 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
         (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
-    kernel.formula = of_single  # type: ignore[attr-defined]  # for who asks whether it is compiled
+    kernel.formula = kernel.of_numbers = of_single  # type: ignore[attr-defined]  # for who asks whether it is compiled, or takes long
     return kernel
 
 
@@ -501,6 +501,7 @@ def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = Fal
                 result: np.ndarray = kernel(x, y)
                 return result
 
+        short.of_numbers = made  # type: ignore[attr-defined]
         return short
 
     return decorate

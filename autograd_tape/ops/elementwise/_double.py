@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import math
 
-from ...executors.kernels.formulas import polynomial
+import numpy as np
+
+from ...executors.kernels import formulas
+from ...executors.kernels.formulas import many, polynomial
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -58,3 +61,6 @@ def sin(x: float) -> float:
 
 def cos(x: float) -> float:
     return _sine(x, 1.0)
+
+
+sines, cosines = many(np.sin, sin, LARGEST, formulas.sin), many(np.cos, cos, LARGEST, formulas.cos)

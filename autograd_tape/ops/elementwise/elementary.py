@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from ...executors.kernels import elementwise as fused, formulas
+from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels.formulas import many
 from ...executors.kernels.halves import ufunc as on_halves
 from ...executors.kernels.pairs import pairwise
 from ...functions.constants import BLOCKS, ONE, block
@@ -333,7 +332,7 @@ class sin:
     lacks = {"float8 chalf": "sin_vml_cpu"}
     sparse = "in order"
     numpy = np.sin
-    many = many(np.sin, double.sin, double.LARGEST, formulas.sin)
+    many = double.sines
     mindspore = "ops.Sin"
     def vjp(F, grad, input): return grad * F.cos(input)
     samples = domain(-2, 2)
@@ -349,7 +348,7 @@ class cos:
 
     lacks = {"float8 chalf": "cos_vml_cpu"}
     numpy = np.cos
-    many = many(np.cos, double.cos, double.LARGEST, formulas.cos)
+    many = double.cosines
     mindspore = "ops.Cos"
     def vjp(F, grad, input): return grad * -F.sin(input)
     samples = domain(-2, 2)

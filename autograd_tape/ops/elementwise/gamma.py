@@ -19,7 +19,7 @@ from ...record import RECORDS, op
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain
-from . import _single as single
+from . import _double as double, _single as single
 from ...annotations import Fn, Functions, Values
 from ...tensor import TensorRef
 from ...warned import ignoring
@@ -203,7 +203,7 @@ def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
             if not np.maximum.reduce(result, None, initial=0.0) < np.inf:
                 # torch reflects with the sine of a multiple of a rounded pi, which is not quite 0
                 pole = (input <= 0) & (input == np.rint(input))
-                height = np.square(np.pi / np.sin((input.dtype.type(np.pi) * input).astype(np.float64)))
+                height = np.square(np.pi / double.sines((input.dtype.type(np.pi) * input).astype(np.float64)))
                 result = np.where(pole, height, result).astype(input.dtype)
             return result
         pole = (input <= 0) & (input == np.rint(input))

@@ -1,0 +1,76 @@
+"""Functions of one number, of many integers or truth values in floating point: few different ones, of which each is computed once, and then
+looked up. The table is made by the very function, so that the bits are the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...annotations import Fn
+from ...dtypes import converted
+from ...strided import copy_like
+from ...warned import ignoring
+from ._on_demand import state
+from .sharing import ufunc1
+
+__all__ = ["valued"]
+
+_LOW, _HIGH = -256, 768
+"""The integers of a table; those below 0 stand last, where places that count from the end are."""
+_SHORT = 1 << 16
+"""Numbers up to which NumPy's `take` is quicker than its index."""
+_PLACES = frozenset("?bBhHiIl")
+"""Dtypes whose numbers are places."""
+
+
+def valued(kernel: Fn, x: np.ndarray, dtype: np.dtype, *how: Any) -> np.ndarray:
+    """What a function gives for many integers, or truth values, as numbers of a floating-point dtype, and for others that say how.
+
+    >>> valued(np.exp2, np.array([-1, 3]), np.dtype("f4"))
+    array([0.5, 8. ], dtype=float32)
+    """
+    # Keys see no sign of zeros.
+    if x.dtype.char in _PLACES and x.flags.forc and all([v or v is None or v is False for v in how]):
+        if not x.flags.c_contiguous:  # columns are rows of the transposed
+            return valued(kernel, x.T, dtype, *how).T
+        if x.dtype.char == "?" or _is_slow(kernel) and _is_narrow(x):
+            table = _table(kernel, dtype, 1 << min(max(x.size.bit_length() - 1, 10), 16), state.fused, how)
+            return _either(x, table[:2]) if x.dtype.char == "?" else table.take(x) if x.size < _SHORT else table[x]
+    return _computed(kernel, converted(copy_like(x) if 0 in x.strides else x, dtype), how)
+
+
+def _computed(kernel: Fn, x: np.ndarray, how: tuple[Any, ...]) -> np.ndarray:
+    result: np.ndarray = ufunc1(kernel, x) if isinstance(kernel, np.ufunc) else kernel(x, *how)
+    return result
+
+
+def _is_slow(kernel: Fn) -> bool:
+    """Whether a kernel takes longer than to look up integers, as NumPy's where it gives what is not finite number by number."""
+    return hasattr(kernel, "of_numbers") or kernel is np.arctanh
+
+
+def _is_narrow(x: np.ndarray) -> bool:
+    """Whether integers are within those of a table; as unsigned numbers those below 0 are large."""
+    greatest = x.view(f"u{x.itemsize}").max()
+    return bool(greatest < _HIGH or x.dtype.kind == "i" and x.min() >= _LOW and x.max() < _HIGH)
+
+
+@lru_cache(256)
+def _table(kernel: Fn, dtype: np.dtype, size: int, fused: int, how: tuple[Any, ...]) -> np.ndarray:
+    """By which kernel a function goes depends on how many numbers there are, by powers of two, and on the threshold `fused`."""
+    numbers = np.concatenate([np.arange(_HIGH), np.arange(_LOW, 0)]).astype(dtype)
+    with ignoring():
+        return _computed(kernel, np.resize(numbers, size), how)[: numbers.size].copy()
+
+
+def _either(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The second of two values where `x` is true, and else the first, by their bits: choosing would guess."""
+    bits = np.dtype(f"u{values.itemsize}")
+    no, yes = values.view(bits).tolist()
+    found = np.multiply(x.view(np.uint8), bits.type((yes - no) % (1 << 8 * bits.itemsize)), dtype=bits, casting="unsafe")
+    if no:
+        found += bits.type(no)
+    return found.view(values.dtype)
