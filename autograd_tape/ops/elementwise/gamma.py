@@ -201,10 +201,11 @@ def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
         if n == 1:
             result = _trigamma(input)
             if not np.maximum.reduce(result, None, initial=0.0) < np.inf:
-                # torch reflects with the sine of a multiple of a rounded pi, which is not quite 0
-                pole = (input <= 0) & (input == np.rint(input))
-                height = np.square(np.pi / double.sines((input.dtype.type(np.pi) * input).astype(np.float64)))
-                result = np.where(pole, height, result).astype(input.dtype)
+                # Below 0 torch reflects with the sine of a multiple of a rounded pi, which is not quite 0.
+                pole = (input < 0) & (input == np.rint(input))
+                if np.logical_or.reduce(pole, None):
+                    height = np.square(np.pi / double.sines((input.dtype.type(np.pi) * input).astype(np.float64)))
+                    result = np.where(pole, height, result).astype(input.dtype)
             return result
         pole = (input <= 0) & (input == np.rint(input))
         flip = input < 0.5
