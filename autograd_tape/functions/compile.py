@@ -233,7 +233,7 @@ def _computes(name: str) -> bool:
     return rec is not None and rec.family in ("unary", "binary") and not isinstance(rec.field("numpy"), np.ufunc)
 
 
-_KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
+_KEEP_DTYPE = frozenset(["expand_reduced", "typed", "divided", "count"])
 """What formulas may call without more ado: it leaves the dtype of gradients."""
 
 

@@ -98,6 +98,12 @@ class _Numbers(dict[tuple[str, float], np.ndarray]):
 NUMBERS = _Numbers()
 
 
+def divided(x: Values, count: float) -> Any:
+    """`x` by a count, in the dtype of `x`: half precision is rounded here, and not when it has been expanded."""
+    quotient = x / typed(x, count)
+    return quotient if isinstance(x, TensorRef) or quotient.dtype is x.dtype else quotient.astype(x.dtype)
+
+
 def typed(x: Values, value: float) -> Any:
     """`value` as a number that leaves the dtype of `x`, which Python's do not for 0-dim arrays before NumPy 2; as it is where `x` is a
     tensor. Numbers beside half precision are float32.

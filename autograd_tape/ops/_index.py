@@ -117,7 +117,7 @@ INDEX = {
         "segment_reduce", "segment_reduce_backward",),
     "reductions.norms": (
         "linalg_vector_norm", "renorm", "linalg_matrix_norm", "nuclear_norm", "linalg_norm", "norm", "dist", "cosine_similarity",
-        "pairwise_distance", "euclidean_distance", "cdist", "pdist", "normalize",),
+        "pairwise_distance", "euclidean_distance", "cross_distances", "cdist", "distances_behind", "pdist", "normalize",),
     "views.shape": (
         "expand", "reshape", "view", "unsafe_view", "view_dtype", "view_as", "reshape_as", "expand_as", "broadcast_to",
         "broadcast_tensors", "transpose", "t", "adjoint", "permute", "movedim", "squeeze", "unsqueeze", "flatten", "unflatten", "ravel",

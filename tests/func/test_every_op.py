@@ -33,7 +33,7 @@ LOOPS = {"_native_batch_norm_legit", "ctc", "ctc_backward", "ctc_loss", "embeddi
 NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
 """Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""
 REFUSED = {n for n in NAMES if isinstance(RECORDS[n].field("no_forward"), str)} | {
-    "cdist", "pdist", "grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"}
+    "cdist", "pdist", "cross_distances", "distances_behind", "grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"}
 """Operations that torch has no forward mode for; `test_transforms.py` holds how they refuse."""
 THROUGH: dict[str, Any] = {"symmetric": lambda x: (x + x.mT) / 2,
                            "tril": lambda x: x.tril() if x.shape[-1] == x.shape[-2] else x,
@@ -105,7 +105,7 @@ APART = {"linalg_cond": "a quotient of singular values that are 0", "polar": "to
          "its tangent is not", "linalg_qr": "rounding decides whether a matrix of rank 1 has rank 2",
          "poisson_nll_loss": "the target's gradient has 0 * log(0), its tangent has it not",
          **dict.fromkeys(("fmax", "clamp_tensor"), "torch's tangent is the second operand's, its gradient the first's"),
-         "euclidean_distance": "torch has no forward mode for its use in cdist",
+         **dict.fromkeys(("euclidean_distance", "cross_distances", "distances_behind"), "torch has no forward mode for cdist and pdist"),
          **dict.fromkeys(("lp_pool1d", "lp_pool2d", "lp_pool3d"), "torch's tangent of a root is NaN where its gradient is 0")}
 """Operations whose gradient and tangent differ where all numbers are equal, as torch's do, and why."""
 

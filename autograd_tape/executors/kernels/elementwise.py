@@ -223,24 +223,25 @@ _difference = Handy("elementwise", "difference_backward")
 
 
 def difference_vjp(kind: int, number: Callable[..., float] = lambda *options: 1.0) -> Callable[[Fn], Fn]:
-    """Decorator of a record's ``vjp(F, grad, x, t, ...)`` in one pass over arrays of one shape and dtype, by a kernel with the formula's
-    bits, of which ``grad`` may be one number; `number(...)` makes the kernel's number of the other arguments."""
+    """Decorator of a ``vjp(F, grad, x, t, share, ...)`` in one pass over arrays of one shape and dtype, by a kernel with the formula's
+    bits, of which ``grad`` may be one number; `share` is what each element counts in the loss, or for `ENTROPY` and `LOGITS` by how many
+    it is divided, and `number(...)` makes the kernel's other number of the other arguments."""
 
     def decorate(formula: Fn) -> Fn:
         @wraps(formula)
-        def vjp(F: Any, grad: Any, x: Any, t: Any, *options: Any) -> Any:
+        def vjp(F: Any, grad: Any, x: Any, t: Any, share: float, *options: Any) -> Any:
             if isinstance(x, np.ndarray) and isinstance(grad, np.ndarray) and isinstance(t, np.ndarray):
-                found = slopes(kind, grad, x, t, float(number(*options)))
+                found = _slopes(kind, grad, x, t, share, float(number(*options)))
                 if found is not None:
                     return found
-            return formula(F, grad, x, t, *options)
+            return formula(F, grad, x, t, share, *options)
 
         return vjp
 
     return decorate
 
 
-def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: float) -> np.ndarray | None:
+def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: float, number: float) -> np.ndarray | None:
     """The gradient for ``x`` of such a loss; None where it is NumPy's."""
     grad, x, t = grad.view(np.ndarray), x.view(np.ndarray), t.view(np.ndarray)
     char, n = x.dtype.char, x.size
@@ -257,7 +258,7 @@ def slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, number: fl
     else:
         g = grad if grad.strides == x.strides and grad.flags.aligned else _like(grad, x)
     dx = np.empty_like(x)
-    arrays = bits(g), bits(x), bits(t), bits(dx), kind, number
+    arrays = bits(g), bits(x), bits(t), bits(dx), kind, number, share
     if n < _ALONE:
         run(n, 1, *arrays)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,24 @@ def reduced(F: Functions, loss: TensorRef, reduction: str) -> TensorRef:
     if reduction == "mean":
         return F.mean(loss)
     return F.sum(loss) if reduction == "sum" else loss
+
+
+def share_of(x: Any, reduction: str, factor: float = 1.0, single: bool = False) -> float:
+    """`factor` times what an element of `x` counts in a loss, as the dtype of `x` holds it; with `single`, half precision is computed with
+    in float32."""
+    if reduction != "mean":
+        return factor
+    dtype = x._k.np if isinstance(x, TensorRef) else x.dtype
+    share = factor / max(prod(x.shape), 1)
+    return share if dtype.itemsize > 2 or single else float(np.asarray(share, np.float32).astype(dtype))
+
+
+def sharded(call: Any) -> Any:
+    """The sharding of a loss of elements, of which the last argument is its `reduction`."""
+    if call["reduction"] == "none":
+        return call.elementwise()
+    name = call.rec.name
+    return call.of(lambda F, reduction, **others: reduced(F, getattr(F, name)(*others.values(), "none"), reduction))
 
 
 def check_fits(input: TensorRef, target: TensorRef) -> None:

@@ -13,18 +13,19 @@ from ...dims import within
 from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, bfloat16, c_name, float16, float32, float64
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
-from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp
+from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp, takes_half
 from ...executors.kernels.halves import narrow, widened
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import state
-from ...functions.constants import ONES, SMALL
+from ...functions.constants import ONES, SMALL, divided
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...functions.out import CASTS
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._host import on_host
-from .._precision import in_single
-from ._losses import constant, reduced, reduction_name, size_text, weighed
+from .._precision import in_halves, in_single
+from ..reductions.sums import loss_of
+from ._losses import constant, reduced, reduction_name, sharded, size_text, weighed
 from .softmax import _log_softmax_values
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -630,28 +631,49 @@ def _check_probabilities(input: np.ndarray) -> None:
         raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
 
 
-@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same",
-    broadcasts=True,
-    node="BinaryCrossEntropyBackward0", complex="binary_cross_entropy")
-class bce:
-    """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
+@difference_vjp(ENTROPY)
+@in_halves
+def _entropy_slope(F: Functions, grad: Any, input: Any, target: Any, count: float) -> Any:
+    return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12) / count
 
-    def numpy(input, target):
+
+@in_single
+def _entropy_of_targets(F: Functions, grad: Any, input: Any) -> Any:
+    return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
+
+
+def _count(input: Any, reduction: str) -> float:
+    """By how many a gradient is divided."""
+    return float(max(prod(input.shape), 1)) if reduction == "mean" else 1.0
+
+
+@op("bce(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="BinaryCrossEntropyBackward0", complex="binary_cross_entropy")
+class bce:
+    """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100, reduced."""
+
+    def numpy(input, target, reduction):
         _check_probabilities(input)
         low = np.array(-100).astype(input.dtype)
-        return (target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low)
+        each = (target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low)
+        return loss_of(np.asarray(each), reduction)
+    sharding = sharded
     shape = shapes.reduced_pair
-    def compose(F, input, target):
+    def compose(F, input, target, reduction):
         _check_probabilities(input)
-        return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
-    @difference_vjp(ENTROPY)
-    @in_single
-    def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
-    @in_single
-    def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
-    aten = "binary_cross_entropy(input, target, None, 0)"
-    def samples(rng): yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
-    def errors(rng): yield (np.array([2.0]), np.array([1.0])), RuntimeError, "all elements of input should be between 0 and 1"
+        each = (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
+        return reduced(F, each, reduction)
+    def vjp_input(F, grad, input, target, reduction): return _entropy_slope(F, grad, input, target, _count(input, reduction))
+    def vjp_target(F, grad, input, reduction): return divided(_entropy_of_targets(F, grad, input), _count(input, reduction))
+    jvp = "transposed"
+    batch = batches.each_loss
+    aten = "binary_cross_entropy(input, target, *but([None, number(reduction)], [None, 1]))"
+
+    def samples(rng):
+        yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3)), "none"
+        yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3)), "mean"
+    def errors(rng):
+        yield (np.array([2.0]), np.array([1.0]), "none"), RuntimeError, "all elements of input should be between 0 and 1"
 
 
 @op("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
@@ -675,34 +697,48 @@ class binary_cross_entropy:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (target, input)]
             raise AutogradError(f"Found dtype {names[0]} but expected {names[1]}")
         _check_floating("binary_cross_entropy", input, negated)
-        loss = F.bce(input, target)
-        if weight is not None:
-            loss = weighed(F, loss, weight)
-        return reduced(F, loss, reduction)
+        if weight is None:
+            return F.bce(input, target, reduction)
+        return reduced(F, weighed(F, F.bce(input, target, "none"), weight), reduction)
 
     def samples(rng):
         yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
         yield Sample((rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.5, 1, 3)), {"reduction": "none"})
 
 
-@op("bce_with_logits(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0", complex="log_sigmoid_cpu")
-class bce_with_logits:
-    """log(1 + exp(input)) - target * input, computed without overflow."""
+@difference_vjp(LOGITS)
+@in_halves
+def _logits_slope(F: Functions, grad: Any, input: Any, target: Any, count: float) -> Any:
+    return (F.sigmoid(input) - target) * grad / count
 
-    @one_pass_vjp("logits_loss")
-    def numpy(input, target):
-        loss = np.maximum(input, 0) - input * target
-        loss += np.log1p(np.exp(-np.abs(input)))
-        return loss
+
+@one_pass_vjp("logits_loss")
+def _logits_loss(input: np.ndarray, target: np.ndarray) -> np.ndarray:
+    loss = np.maximum(input, 0) - input * target
+    loss += np.log1p(np.exp(-np.abs(input)))
+    return loss
+
+
+@op("bce_with_logits(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
+    promotion="promote", result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0", complex="log_sigmoid_cpu")
+class bce_with_logits:
+    """log(1 + exp(input)) - target * input, computed without overflow, reduced."""
+
+    @takes_half
+    def numpy(input, target, reduction): return loss_of(_logits_loss(input, target), reduction)
+    sharding = sharded
     shape = shapes.reduced_pair
-    def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
-    @difference_vjp(LOGITS)
-    @in_single
-    def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
-    def vjp_target(F, grad, input): return -(grad * input)
-    aten = "binary_cross_entropy_with_logits(input, target, None, None, 0)"
-    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
+    def compose(F, input, target, reduction):
+        return reduced(F, F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input))), reduction)
+    def vjp_input(F, grad, input, target, reduction): return _logits_slope(F, grad, input, target, _count(input, reduction))
+    def vjp_target(F, grad, input, reduction): return divided(-(grad * input), _count(input, reduction))
+    jvp = "transposed"
+    batch = batches.each_loss
+    aten = "binary_cross_entropy_with_logits(input, target, *but([None, None, number(reduction)], [None, None, 1]))"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), "none"
+        yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), "mean"
 
 
 @in_single
@@ -732,7 +768,9 @@ class binary_cross_entropy_with_logits:
                 return target - target  # which says so
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
             raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
-        loss = F.bce_with_logits(input, target) if pos_weight is None else _weighed(F, input, target, pos_weight)
+        if weight is None and pos_weight is None and input.dtype is target.dtype:
+            return F.bce_with_logits(input, target, reduction)
+        loss = F.bce_with_logits(input, target, "none") if pos_weight is None else _weighed(F, input, target, pos_weight)
         if loss.dtype is not target.dtype:  # torch computes in the memory of 1 - target
             CASTS.check("", loss.dtype, target.dtype)
             loss = F.cast(loss, target.dtype)

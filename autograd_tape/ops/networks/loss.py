@@ -16,9 +16,10 @@ from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
 from .. import _batch as batches
 from .. import _shapes as shapes
-from .._precision import in_single
+from .._precision import in_halves, in_single
 from .._samples import refuse_complex_gradient
-from ._losses import check_fits, reduced, reduction_name, size_text, warn_sizes
+from ..reductions.sums import loss_of
+from ._losses import check_fits, reduced, reduction_name, sharded, share_of, size_text, warn_sizes
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -52,21 +53,17 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
 
 
 def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
-    if isinstance(input, np.ndarray) and input.itemsize == 2 and needs == (True, False) and isinstance(grad, np.ndarray):
-        factor = 2.0 / max(input.size, 1) if reduction == "mean" else 2.0
-        found = fused.slopes(fused.SQUARE, grad, input, target, factor)
-        if found is not None:
-            return [found, None]
-    return _mse_slopes(F, grad, input, target, reduction, needs)
-
-
-@in_single
-def _mse_slopes(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
     if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and reduce.fits_distance(input, target):
         return reduce.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
-    d = input - target
-    d = d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
-    return [d if needs[0] else None, -d if needs[1] else None]
+    share = share_of(input, reduction, 2.0)
+    pairs = (input, target), (target, input)
+    return [_mse_slope(F, grad, *pair, share) if needed else None for pair, needed in zip(pairs, needs)]
+
+
+@fused.difference_vjp(fused.SQUARE)
+@in_halves
+def _mse_slope(F: Functions, grad: Any, input: Any, target: Any, share: float) -> Any:
+    return (input - target) * share * grad
 
 
 def _mse_half(input: Any, target: Any, reduction: str) -> Any:
@@ -83,10 +80,7 @@ def _mse_half(input: Any, target: Any, reduction: str) -> Any:
 class mse:
     """(input - target)^2, reduced."""
 
-    def sharding(call):
-        return call.of(lambda F, input, target, reduction: (F.mean if reduction == "mean" else F.sum)(F.square(F.sub(input, target)))
-                       ) if call["reduction"] != "none" else call.elementwise()
-
+    sharding = sharded
     numpy = _mse
     half = _mse_half
     shape = shapes.reduced_pair
@@ -173,30 +167,45 @@ def _bent(input: np.ndarray, target: np.ndarray, delta: float) -> np.ndarray:
     return np.multiply(d, m, d)
 
 
-@op("smooth_l1(Tensor input, Tensor target, float beta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="SmoothL1LossBackward0", complex="smooth_l1_cpu")
+def _bent_at(input: np.ndarray, target: np.ndarray, beta: float) -> np.ndarray:
+    if beta == 1:
+        return _bent(input, target, 1.0)
+    if input.itemsize == 2:
+        return narrow(_bent_at(widened(input), widened(target), beta), input.dtype)
+    d = _apart(input, target)
+    half, bend = d.dtype.type(0.5), d.dtype.type(beta)
+    return np.where(d < bend, half * d * d / bend, d - half * bend)
+
+
+@fused.difference_vjp(fused.SMOOTH, lambda beta: beta)
+@in_single
+def _smooth_slope(F: Functions, grad: Any, input: Any, target: Any, share: float, beta: float) -> Any:
+    return F.clamp((input - target) / beta, -1.0, 1.0) * share * grad
+
+
+@op("smooth_l1(Tensor input, Tensor target, float beta, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
+    promotion="promote", result="same", broadcasts=True, node="SmoothL1LossBackward0", complex="smooth_l1_cpu")
 class smooth_l1:
-    """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target."""
+    """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target, reduced."""
 
     @fused.takes_half
-    def numpy(input, target, beta):
-        if beta == 1:
-            return _bent(input, target, 1.0)
-        if input.itemsize == 2:
-            return narrow(smooth_l1.field("numpy")(widened(input), widened(target), beta), input.dtype)
-        d = _apart(input, target)
-        half, beta = d.dtype.type(0.5), d.dtype.type(beta)
-        return np.where(d < beta, half * d * d / beta, d - half * beta)
+    def numpy(input, target, beta, reduction): return loss_of(_bent_at(input, target, beta), reduction)
+    sharding = sharded
     shape = shapes.reduced_pair
-    def compose(F, input, target, beta):
+    def compose(F, input, target, beta, reduction):
         d = F.abs(input - target)
-        return F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
-    @fused.difference_vjp(fused.SMOOTH, lambda beta: beta)
-    @in_single
-    def vjp_input(F, grad, input, target, beta): return grad * F.clamp((input - target) / beta, -1.0, 1.0)
-    @in_single
-    def vjp_target(F, grad, input, target, beta): return grad * F.clamp((target - input) / beta, -1.0, 1.0)
-    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
+        return reduced(F, F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+    def vjp_input(F, grad, input, target, beta, reduction):
+        return _smooth_slope(F, grad, input, target, share_of(input, reduction, single=True), beta)
+    def vjp_target(F, grad, input, target, beta, reduction):
+        return _smooth_slope(F, grad, target, input, share_of(input, reduction, single=True), beta)
+    jvp = "transposed"
+    batch = batches.each_loss
+    aten = "smooth_l1_loss(input, target, *but([number(reduction), beta], [1, 1.0]))"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7, "none"
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)) * 3, 1.0, "mean"
 
 
 @op("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0) -> "
@@ -217,42 +226,50 @@ class smooth_l1_loss:
         if beta < 0:
             raise AutogradError("smooth_l1_loss does not support negative values for beta.")
         _check_floating("smooth_l1_cpu", input, target)
-        loss = F.abs(input - target) if beta == 0 else F.smooth_l1(input, target, beta)
-        return reduced(F, loss, reduction)
+        return reduced(F, F.abs(input - target), reduction) if beta == 0 else F.smooth_l1(input, target, beta, reduction)
 
     samples = _pair
 
 
 @fused.difference_vjp(fused.HUBER, lambda delta: delta)
-def _bent_slope(F: Functions, grad: Any, input: Any, target: Any, delta: float) -> Any:
-    return grad * F.clamp(input - target, -delta, delta)
+@in_halves
+def _bent_slope(F: Functions, grad: Any, input: Any, target: Any, share: float, delta: float) -> Any:
+    return F.clamp(input - target, -delta, delta) * share * grad
 
 
 def _refuse_unlike(expected: str, found: str) -> None:
     raise AutogradError(f"Found dtype {found} but expected {expected}", remedy="convert one of them with .to(dtype)")
 
 
-@op("huber(Tensor input, Tensor target, float delta, str unlike='') -> Tensor", namespace="_internal", method=False, out=False,
+@op("huber(Tensor input, Tensor target, float delta, str unlike, str reduction) -> Tensor", namespace="_internal", method=False, out=False,
     promotion="promote", result="same", broadcasts=True, node="HuberLossBackward0", complex="huber_cpu")
 class huber:
-    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target. `unlike` names two dtypes, for which there is no
-    gradient, as in torch."""
+    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target, reduced. `unlike` names two dtypes, for which
+    there is no gradient, as in torch."""
 
+    saved_as = {"unlike": None}
     @fused.takes_half
-    def numpy(input, target, delta, unlike=""): return _bent(input, target, delta)
+    def numpy(input, target, delta, unlike, reduction): return loss_of(_bent(input, target, delta), reduction)
+    sharding = sharded
     shape = shapes.reduced_pair
-    def compose(F, input, target, delta, unlike=""):
+    def compose(F, input, target, delta, unlike, reduction):
         d = F.abs(input - target)
-        return F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
-    def vjp_input(F, grad, input, target, delta, unlike):
+        return reduced(F, F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+    def vjp_input(F, grad, input, target, delta, unlike, reduction):
         if unlike:
             _refuse_unlike(*unlike.split())
-        return _bent_slope(F, grad, input, target, delta)
-    def vjp_target(F, grad, input, target, delta, unlike):
+        return _bent_slope(F, grad, input, target, share_of(input, reduction), delta)
+    def vjp_target(F, grad, input, target, delta, unlike, reduction):
         if unlike:
             _refuse_unlike(*reversed(unlike.split()))
-        return grad * F.clamp(target - input, -delta, delta)
-    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
+        return _bent_slope(F, grad, target, input, share_of(input, reduction), delta)
+    jvp = "transposed"
+    batch = batches.each_loss
+    aten = "huber_loss(input, target, *but([number(reduction), delta], [1, 1.0]))"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7, "", "none"
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)) * 3, 0.7, "", "mean"
 
 
 @op("huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
@@ -273,12 +290,14 @@ class huber_loss:
             raise AutogradError("huber_loss does not support non-positive values for delta.")
         if input._k.dtype is target._k.dtype:
             _check_floating("huber_cpu", input)
-            loss = F.huber(input, target, delta)
+            if weight is None:
+                return F.huber(input, target, delta, "", reduction)
+            loss = F.huber(input, target, delta, "", "none")
         else:
             check_fits(input, target)
             _check_floating("huber_cpu", input, target)
             names = [SCALAR_TYPE_NAMES[t._k.dtype.name] for t in (input, target)]
-            loss = F.cast(F.huber(input, target, delta, " ".join(names)), input._k.dtype)
+            loss = F.cast(F.huber(input, target, delta, " ".join(names), "none"), input._k.dtype)
         return reduced(F, loss, reduction) if weight is None else _weighted(F, loss, weight, input, reduction)
 
     samples = _pair
@@ -341,9 +360,7 @@ class soft_margin_backward:
 class soft_margin:
     """log(1 + exp(-target * input)), reduced; the target has no gradient."""
 
-    def sharding(call):
-        return call.of(lambda F, input, target, reduction: (F.mean if reduction == "mean" else F.sum)(F.soft_margin(input, target, "none"))
-                       ) if call["reduction"] != "none" else call.elementwise()
+    sharding = sharded
     numpy = half = _soft_margin
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction): return reduced(F, F.log1p(F.exp(-input * target)), reduction)

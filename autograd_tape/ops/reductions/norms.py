@@ -15,6 +15,7 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import folds, loops
 from ...executors.kernels._on_demand import LazyModule, state
 from ...executors.kernels.elementwise import takes_half
+from ...executors.kernels.handy import Handy
 from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.pairs import ufunc2
 from ...executors.kernels.reduce import add
@@ -27,9 +28,9 @@ from .. import _shapes as shapes
 from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once, ignoring
-from ..networks._losses import buffer, constant, plain
+from ..networks._losses import buffer, constant
 from .sums import _sum, finish
-from ...annotations import Dims, Functions, Values
+from ...annotations import Dims, Fn, Functions, Values
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------
@@ -614,6 +615,81 @@ def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> n
     return out
 
 
+def _cross_distances(x1: np.ndarray, x2: np.ndarray, p: float) -> np.ndarray:
+    """The distances of rows (..., n, d) and (..., m, d)."""
+    found = _pair_distances(x1, x2, p, False)
+    return _lengths(x1[..., :, None, :] - x2[..., None, :, :], p) if found is None else found
+
+
+def _lengths(apart: np.ndarray, p: float) -> np.ndarray:
+    return np.asarray(_vector_norm(apart, p, (-1,), False) if p else add(np.abs(np.sign(apart)), (-1,)))
+
+
+_of_pairs, _of_rows = Handy("loops", "pull_pairs"), Handy("loops", "pull_rows")
+
+
+def _machine(kernel: Handy, char: str, work: int, p: float) -> Fn | None:
+    """What computes gradients of distances: few of those whose powers are no matter of the C library have NumPy's bits."""
+    return kernel.surely(char) if work >= state.fused else kernel.of(char, work) if p in (1, 2, inf) else None
+
+
+def _kind(p: float) -> int:
+    """What `pull_pairs` calls an order."""
+    return 1 if p == 1 else 2 if p == 2 else 3 if p == inf else 4 if p < 2 else 5
+
+
+def _pull(d: np.ndarray, grad: np.ndarray, distances: np.ndarray, p: float) -> np.ndarray:
+    """The gradients of distances for differences, in torch's steps; a distance of 0 has none."""
+    if p == 1:
+        return grad * np.sign(d)
+    if p == inf:
+        off = np.abs(np.abs(d) - distances)
+        return grad * np.sign(d) * np.where(off == off, off == 0, off)
+    if p == 2:
+        found = grad * d / distances
+    else:
+        powers = [np.power(a, b, dtype=np.float64).astype(d.dtype) for a, b in ((np.abs(d), p - (1 if p < 2 else 2)), (distances, p - 1))]
+        found = (np.sign(d) if p < 2 else d) * powers[0] * grad / powers[1]
+        if p < 1:
+            found[d == 0] = 0
+    return np.where(distances == 0, d.dtype.type(0), found)
+
+
+def _pdist_backward(grad: np.ndarray, input: np.ndarray, distances: np.ndarray, p: float) -> np.ndarray:
+    (n, dim), char = input.shape, input.dtype.char
+    out = np.zeros((n, dim), char)
+    if not (p and grad.size and dim):
+        return out
+    x, g, found = np.ascontiguousarray(input), np.ascontiguousarray(grad), np.ascontiguousarray(distances)
+    run = _machine(_of_pairs, char, g.size * dim, p)
+    if run is not None:
+        run(dim, 1, x.reshape(-1), g, found, out.reshape(-1), n, dim, _kind(p), p)
+        return out
+    with ignoring():
+        for i in range(n - 1):
+            pairs = slice(i * (2 * n - i - 1) // 2, (i + 1) * (2 * n - i - 2) // 2)
+            pull = _pull(x[i] - x[i + 1:], g[pairs, None], found[pairs, None], p)
+            out[i] = np.add.reduce(np.concatenate([out[i: i + 1], pull]), 0)
+            out[i + 1:] -= pull
+    return out
+
+
+def _cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, distances: np.ndarray, p: float) -> np.ndarray:
+    batch, (n, dim), m, char = grad.shape[:-2], x1.shape[-2:], x2.shape[-2], x1.dtype.char
+    out = np.zeros((*batch, n, dim), char)
+    if not (p and grad.size and dim):
+        return out
+    x, z = [np.ascontiguousarray(np.broadcast_to(a, (*batch, *a.shape[-2:]))) for a in (x1, x2)]
+    g, found = np.ascontiguousarray(grad), np.ascontiguousarray(distances)
+    if _machine(_of_rows, char, g.size * dim, p) is not None:
+        rows, flat = out.size // dim, [a.reshape(-1) for a in (x, z, g, found, out)]
+        _of_rows.share(char, rows, m * dim, 1, *flat, rows, n, m, dim, _kind(p), p)
+        return out
+    with ignoring():
+        pull = _pull(x[..., :, None, :] - z[..., None, :, :], g[..., None], found[..., None], p)
+        return np.add.accumulate(pull, -2)[..., -1, :] + out
+
+
 _MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
 """From how many rows on the distances of order 2 are computed by a product of matrices."""
 
@@ -626,6 +702,42 @@ def _as_first(F: Functions, x1: TensorRef, x2: TensorRef, by_product: bool) -> T
         names = [SCALAR_TYPE_NAMES[x.dtype.name] for x in (x1, x2)]
         raise AutogradError(f"expected scalar type {names[0]} but found {names[1]}", remedy="convert one of them with .to(dtype)")
     return F.cast(x2, x1.dtype)
+
+
+def _apart(F: Functions, x1: Values, x2: Values) -> Values:
+    """The differences (..., n, m, d) of rows (..., n, d) and (..., m, d)."""
+    return F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1])) - F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
+
+
+def _from_second(F: Functions, grad: Values, x1: Values, x2: Values, distances: Values, p: float) -> Values:
+    """The gradient of distances for the first points."""
+    if grad.__class__ is np.ndarray:
+        return _cdist_backward(grad, x1, x2, distances, p)
+    return F.sum(_pull_of(F, grad, _apart(F, x1, x2), distances, p), -2)
+
+
+def _pull_of(F: Functions, grad: Values, apart: Values, distances: Values, p: float) -> Values:
+    """The gradients of distances for differences, by operations."""
+    return _vector_norm_grad(F, grad, apart, distances, p, -1, False) if p else apart * 0
+
+
+@op("cross_distances(Tensor x1, Tensor x2, float p) -> Tensor", namespace="_internal", method=False, out=False, node="CdistBackward0")
+class cross_distances:
+    """The distances of order `p` of all pairs of rows (..., n, d) and (..., m, d)."""
+
+    sharding = "*b m D, *b n D -> *b m n"
+    numpy = _cross_distances
+    def shape(x1, x2, p): return (*broadcast_shape(x1[:-2], x2[:-2]), x1[-2], x2[-2])
+    def compose(F, x1, x2, p): return F.contiguous(_distance(F, _apart(F, x1, x2), p))
+    def vjp_x1(F, grad, x1, x2, result, p): return F.reduce_to_shape(_from_second(F, grad, x1, x2, result, p), tuple(x1.shape))
+    def vjp_x2(F, grad, x1, x2, result, p):
+        turned = [F.transpose(a, -2, -1) for a in (grad, result)]
+        return F.reduce_to_shape(_from_second(F, turned[0], x2, x1, turned[1], p), tuple(x2.shape))
+    batch = batches.two_matrices
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3)), 1.0
+        yield rng.standard_normal((2, 2, 3)), rng.standard_normal((4, 3)), 2.0
+        yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3)), 3.0
 
 
 @op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False,
@@ -664,11 +776,7 @@ class cdist:
             x2 = _as_first(F, x1, x2, p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode])
         if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
             return F.euclidean_distance(x1, x2)
-        if plain(F, x1, x2) and (found := _pair_distances(x1._data, x2._data, p, False)) is not None:
-            return F.wrap(found, x1._k)
-        a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
-        b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
-        return F.contiguous(_distance(F, a - b, p))
+        return F.cross_distances(x1, x2, float(p))
 
     def samples(rng):
         r = rng.standard_normal
@@ -690,9 +798,37 @@ def _distances_behind(x: np.ndarray, p: float) -> np.ndarray:
     at = 0
     for i in range(n - 1):
         apart = x[i + 1:] - x[i]
-        found[at:at + len(apart)] = _vector_norm(apart, p, (1,), False) if p else add(np.abs(np.sign(apart)), (1,))
+        found[at:at + len(apart)] = _lengths(apart, p)
         at += len(apart)
     return found
+
+
+def _ends(F: Functions, input: Values) -> tuple[Values, Values]:
+    """Which rows the pairs are of."""
+    first, second = np.triu_indices(input.shape[0], 1)
+    return constant(F, input, first.astype(np.int64)), constant(F, input, second.astype(np.int64))
+
+
+@op("distances_behind(Tensor input, float p) -> Tensor", namespace="_internal", method=False, out=False, node="PdistBackward0")
+class distances_behind:
+    """The distances of order `p` of each row of a matrix from those behind it."""
+
+    sharding = "composed"
+    numpy = _distances_behind
+    def shape(input, p): return (input[0] * (input[0] - 1) // 2,)
+    def compose(F, input, p):
+        first, second = _ends(F, input)
+        return _distance(F, F.index_select(input, 0, first) - F.index_select(input, 0, second), p)
+    def vjp(F, grad, input, result, p):
+        if grad.__class__ is np.ndarray:
+            return _pdist_backward(grad, input, result, p)
+        first, second = _ends(F, input)
+        pull = _pull_of(F, grad, F.index_select(input, 0, first) - F.index_select(input, 0, second), result, p)
+        return F.index_add(F.index_add(F.zeros_like(input), 0, first, pull), 0, second, -pull)
+    batch = batches.composed
+    def samples(rng):
+        yield rng.standard_normal((4, 3)), 2.0
+        yield rng.standard_normal((4, 3)), 1.5
 
 
 @op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="=nn.functional.pdist",
@@ -718,9 +854,7 @@ class pdist:
             raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")
         if p < 0:
             raise AutogradError("pdist only supports non-negative p values")
-        first, second = np.triu_indices(input.shape[0], 1)
-        rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
-        return _distance(F, rows[0] - rows[1], p)
+        return F.distances_behind(input, float(p))
 
     def samples(rng): yield (rng.standard_normal((4, 3)),)
 

@@ -16,7 +16,7 @@ from ...executors.kernels import folds, reduce as shared
 from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.moments import moments
-from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
+from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, divided, typed
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
 from ...functions.refusals import on_meta
 from ...record import Sample, op
@@ -159,6 +159,11 @@ def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
+def loss_of(each: np.ndarray, reduction: str) -> Any:
+    """What the losses of elements come to."""
+    return each if reduction == "none" else _mean(each, None, False) if reduction == "mean" else _sum(each, None, False)
+
+
 def count(shape: Sequence[int], dim: Dims) -> int:
     """How many elements a reduction over `dim` joins into one."""
     if dim is None or not shape:
@@ -193,7 +198,7 @@ class mean:
     def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean", "Optional" if dtype else "Input")
 
     def vjp(F, grad, input_shape, dim, keepdim):
-        return expand_reduced(F, grad / typed(grad, count(input_shape, dim)), input_shape, dim, keepdim)
+        return expand_reduced(F, divided(grad, count(input_shape, dim)), input_shape, dim, keepdim)
     jvp = "linear"
     aten = _overload("dim")
 

@@ -278,51 +278,54 @@ def logits_loss(x, t, a, b):
 
 
 # Gradients of losses of differences, where ``g`` is one number or as many as ``x``: kinds 0 to 4, as `kernels/elementwise.py` has them.
+# ``w`` is what an element counts in the loss, or by how many it is divided; half precision is rounded where torch rounds it.
 
 
 @register_jitable(**_INLINE)
-def _slope(kind, g, x, t, a, dx):
+def _slope(kind, g, x, t, a, w, dx):
     d = x - t
     if kind == 0:
-        d = wide(rounded(dx, d))  # which torch rounds
-        return g * (-a if d < -a else a if d > a else d)
+        d = wide(rounded(dx, d))
+        return wide(rounded(dx, w * (-a if d < -a else a if d > a else d))) * g
     if kind == 1:
         d /= a
-        return g * (like(x, -1) if d < like(x, -1) else like(x, 1) if d > like(x, 1) else d)
+        return w * (like(x, -1) if d < like(x, -1) else like(x, 1) if d > like(x, 1) else d) * g
     if kind == 2:
-        return d * (g * a)
+        return wide(rounded(dx, w * wide(rounded(dx, d)))) * g
     if kind == 4:
-        return g * (sigmoid_(x) - t)
-    low = (like(x, 1) - x) * x
-    return g * d / (like(x, 1e-12) if low < like(x, 1e-12) else low)
+        d = wide(rounded(dx, wide(rounded(dx, sigmoid_(x))) - t))
+        return wide(rounded(dx, d * g)) / w
+    low = wide(rounded(dx, wide(rounded(dx, like(x, 1) - x)) * x))
+    d = wide(rounded(dx, g * wide(rounded(dx, d))))
+    return wide(rounded(dx, d / (like(x, 1e-12) if low < like(x, 1e-12) else low))) / w
 
 
-@kernel("r0[m] r0[n] r0[n] w0[n] i s ((m==1)|(m==n)) :n")
-def difference_backward(grad, x, t, dx, kind, a, start, stop):
+@kernel("r0[m] r0[n] r0[n] w0[n] i s s ((m==1)|(m==n)) :n")
+def difference_backward(grad, x, t, dx, kind, a, w, start, stop):
     xs, ts, ds = x[start:stop], t[start:stop], dx[start:stop]
     if grad.size == 1 and ds.size > 0:
         g = wide(grad[0])
-        c = like(g, a)
+        c, b = like(g, a), like(g, w)
         if kind == 0:
             for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(0, g, wide(xs[i]), wide(ts[i]), c, ds))
+                ds[i] = rounded(ds, _slope(0, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         elif kind == 1:
             for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(1, g, wide(xs[i]), wide(ts[i]), c, ds))
+                ds[i] = rounded(ds, _slope(1, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         elif kind == 2:
             for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(2, g, wide(xs[i]), wide(ts[i]), c, ds))
+                ds[i] = rounded(ds, _slope(2, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         elif kind == 4:
             for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(4, g, wide(xs[i]), wide(ts[i]), c, ds))
+                ds[i] = rounded(ds, _slope(4, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         else:
             for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, ds))
+                ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         return
     gs = grad[start:stop]
     for i in range(ds.size):
         g = wide(gs[i])
-        ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), ds))
+        ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), like(g, w), ds))
 
 
 @vjp

@@ -12,7 +12,7 @@ from .. import loops
 from . import base
 from ..loops import INF, coarse, wide  # noqa: F401
 from ....annotations import Fn
-from .base import REORDER, kernel, rounded  # noqa: F401
+from .base import REORDER, f8, kernel, like, rounded, u8  # noqa: F401
 
 _EXACT: frozenset[str] = frozenset()
 
@@ -107,3 +107,79 @@ def many_distances(x, z, out, rows, n, m, dim, p, triangle, start, stop):
                     d = abs(xs[c] - zs[c])
                     total = total if d <= total or total != total else d
             out[to + j] = total
+
+
+@register_jitable(nogil=True, error_model="numpy", forceinline=True)
+def _pull(kind, d, g, apart, p):
+    """The gradient of a distance for one difference, in torch's steps: `kind` is 1, 2, 3 (infinity), 4 (less than 2) or 5."""
+    if kind == 2:
+        return g * d / apart
+    nothing = like(d, 0)
+    sign = like(d, d > nothing) - like(d, d < nothing)
+    sign = sign if d == d else d
+    if kind == 1:
+        return g * sign
+    size = abs(d)
+    if kind == 3:
+        off = abs(size - apart)
+        reached = like(d, off == nothing)
+        return g * sign * (reached if off == off else off)
+    if kind == 4:
+        found = sign * like(d, math.pow(f8(size), p - 1.0)) * g / like(d, math.pow(f8(apart), p - 1.0))
+        return nothing if d == nothing and p < 1.0 else found
+    return d * like(d, math.pow(f8(size), p - 2.0)) * g / like(d, math.pow(f8(apart), p - 1.0))
+
+
+@register_jitable(nogil=True, error_model="numpy", forceinline=True)
+def _pulled_pairs(kind, x, grad, distances, out, n, dim, p, start, stop):
+    pair = 0
+    for i in range(n - 1):
+        for j in range(i + 1, n):
+            g, apart = grad[pair], distances[pair]
+            pair += 1
+            if kind == 1 or kind == 3 or apart != like(apart, 0):
+                for c in range(start, stop):
+                    r = _pull(kind, x[u8(i * dim + c)] - x[u8(j * dim + c)], g, apart, p)
+                    out[u8(i * dim + c)] += r
+                    out[u8(j * dim + c)] -= r
+
+
+@kernel("r1[n*dim] r1[pairs] r1[pairs] w1[n*dim] i i i s (n>0) (n<=2147483647) (2*pairs==n*(n-1)) (dim>0) :dim", _EXACT, fresh=True)
+def pull_pairs(x, grad, distances, out, n, dim, kind, p, start, stop):
+    """The gradient of the distances of each row from those after it, some columns of it; `out` is zero."""
+    if kind == 1:
+        _pulled_pairs(1, x, grad, distances, out, n, dim, p, start, stop)
+    elif kind == 2:
+        _pulled_pairs(2, x, grad, distances, out, n, dim, p, start, stop)
+    elif kind == 3:
+        _pulled_pairs(3, x, grad, distances, out, n, dim, p, start, stop)
+    elif kind == 4:
+        _pulled_pairs(4, x, grad, distances, out, n, dim, p, start, stop)
+    else:
+        _pulled_pairs(5, x, grad, distances, out, n, dim, p, start, stop)
+
+
+@register_jitable(nogil=True, error_model="numpy", forceinline=True)
+def _pulled_rows(kind, x, z, grad, distances, out, n, m, dim, p, start, stop):
+    for r in range(start, stop):
+        for j in range(m):
+            g, apart, other = grad[r * m + j], distances[r * m + j], r // n * m + j
+            if kind == 1 or kind == 3 or apart != like(apart, 0):
+                for c in range(dim):
+                    out[u8(r * dim + c)] += _pull(kind, x[u8(r * dim + c)] - z[u8(other * dim + c)], g, apart, p)
+
+
+@kernel("r1[rows*dim] r1[rows//n*m*dim] r1[rows*m] r1[rows*m] w1[rows*dim] i i i i i s (dim>0) (n>0) (m>0) (rows>=0) (rows%n==0)"
+        " (rows<=2147483647) (rows//n*m<=2147483647) :rows", _EXACT, fresh=True)
+def pull_rows(x, z, grad, distances, out, rows, n, m, dim, kind, p, start, stop):
+    """The gradient of the distances of all pairs for the first rows; `out` is zero."""
+    if kind == 1:
+        _pulled_rows(1, x, z, grad, distances, out, n, m, dim, p, start, stop)
+    elif kind == 2:
+        _pulled_rows(2, x, z, grad, distances, out, n, m, dim, p, start, stop)
+    elif kind == 3:
+        _pulled_rows(3, x, z, grad, distances, out, n, m, dim, p, start, stop)
+    elif kind == 4:
+        _pulled_rows(4, x, z, grad, distances, out, n, m, dim, p, start, stop)
+    else:
+        _pulled_rows(5, x, z, grad, distances, out, n, m, dim, p, start, stop)

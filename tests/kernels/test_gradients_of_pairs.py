@@ -1,0 +1,85 @@
+"""Gradients of distances and of losses of differences: machine code and NumPy's passes give the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels._on_demand import use_numba
+from autograd_tape.ops.reductions.norms import _cdist_backward, _pdist_backward
+
+ODD = [0.0, -0.0, inf, -inf, float("nan"), 1e30]
+LOSSES = ("smooth_l1_loss", "huber_loss", "mse_loss", "binary_cross_entropy")
+
+
+@contextmanager
+def kernels(mode: str) -> Iterator[None]:
+    previous = use_numba(mode)
+    try:
+        yield
+    finally:
+        use_numba(previous)
+
+
+def in_both_modes(gradients: Callable[[], list[np.ndarray]]) -> None:
+    found = []
+    for mode in ("numpy", "numba"):
+        with kernels(mode):
+            found.append(gradients())
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def points(rows: int, columns: int, dtype: torch.dtype, odd: bool) -> torch.Tensor:
+    x = np.random.default_rng(rows).standard_normal((rows, columns))
+    x[1], x[2, 0] = x[0], x[3, 0]
+    if odd:
+        x.reshape(-1)[: len(ODD)] = ODD
+    return torch.tensor(x, dtype=dtype).requires_grad_()
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("odd", [False, True])
+def test_distances(p: float, dtype: torch.dtype, odd: bool) -> None:
+    x, z = points(9, 5, dtype, odd), points(6, 5, dtype, False)
+    (pairs, behind), (all_pairs, cross) = [(d, np.cos(np.arange(d.size, dtype=d.dtype)).reshape(d.shape))
+                                           for d in (torch.pdist(x, p).detach().numpy(), torch.cdist(x, z, p).detach().numpy())]
+    x, z = x.detach().numpy(), z.detach().numpy()
+    in_both_modes(lambda: [_pdist_backward(behind, x, pairs, p), _cdist_backward(cross, x, z, all_pairs, p),
+                           _cdist_backward(cross.T, z, x, all_pairs.T, p)])
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0, 3.0, inf])
+def test_distances_have_the_gradient_of_norms(p: float) -> None:
+    x, z = points(7, 4, torch.float64, False), points(5, 4, torch.float64, False)
+    first, second = torch.triu_indices(7, 7, 1)
+    with kernels("numba"):
+        found = [*torch.autograd.grad(torch.pdist(x, p).sum(), x), *torch.autograd.grad(torch.cdist(x, z, p).sum(), (x, z))]
+    norms = torch.linalg.vector_norm(x[first] - x[second], p, -1), torch.linalg.vector_norm(x[:, None] - z, p, -1)
+    for a, b in zip(found, [*torch.autograd.grad(norms[0].sum(), x), *torch.autograd.grad(norms[1].sum(), (x, z))], strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+def test_losses(name: str, reduction: str, dtype: torch.dtype) -> None:
+    rng = np.random.default_rng(0)
+    x, t = [torch.tensor(rng.uniform(0.0, 1.0, (13, 5)) * (1 if "entropy" in name else 3), dtype=dtype) for _ in range(2)]
+    g = torch.tensor(rng.standard_normal((13, 5) if reduction == "none" else ()), dtype=dtype)
+    columns = x.mT.contiguous().mT
+
+    def gradients() -> list[np.ndarray]:
+        made = []
+        for a in (x, columns):
+            a = a.detach().requires_grad_()
+            made += torch.autograd.grad(getattr(torch.nn.functional, name)(a, t, reduction=reduction), a, g)
+        return [d.float().numpy() for d in made]
+
+    in_both_modes(gradients)
