@@ -7,6 +7,7 @@ import warnings
 from importlib.util import find_spec
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -319,6 +320,23 @@ def test_images_of_bytes_are_resized_in_fixed_point() -> None:
     result = at.F.function("interpolate")(x, size=(2, 4), mode="bilinear")
     assert result.numpy().dtype == np.uint8
     assert result.numpy().ravel().tolist() == [21, 39, 60, 77, 147, 165, 186, 203]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("half", [np.float16, ml_dtypes.bfloat16])
+def test_half_precision_is_resampled_in_one_step(mode: str, half: type) -> None:
+    """Images and gradients are rounded once, not after each dimension, and one node is recorded, as in torch."""
+    rng = np.random.default_rng(4)
+    given, back = rng.standard_normal((1, 2, 5, 6)).astype(half), rng.standard_normal((1, 2, 12, 13)).astype(half)
+    made = []
+    for dtype in (half, np.float32):
+        x = ref(given.astype(dtype))
+        y = F.interpolate(x, (12, 13), None, mode)
+        assert y._node.edges == (x,)
+        made.append([y.numpy(), at.grad(F.sum(y * TensorRef.of(back.astype(dtype))), [x])[0]])
+    for narrow, single in zip(*made):
+        assert narrow.dtype == half
+        np.testing.assert_array_equal(narrow, single.astype(half))
 
 
 def test_multi_margin_loss_between_infinities() -> None:

@@ -17,12 +17,12 @@ from ... import warned
 from ...errors import AutogradError
 from ...functions.refusals import no_kernel
 from ...executors.kernels import sampling
-from ...executors.kernels._on_demand import contiguous
+from ...executors.kernels._on_demand import contiguous, is_half
+from ...executors.kernels.elementwise import takes_half
 from ...record import Sample, op
 from ...strided import in_format, suggests_channels_last
-from ...dtypes import float32
-from .._precision import is_half
 from ...executors.kernels.halves import narrow as narrowed, widened
+from .. import _batch as batches
 from ._axes import along_axes, table_matrix
 from ._windows import settled
 from ...annotations import Functions
@@ -36,14 +36,14 @@ _KEPT = 1 << 20
 # -- weighted sums along one dimension --------------------------------------------------------------------------------
 
 
-def _resample(input: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
+def _along(input: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
     if input.dtype == np.uint8 and weight is not None:  # as torch, in fixed point, rounded after each dimension
         taps = weight[:]
         top, bits = float(taps.max()), 0
         while bits < 22 and int(0.5 + top * (2 << bits)) < 1 << 15:
             bits += 1
         fixed = np.trunc(taps * (1 << bits) + np.copysign(0.5, taps)).astype(np.int64)
-        sums = _resample(input.astype(np.int64), dim, index, Table(fixed), length) + (1 << (bits - 1))
+        sums = _along(input.astype(np.int64), dim, index, Table(fixed), length) + (1 << (bits - 1))
         return np.clip(sums >> bits, 0, 255).astype(np.uint8)
     if weight is not None and input.dtype.char in "fd":
         last = _innermost(input)
@@ -63,7 +63,7 @@ def _resample(input: np.ndarray, dim: int, index: "Table", weight: "Table | None
     return in_format(input.ndim - 2, total, input) if input.ndim > 3 else total
 
 
-def _resample_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
+def _along_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
     matrix, dim = _matrix(index, weight, length, grad.dtype), dim % grad.ndim
     last = None if index.in_rows or weight is None and grad.ndim > 4 else _innermost(grad)
     g, dim = (contiguous(grad), dim) if last is None else (contiguous(last), dim - 1)
@@ -99,37 +99,68 @@ def _matrix(index: "Table", weight: "Table | None", length: int, dtype: np.dtype
     return kept
 
 
-@op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
-    node="UpsampleBackward0", complex="compute_indices_weights_linear")
+@takes_half
+def _resample(input: np.ndarray, steps: "Steps") -> np.ndarray:
+    narrow = is_half(input.dtype) and any([weight is not None for _, _, weight, _ in steps])
+    y = widened(input) if narrow else input  # rounded once, not along each axis
+    for step in steps:
+        y = _along(y, *step)
+    return narrowed(y, input.dtype) if narrow else y
+
+
+@takes_half
+def _resample_grad(input: np.ndarray, steps: "Steps") -> np.ndarray:
+    narrow = is_half(input.dtype)
+    dx = widened(input) if narrow else input
+    for step in steps[::-1]:
+        dx = _along_grad(dx, *step)
+    return narrowed(dx, input.dtype) if narrow else dx
+
+
+def _sharded(call: Any) -> Any:
+    """The dimensions before those that are resampled stay whole."""
+    return call.leading(len(call.shape("input")) - min([dim for dim, *_ in call["steps"]]))
+
+
+@op("resample(Tensor input, Any steps) -> Tensor", namespace="_internal", method=False, out=False, node="UpsampleBackward0",
+    complex="compute_indices_weights_linear")
 class resample:
-    """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
+    """Step by step along a dimension `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
 
-    sharding = "along dim"
+    sharding = _sharded
     numpy = _resample
-    def shape(input, dim, index, weight, length): return (*input[:dim], len(index), *input[dim + 1:])
-    def compose(F, input, dim, index, weight, length):
-        moved = F.transpose(input, dim, input.ndim - 1)
-        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
-    def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
+    def shape(input, steps):
+        sizes = {dim: len(index) for dim, index, _, _ in steps}
+        return tuple([sizes.get(d, n) for d, n in enumerate(input)])
+    def compose(F, input, steps):
+        for dim, index, weight, length in steps:
+            moved = along_axes(F, F.transpose(input, dim, input.ndim - 1), [table_matrix(length, index, weight)])
+            input = F.transpose(moved, dim, input.ndim - 1)
+        return input
+    def vjp_input(F, grad, steps): return F.resample_grad(grad, steps)
     jvp = "linear"
-    def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
-                                                                                                                   [1, 0], [2, 1]]), 3
+    batch = batches.images
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), _SAMPLE
 
 
-@op("resample_grad(Tensor grad, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False)
+@op("resample_grad(Tensor input, Any steps) -> Tensor", namespace="_internal", method=False, out=False)
 class resample_grad:
     """The transpose of `resample`."""
 
-    sharding = "along dim"
+    sharding = _sharded
     numpy = _resample_grad
-    def shape(grad, dim, index, weight, length): return (*grad[:dim], length, *grad[dim + 1:])
-    def compose(F, grad, dim, index, weight, length):
-        moved = F.transpose(grad, dim, grad.ndim - 1)
-        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)
-    def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
+    def shape(input, steps):
+        sizes = {dim: length for dim, _, _, length in steps}
+        return tuple([sizes.get(d, n) for d, n in enumerate(input)])
+    def compose(F, input, steps):
+        for dim, index, weight, length in steps[::-1]:
+            moved = along_axes(F, F.transpose(input, dim, input.ndim - 1), [table_matrix(length, index, weight).T])
+            input = F.transpose(moved, dim, input.ndim - 1)
+        return input
+    def vjp_input(F, grad, steps): return F.resample(grad, steps)
     jvp = "linear"
-    def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
-                                                                                                                   [1, 0], [2, 1]]), 3
+    batch = batches.images
+    def samples(rng): yield rng.standard_normal((2, 4, 3)), _SAMPLE
 
 
 class Table:
@@ -166,6 +197,12 @@ def _table(rows: list[list[int]]) -> Table:
 
 def _weights(rows: list[list[float]]) -> Table:
     return Table(np.array(rows, np.float64))
+
+
+Steps = tuple[tuple[int, Table, Table | None, int], ...]
+"""The dimension, indices and weights of its taps, and its size, for each dimension that changes."""
+_SAMPLE: Steps = ((2, _table([[0, 1], [1, 1], [0, 1]]), None, 2), (1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights(
+    [[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3))
 
 
 # -- where the taps lie -----------------------------------------------------------------------------------------------
@@ -256,13 +293,8 @@ def interpolated(F: Functions, input: TensorRef, size: tuple[int, ...], scales: 
         raise AutogradError(f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
     _check_dtype(input, mode, antialias)
     axes = [i for i in reversed(range(len(size))) if antialias or shape[2 + i] != size[i] or scales[i] not in (None, 1)]
-    narrow = input._k.dtype if len(axes) > 1 and is_half(input) and "nearest" not in mode else None
-    if narrow is not None:  # rounded once, not along each axis
-        input = F.cast(input, float32)
-    for i in axes:
-        index, weight = _taps(mode, shape[2 + i], size[i], align_corners, scales[i], antialias)
-        input = F.resample(input, 2 + i, index, weight, shape[2 + i])
-    return input if narrow is None else F.cast(input, narrow)
+    steps = tuple([(2 + i, *_taps(mode, shape[2 + i], size[i], align_corners, scales[i], antialias), shape[2 + i]) for i in axes])
+    return F.resample(input, steps) if steps else input
 
 
 def _asked(shape: tuple[int, ...], size: Any, scale_factor: Any, mode: str, recompute_scale_factor: bool | None,
@@ -307,8 +339,8 @@ def _asked(shape: tuple[int, ...], size: Any, scale_factor: Any, mode: str, reco
 
 @lru_cache(256, typed=True)
 def _steps(shape: tuple[int, ...], size: Any, scale_factor: Any, mode: str, align_corners: bool | None,
-           antialias: bool) -> tuple[tuple[int, Table, Table | None, int], ...]:
-    """What `_resample` takes beyond an array, for each dimension that changes; `ValueError` for what the checks shall see."""
+           antialias: bool) -> Steps:
+    """What `_resample` takes beyond an array; `ValueError` for what the checks shall see."""
     dim = len(shape) - 2
     usual = mode in ("nearest", "nearest-exact") and align_corners is None or mode in _SPATIAL and _SPATIAL[mode] == dim
     output, scales = _asked(shape, size, scale_factor, mode, None, antialias)
@@ -333,11 +365,7 @@ def _quick(input: np.ndarray, size: Any, scale_factor: Any, mode: str, align_cor
     steps = _steps(input.shape, size, scale_factor, mode, align_corners, antialias)
     if not steps:
         return None
-    narrow = input.dtype.itemsize == 2 and "nearest" not in mode  # rounded once, not along each axis
-    y = widened(input) if narrow else input
-    for step in steps:
-        y = _resample(y, *step)
-    return narrowed(y, input.dtype) if narrow else y
+    return _resample(input, steps)
 
 
 _KERNELS = {"nearest": "compute_indices_weights_nearest", "nearest-exact": "compute_indices_weights_nearest", "area": "adaptive_avg_pool2d",

@@ -350,17 +350,19 @@ def interpolate(g: Graph, input: Val, size: Any = None, scale_factor: Any = None
 
 
 @row("resample")
-def resample(g: Graph, input: Val, dim: int, index: Table, weight: Table | None, length: Operand) -> Val:
-    """Along one dimension, by a matrix."""
-    if not isinstance(length, int):
-        raise refuse("resampling sizes that vary, by ATen's own operations, has no translation; call interpolate")
-    matrix = np.zeros((length, len(index)))
-    for i in range(len(index)):
-        for tap, at in enumerate(index.array[i]):
-            matrix[at, i] += 1.0 if weight is None else weight.array[i, tap]
-    perm = list(range(input.rank))
-    perm[dim], perm[-1] = perm[-1], perm[dim]
-    return g.op("Transpose", g.op("MatMul", g.op("Transpose", input, perm=perm), g.const(matrix, input.dtype)), perm=perm)
+def resample(g: Graph, input: Val, steps: Sequence[tuple[int, Table, Table | None, Operand]]) -> Val:
+    """Along one dimension after the other, by a matrix."""
+    for dim, index, weight, length in steps:
+        if not isinstance(length, int):
+            raise refuse("resampling sizes that vary, by ATen's own operations, has no translation; call interpolate")
+        matrix = np.zeros((length, len(index)))
+        for i in range(len(index)):
+            for tap, at in enumerate(index.array[i]):
+                matrix[at, i] += 1.0 if weight is None else weight.array[i, tap]
+        perm = list(range(input.rank))
+        perm[dim], perm[-1] = perm[-1], perm[dim]
+        input = g.op("Transpose", g.op("MatMul", g.op("Transpose", input, perm=perm), g.const(matrix, input.dtype)), perm=perm)
+    return input
 
 
 def by_matrices(g: Graph, x: Val, before: Sequence[int], after: Sequence[int], mode: str, align_corners: bool | None) -> Val:

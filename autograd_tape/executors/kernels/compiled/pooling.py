@@ -130,7 +130,7 @@ _INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(p
 @register_jitable
 def _side_by_side(w0, w1, step, width, channels, plane, group):
     """Where each tap of the windows in a row of ``group`` planes lies, all channels of a window side by side: in memory, and within a
-    plane; taps of shorter windows are their last, once more. And by what step eight of them are apart, or 0. None where a window is empty."""
+    plane; taps of shorter windows are their last, once more. And by what step eight of them are apart, or 0. None where one is empty."""
     taps, n = 0, w0.size * channels * group
     for c in range(w0.size):
         if w0[c] < 0 or w1[c] > width or w1[c] <= w0[c]:
