@@ -105,6 +105,33 @@ def test_many_numbers_are_close(at_hand: None, dtype: Any, shape: tuple[int, ...
         assert found is not None and abs(float(found) / float(expected) - 1) < (1e-9 if x.itemsize > 4 else 1e-3)
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, np.bool_])
+@pytest.mark.parametrize("which", ["<", ">", "<>"])
+def test_ends_are_the_least_and_the_largest(at_hand: None, dtype: Any, which: str) -> None:
+    rng, taken = np.random.default_rng(4), 0
+    for x, dim, keepdim in _arrays(rng, dtype, 200, 30000):
+        if x.size and x.dtype.kind not in "ib" and rng.random() < 0.5:
+            x.flat[rng.integers(0, x.size)] = rng.choice([np.nan, -np.nan, np.inf, -np.inf, -0.0])
+        found = folds.ends(x, dim, keepdim, which)
+        if found is not None:
+            taken += 1
+            for sign, ends in zip(which, found, strict=True):
+                wide = x.astype(np.float32) if x.itemsize == 2 else x
+                expected = (np.minimum if sign == "<" else np.maximum).reduce(wide, None if dim is None else dim, keepdims=keepdim)
+                assert ends.dtype == dtype and ends.shape == np.shape(expected) and ends.flags.c_contiguous
+                assert np.array_equal(ends.astype(wide.dtype), expected, equal_nan=wide.dtype.kind == "f"), (x.shape, x.strides, dim)
+    assert taken > 100
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(2000, 3), (700, 3, 4), (3000, 2), (900, 5, 1)])
+def test_slabs_have_the_bits_of_the_loop(at_hand: None, dtype: Any, shape: tuple[int, ...]) -> None:
+    x = (np.random.default_rng(5).standard_normal(shape) * 5).astype(dtype)
+    for term, last in ((folds.SUM, 0), (folds.PRODUCT, 0), *([(folds.SUM, 3)] if dtype is not np.int64 else [])):
+        whole, part = folds.fold(x, 1, False, term, last), folds.fold(x[:50], 1, False, term, last)  # of which few take the loop
+        assert whole is not None and part is not None and whole[:50].tobytes() == part.tobytes()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_extremes_are_the_first_of_equal_ones(at_hand: None, dtype: Any) -> None:
     rng = np.random.default_rng(3)

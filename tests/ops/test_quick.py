@@ -214,3 +214,10 @@ def test_gradients_of_softmaxes_by_the_dtype_of_the_input(name: str) -> None:
             assert all([a.dtype is dtype and torch.equal(a, b) for a, b in zip(*others)])
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Half"):
         function(torch.ones(2, 3), torch.ones(2, 3), 1, torch.float16)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16"])
+def test_a_sum_of_nothing_is_the_tensor_itself(dtype: str) -> None:
+    x = torch.ones(2, 3).to(getattr(torch, dtype))
+    assert x.sum_to_size(2, 3) is x and x.t().sum_to_size((3, 2))._base is x
+    assert x.sum_to_size(1, 3).tolist() == [[2, 2, 2]] and x.sum_to_size(1, 3).dtype == x.sum(0, True).dtype

@@ -44,3 +44,20 @@ def test_nothing_is_read_at_start_up() -> None:
             "print('torchcompat.quasirandom' in sys.modules, directions._table.cache_info().currsize)")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "False 0\n"
     assert find_spec("torchcompat.quasirandom") is not None
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 40, 70])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_at_once_as_step_by_step(dimension: int, dtype: str) -> None:
+    """What plain tensors give at once, and what is carried out where somebody looks."""
+    state = torch.quasirandom.SobolEngine(dimension + 1).sobolstate
+    for first, n in ((0, 1), (0, 5), (6, 9), (1000, 33), (0, 0)):
+        found = []
+        for draw, forward in ((torch._sobol_engine_draw, torch._sobol_engine_ff_),
+                              (torch._sobol_engine_draw.door.plain, torch._sobol_engine_ff_.door.plain)):
+            last = torch.arange(dimension + 1)
+            points, after = draw(last, n, state, dimension, first, getattr(torch, dtype))
+            version, same = last._version, forward(last, n, state, dimension, first)
+            assert same is last and last._version == version
+            found.append([points.tolist(), after.tolist(), last.tolist(), points.dtype, points.stride()])
+        assert found[0] == found[1] and found[0][1] == found[0][2]

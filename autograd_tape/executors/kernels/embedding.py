@@ -20,7 +20,7 @@ from .reduce import add_at
 
 __all__ = [
     "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add", "index_copy", "places", "plain_axis", "reduce_at",
-    "scatter", "scatter_add", "segments", "with_others",
+    "scatter", "scatter_add", "segments", "segments_gradient", "with_others",
 ]
 
 _compiled = LazyModule("embedding")
@@ -368,19 +368,61 @@ def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     return out.dtype == source.dtype and _by_kernel(_reduced, _REDUCED.get(out.dtype.char, ""), out, axis, index, contiguous(source), how)
 
 
-def segments(rows: np.ndarray, starts: np.ndarray, counts: np.ndarray, out: np.ndarray, how: int) -> bool:
-    """Reduces ``counts[s]`` rows of half precision from ``starts[s]`` on into row s of ``out``, rounding at each step: by sum or product,
-    from 0 on. False where it did not.
+_REDUCTIONS = {"sum": 0, "prod": 1, "max": 2, "amax": 2, "min": 3, "amin": 3, "mean": 4}
 
-    >>> segments(np.ones((2, 1)), np.array([0]), np.array([2]), np.zeros((1, 1)), 0)
-    False
+
+def _cut_by(hand: Handy, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None,
+            axis: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
+    """The lengths or offsets as a kernel takes them, and outer, n, rest, many, bounds; None where it is not worth its loading, or these
+    are none."""
+    given, shape, char = lengths if offsets is None else offsets, data.shape, data.dtype.char
+    axis += len(shape) if axis < 0 else 0
+    if given is None or char not in "fdEe" or given.dtype.char not in "il" or not given.size or given.shape[:-1] != shape[:axis] or (
+            given.ndim != axis + 1):
+        return None
+    if hand.of(char, data.size) is None and data.size < (state.fused if data.itemsize > 2 else state.fused // 16):
+        return None
+    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1:]), given.shape[-1], int(offsets is not None)
+    return np.ascontiguousarray(given, np.int64), sizes
+
+
+def segments(data: np.ndarray, reduce: str, lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int, unsafe: bool,
+             initial: float | None, start: float) -> np.ndarray | None:
+    """What segments of an axis are reduced to, from `start` on, step by step; None where a kernel is not worth its loading, or there are
+    no such segments.
+
+    >>> segments(np.ones(3), "sum", np.array([2, 2]), None, 0, False, None, 0.0) is None
+    True
     """
-    char = out.dtype.char
-    if char not in "Ee" or rows.size < state.fused // 16 and _segments.of(char, rows.size) is None:
-        return False
-    _segments.share(char, len(counts), max(1, rows.size // max(1, len(counts))), 2, contiguous(rows), _UNNAMED,
-                    contiguous(starts), contiguous(counts), out, how)
-    return True
+    if (found := _cut_by(_cut, data, lengths, offsets, axis)) is None:
+        return None
+    given, sizes = found
+    outer, n, rest, many, bounds = sizes
+    axis %= data.ndim
+    y = np.empty((*data.shape[:axis], many - bounds, *data.shape[axis + 1:]), data.dtype)
+    how = 5 if reduce == "mean" and initial is not None else _REDUCTIONS[reduce]
+    try:
+        _cut.share(data.dtype.char, outer, n * rest, 2, contiguous(data), given, y, how, start, not (unsafe or bounds), *sizes)
+    except IndexError:
+        return None
+    return y
+
+
+def segments_gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, reduce: str, lengths: np.ndarray | None,
+                      offsets: np.ndarray | None, axis: int) -> np.ndarray | None:
+    """The gradient of `segments`; None also of products with zeros, or with what is no number."""
+    if (found := _cut_by(_cut_gradient, data, lengths, offsets, axis)) is None or grad.shape != output.shape or (
+            grad.dtype is not data.dtype):
+        return None
+    given, sizes = found
+    outer, n, rest, *_ = sizes
+    y = np.empty(data.shape, data.dtype)
+    try:
+        _cut_gradient.share(data.dtype.char, outer, n * rest, 2, contiguous(grad), contiguous(output), contiguous(data), given, y,
+                            _REDUCTIONS[reduce], *sizes)
+    except (IndexError, ValueError):  # of a gradient of another shape
+        return None
+    return y
 
 
 def bags(
@@ -423,7 +465,7 @@ def bags(
 
 _UNNAMED = np.empty(0, np.int64)
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
-_segments = Handy("embedding", "segments")
+_segments, _cut, _cut_gradient = [Handy("embedding", name) for name in ("segments", "cut", "cut_gradient")]
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _REDUCED = {"f": "f", "d": "d", "l": "l", "E": "E", "?": "B", "B": "B"}  # the dtypes that kernels reduce
 _ADDED = {"f": "f", "d": "d", "l": "l", "?": "B"}  # the dtypes that kernels add; the sum of truth values is the largest

@@ -17,7 +17,7 @@ from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "extremes", "fold", "in_memory", "spread"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "ends", "extremes", "fold", "in_memory", "spread"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -26,6 +26,12 @@ ROOT = -1
 _SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
 #: The same of many rows of half precision: float32 has 13 bits more than float16, of which so many additions spoil few.
 _HALF_RUN = 2048
+#: Elements up to which a call asks for no company; and from which on NumPy adds slabs of a few numbers.
+_ALONE, _SLABS = 32768, 4096
+#: Elements of a row that a loop takes as long to begin.
+_NARROW = 16
+#: What joins two numbers.
+_JOINED = {SUM: np.add, PRODUCT: np.multiply}
 
 
 class _Plan(NamedTuple):
@@ -39,10 +45,18 @@ class _Plan(NamedTuple):
     shape: tuple[int, ...]
     #: The shape in which results lie, and how they are turned, where that is not the shape.
     lying: tuple[tuple[int, ...], tuple[int, ...]] | None
-    #: Whether NumPy adds in this order.
+    #: Whether NumPy adds in this order, and whether another is worth it.
     exact: bool
-    #: Where one call on few numbers is all: its items, outer, n, inner, per_block.
-    few: tuple[int, int, int, int, int] | None
+    many: bool
+    #: Where one call without company is all: its items, outer, n, inner, per_block.
+    alone: tuple[int, int, int, int, int] | None
+    #: Where NumPy adds so few numbers after one another quicker: outer, n, inner.
+    slabs: tuple[int, int, int] | None
+    #: Outer, n, inner of each call that takes all of what lies together; whether NumPy does better with the first; and where one without
+    #: company is all, its items, outer, n, inner, and what stands for a result that is left out.
+    whole: tuple[tuple[int, int, int], ...]
+    narrow: bool
+    once: tuple[int, int, int, int, np.ndarray] | None
     #: Of several dimensions, but not all: the others before them, and how many elements those have, and these.
     joined: tuple[tuple[int, ...], int, int] | None
 
@@ -62,7 +76,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     axes = normalize_dims(dim, len(shape))
     reduced = frozenset(range(len(shape)) if axes is None else axes)
     order = in_memory(shape, strides, dtype.itemsize) if dtype.isnative and 0 not in shape else None
-    if order is None or dtype.char not in "fdlEe":
+    if order is None or dtype.char not in "fdlEe?":
         return None
     sizes: list[tuple[bool, int]] = []
     for d in order:
@@ -75,7 +89,10 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
         return None
     innermost = sizes[-1][0]
     exact = prod(parts[:-1] if innermost else parts) <= _SUM_RUN and (innermost or len(parts) == 1)
-    steps, many = [], prod(shape) >= state.cheap
+    steps, whole, many = [], [], prod(shape) >= state.cheap
+    left = [m for _, m in sizes]
+    for at in [i for i, (yes, _) in enumerate(sizes) if yes][::-1]:
+        whole.append((prod(left[:at]), left.pop(at), prod(left[at:])))
     while (at := max([i for i, (yes, _) in enumerate(sizes) if yes], default=-1)) >= 0:
         outer, n, inner = prod([m for _, m in sizes[:at]]), sizes[at][1], prod([m for _, m in sizes[at + 1:]])
         per_block = n
@@ -95,12 +112,20 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
         by_size = lie + [d for d in kept if shape[d] == 1]
         lying = tuple([shape[d] for d in by_size]), tuple([by_size.index(d) for d in kept])
     ways = None if order == sorted(order) else tuple(order + [d for d in range(len(shape)) if shape[d] == 1])
-    plain = exact and not many and len(steps) == 1 and lying is None
-    few = (steps[0][0], *steps[0][2:]) if plain else None
+    plain = len(steps) == 1 and lying is None
+    alone = (steps[0][0], *steps[0][2:]) if plain and prod(shape) < _ALONE else None
+    slabs = outer, n, inner = steps[0][2:5]
+    if not plain or not 1 < n < 8 or inner >= 8 or outer * n * inner < _SLABS or dtype.itemsize == 2:
+        slabs = None
     joined = None
     if axes is not None and 1 < len(axes) < len(shape):
         joined = (*kept, *sorted(reduced)), prod([shape[d] for d in kept]), prod(parts)
-    return _Plan(dtype.char, ways, tuple(steps), found, lying, exact, few, joined)
+    outer, n, inner = whole[0]
+    narrow = outer * n * inner > _SLABS and (n < _NARROW if inner == 1 else inner < 8)
+    single = len(whole) == 1 and lying is None and prod(shape) < _ALONE and not narrow
+    once = (outer * -(-inner // _SUM_TILE), outer, n, inner, np.empty(0, dtype)) if single else None
+    return _Plan(dtype.char.replace("?", "B"), ways, tuple(steps), found, lying, exact, many, alone, slabs, tuple(whole), narrow, once,
+                 joined)
 
 
 _plans: dict[tuple[object, ...], _Plan | None] = {}
@@ -134,22 +159,28 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     """Sums, or products, over `dim` (None, or nothing, for all), in the dtype of `x`, divided by `last`, or their root; None where NumPy
     is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None:
+    if plan is None or (char := plan.char) == "B":
         return None
-    char, order, steps, shape, lying, exact, few, _ = plan
-    if few is not None and (run := _fold.of(char, x.size)) is not None and (term != PRODUCT or char not in "eE"):
-        y = np.empty(shape, x.dtype)
-        if order is not None:
-            x = x.transpose(order)
-        run(few[0], 1, x, y, *few[1:], term, last, False)
-        return y
-    size, half = x.size, char in "eE"
-    many = size >= (state.cheap if term != PRODUCT else state.fused >> 4 if half else state.fused)
+    _, order, steps, shape, lying, exact, many, alone, slabs, *_ = plan
+    half = char in "eE"
+    if slabs is not None and term in _JOINED and last >= 0:
+        ufunc, columns = _JOINED[term], (x if order is None else x.transpose(order)).reshape(slabs)
+        y = ufunc(columns[:, 0], columns[:, 1])
+        for i in range(2, slabs[1]):
+            ufunc(y, columns[:, i], y)
+        return (np.divide(y, last, y) if last else y).reshape(shape)
     if term == PRODUCT:  # of one dimension, or all: one factor after another
-        _, _, outer, n, inner, _ = steps[0]
-        steps, exact = ((outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), outer, n, inner, n),), True
-    if not many and (not exact or _fold.of(char, size) is None):
+        many, exact = x.size >= (state.fused >> 4 if half else state.fused), True
+        if alone is None:
+            _, _, outer, n, inner, _ = steps[0]
+            steps = ((outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), outer, n, inner, n),)
+    run = _fold.of(char, x.size)
+    if not many and (not exact or run is None):
         return None
+    if alone is not None:
+        y = np.empty(shape, x.dtype)
+        (run or _fold.surely(char))(alone[0], 1, x if order is None else x.transpose(order), y, *alone[1:], term, last, many)
+        return y
     a = x if order is None else x.transpose(order)
     if half and len(steps) > 1:
         given, a, char, half = x.dtype, widened(a), "f", False
@@ -170,11 +201,11 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.order is not None and dim is None or plan.lying is not None:
+    if plan is None or plan.order is not None and dim is None or plan.lying is not None or plan.char == "B":
         return None
     if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
         return None
-    _, _, outer, n, inner, _ = plan.steps[0]
+    outer, n, inner = plan.whole[0]
     y, index = np.empty(plan.shape, x.dtype), np.empty(plan.shape, np.int64)
     if plan.order is not None:
         x = x.transpose(plan.order)
@@ -182,16 +213,50 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     return y, index
 
 
+def ends(x: np.ndarray, dim: Dims, keepdim: bool, which: str) -> tuple[np.ndarray, ...] | None:
+    """The least ("<") and the largest (">") over `dim`, or one of them: NaN where there is one. None where NumPy is to serve."""
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None:
+        return None
+    char, order, _, shape, lying, *_, whole, narrow, once, _ = plan
+    run = _ends.of(char, x.size)
+    if run is None and x.size < state.cheap or narrow:
+        return None
+    a = x if order is None else x.transpose(order)
+    if once is not None:
+        items, outer, n, inner, nothing = once
+        run, y = run or _ends.surely(char), np.empty(shape, x.dtype)
+        if which == "<":
+            run(items, 1, a, y, nothing, outer, n, inner)
+            return y,
+        if which == ">":
+            run(items, 1, a, nothing, y, outer, n, inner)
+            return y,
+        largest = np.empty(shape, x.dtype)
+        run(items, 1, a, y, largest, outer, n, inner)
+        return y, largest
+    found = []
+    for sign in which:
+        y = a
+        for i, (outer, n, inner) in enumerate(whole):
+            given, y = y, np.empty(outer * inner if i + 1 < len(whole) else shape if lying is None else lying[0], x.dtype)
+            pair = (y, np.empty(0, x.dtype))
+            _ends.share(char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 1, given, *pair[::1 if sign == "<" else -1],
+                        outer, n, inner)
+        found.append(y if lying is None else np.ascontiguousarray(y.transpose(lying[1])).reshape(shape))
+    return tuple(found)
+
+
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Variances of few numbers that are no integers, or their roots, and means; None where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.char == "l":
+    if plan is None or plan.char in "lB":
         return None
     order: tuple[int, ...] | None
     if plan.joined is not None:  # copied into rows
         (order, outer, n), inner = plan.joined, 1
-    elif plan.few is not None:
-        order, (_, outer, n, inner, _) = plan.order, plan.few
+    elif plan.alone is not None and plan.exact and not plan.many:
+        order, (_, outer, n, inner, _) = plan.order, plan.alone
     else:
         return None
     if n > _APART or (run := _spread.of(plan.char, x.size)) is None:
@@ -205,4 +270,4 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
 
 #: Most numbers of a row whose sum is not halved.
 _APART = 128
-_fold, _extremes, _spread = Handy("folds", "fold"), Handy("folds", "extremes"), Handy("folds", "spread")
+_fold, _extremes, _ends, _spread = [Handy("folds", name) for name in ("fold", "extremes", "ends", "spread")]

@@ -118,8 +118,10 @@ _SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"} | {"e": np.dtype(np.floa
 """The dtypes that hold what others do of which the kernels below know nothing: they take float32, float64, bfloat16 and int64."""
 
 
-def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """What a kernel finds along `d`, so that the results have `sizes` there, and the places; None where that is not worth its loading."""
+def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers: int,
+           beside: tuple[np.ndarray, ...] = ()) -> tuple[np.ndarray, np.ndarray] | None:
+    """What a kernel finds along `d`, so that the results have `sizes` there, and the places; None where that is not worth its loading. It
+    may need arrays `beside` the given one."""
     given, char = x.dtype, x.dtype.char
     if char not in "fdEl":
         if char not in _SIMILAR:
@@ -133,7 +135,7 @@ def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers:
     before, size, after = shape[:d], shape[d], shape[d + 1 :]
     values, index = np.empty(before + sizes + after, x.dtype), np.empty(before + sizes + after, np.int64)
     outer, inner = prod(before), prod(after)
-    hand.share(char, outer * inner, size, 8, x, values, index, outer, size, inner, *numbers)
+    hand.share(char, outer * inner, size, 8, x, values, index, *beside, outer, size, inner, *numbers)
     return values if x.dtype is given else values.astype(given, copy=False), index
 
 
@@ -154,7 +156,13 @@ def median(x: np.ndarray, d: int, sizes: tuple[int, ...], skip_nan: bool) -> tup
 
 def modes(x: np.ndarray, d: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
     """The most frequent element along `d`, and its place, as torch finds it; of numbers that are none NaN, or few."""
-    return _found(_modes, x, d, sizes)
+    ordered = _UNORDERED
+    if x.shape[d] in _PACKED and x.shape[d] > 16 and fits(x.size):  # of shorter rows all are sorted by insertion
+        ordered = np.sort(keys(rows_of(x, d)), 1)
+    return _found(_modes, x, d, sizes, beside=(ordered,))
+
+
+_UNORDERED = np.empty(0, np.int64)
 
 
 def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:

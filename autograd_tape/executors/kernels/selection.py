@@ -119,6 +119,23 @@ def sort(v: Items, at: Items, first: int, last: int) -> None:
     insertion_sort(v, at, first, last)
 
 
+def sorted_at(v: Items, at: Items, place: int) -> None:
+    """Brings the item to its place that `sort` would bring there: only the parts that hold the place are split."""
+    low, high, depth = 0, len(v), twice_log(len(v))
+    while high - low > 16:
+        if not depth:
+            heap_select(v, at, low, high, high)
+            sort_heap(v, at, low, high)
+            return
+        depth -= 1
+        cut = partition(v, at, low, high)
+        if cut <= place:
+            low = cut
+        else:
+            high = cut
+    insertion_sort(v, at, low, high)
+
+
 def partition(v: Items, at: Items, first: int, last: int) -> int:
     x, y, z = first + 1, first + (last - first) // 2, last - 1
     if v[x] < v[y]:

@@ -10,6 +10,7 @@ import numpy as np
 from ...annotations import Functions
 from ...dtypes import INT64_KIND, default_dtype
 from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels.handy import Handy
 from ...functions.refusals import no_kernel
 from ...random.directions import BITS, DIMENSIONS, direction_numbers
 from ...record import Sample, op
@@ -70,6 +71,9 @@ def _changed_oddly(first: int, n: int) -> list[int]:
     return found
 
 
+_draw, _forward = Handy("quasirandom", "draw"), Handy("quasirandom", "forward")
+
+
 _UNIT = np.array(2.0 ** -BITS)
 
 
@@ -85,6 +89,14 @@ class _sobol_engine_draw:
     """
 
     reads = "quasi sobolstate"
+
+    def quick(quasi, n, sobolstate, dimension, num_generated, dtype):
+        kind = (default_dtype() if dtype is None else dtype).np
+        if quasi.ndim == 1 and kind.char in "fd" and (run := _draw.of(kind.char, n * dimension)) is not None:
+            last, points = quasi.copy(), np.empty((n, dimension), kind)
+            run(dimension, 1, last, sobolstate, points, dimension, num_generated)
+            return points, last
+
     def function(F, quasi, n, sobolstate, dimension, num_generated, dtype):
         wanted = default_dtype() if dtype is None else as_dtype(dtype)
         directions, last = _directions(sobolstate, dimension), _values("quasi", quasi, (dimension,)).copy()
@@ -127,6 +139,13 @@ class _sobol_engine_ff_:
     """
 
     reads = "input sobolstate"
+    gives_input = True
+
+    def quick(input, n, sobolstate, dimension, num_generated):
+        if (run := _forward.of("f", dimension)) is not None:
+            run(dimension, 1, input, sobolstate, dimension, num_generated, n)
+            return input
+
     def function(F, input, n, sobolstate, dimension, num_generated):
         directions, last = _directions(sobolstate, dimension), _values("quasi", input, (dimension,))[:dimension]
         bits = _changed_oddly(num_generated, max(n, 0))

@@ -246,6 +246,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
         if input.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
+        if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, "<" if smallest else ">")) is not None:
+            return ends[0]
         if dim is not None:
             dim = normalize_dims(dim, input.ndim)
         if not input.size:
@@ -522,6 +524,11 @@ def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndar
             raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
         if not input.shape[wrap_dim(dim, input.ndim)]:
             raise IndexRangeError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
+        flat = input.ravel()
+        return np.array(flat[flat.argmin()]), np.array(flat[flat.argmax()])
+    if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, "<>")) is not None:
+        return ends[0], ends[1]
     if input.dtype.char in "eE" and input.size >= _HALVES:
         least, largest = _half_extremes(input, None if dim is None else normalize_dims(dim, input.ndim), keepdim, "<>")
         return least, largest

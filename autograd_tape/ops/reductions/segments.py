@@ -11,7 +11,7 @@ from ...annotations import Functions
 from ...dims import wrap_dim
 from ...dtypes import FLOATING
 from ...errors import AutogradError
-from ...executors.kernels.embedding import segments
+from ...executors.kernels.embedding import segments, segments_gradient
 from ...functions.refusals import no_kernel
 from ...record import Sample, no_derivative, op
 from ...tensor import TensorRef
@@ -99,15 +99,16 @@ class _Cut:
     def joined(self, ufunc: np.ufunc, x: np.ndarray, start: float) -> np.ndarray:
         """`start` joined with the elements of `x`, which is like `data`, of each segment."""
         found = np.full((len(self.counts), self.rest), start, x.dtype)
-        if _is_half(x):
-            how = {np.add: 0, np.multiply: 1}.get(ufunc)
-            if how is not None and segments(x, self.starts, self.counts, found, how):
+        if ufunc in (np.add, np.multiply) and x.dtype.kind not in "iu" or _is_half(x):  # one after another, as torch rounds
+            steps = int(self.counts.max(initial=0))
+            if steps > len(found):
+                for row, first, count in zip(found, self.starts.tolist(), self.counts.tolist()):
+                    row[...] = ufunc.accumulate(np.concatenate([row[None], x[first:first + count]]), 0)[-1]
                 return found
-            # torch rounds at every step: one step of all segments at a time
             order = np.argsort(-self.counts, kind="stable")
             starts, counts = self.starts[order], self.counts[order]
             taken = found[order]
-            for step, many in enumerate(np.searchsorted(-counts, -np.arange(counts.max(initial=0)), "left")):
+            for step, many in enumerate(np.searchsorted(-counts, -np.arange(steps), "left")):
                 taken[:many] = ufunc(taken[:many], x[starts[:many] + step])
             found[order] = taken
             return found
@@ -125,9 +126,12 @@ def _reduced(data: np.ndarray, reduce: str, lengths: np.ndarray | None = None, i
     ufunc, identity = _KINDS[reduce]
     if indices is not None:
         raise ValueError("lengths or offsets expected")
+    start = identity if initial is None else float(initial)
+    if (found := segments(data, reduce, lengths, offsets, axis, unsafe, initial, start)) is not None:
+        return found
     cut = _Cut(data, lengths, offsets, axis, unsafe)
     with ignoring():
-        found = cut.joined(ufunc, cut.data, identity if initial is None else initial)
+        found = cut.joined(ufunc, cut.data, start)
         if reduce == "mean":
             counts = cut.counts[:, None].astype(data.dtype)
             found = found / (counts if initial is None else np.maximum(counts, np.ones((), data.dtype)))
@@ -147,6 +151,8 @@ def _others(cut: _Cut, initial: float) -> np.ndarray:
 
 def _gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, reduce: str, lengths: np.ndarray | None = None,
               offsets: np.ndarray | None = None, axis: int = 0, initial: float | None = None) -> np.ndarray:
+    if (made := segments_gradient(grad, output, data, reduce, lengths, offsets, axis)) is not None:
+        return made
     cut = _Cut(data, lengths, offsets, axis)
     if grad.shape != cut.result or output.shape != cut.result:
         raise ValueError("a gradient of the result's shape expected")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba.extending import register_jitable
 
-from .base import kernel, rounded, u8, wide
+from .base import kernel, rounded, u8, wide, working
 
 
 @kernel("r2[v,m] x1[n] w2[n,m] :n")
@@ -162,3 +162,85 @@ def segments(x, index, starts, counts, y, how, start, stop):
     if how == 2:
         return _joined(x, index, starts, counts, y, _most, start, stop)
     return _joined(x, index, starts, counts, y, _least, start, stop)
+
+
+# Segments of a dimension, the middle one of (outer, n, rest), by their lengths or, with ``bounds``, where they begin and the last one ends.
+
+_CUT = ("i i i i i (outer>=0) (n>=0) (rest>=0) (bounds>=0) (bounds<=1) (many>=bounds) (float(outer)*n*rest<9e18) "
+        "(float(outer)*many*rest<9e18) :outer")
+
+
+@kernel(f"r0[outer*n*rest] x0[outer*many] w0[outer*(many-bounds)*rest] i s i {_CUT}", dtypes="fdEe")
+def cut(x, given, y, how, initial, whole, outer, n, rest, many, bounds, start, stop):
+    """The sums (``how`` 0), products (1), largest (2) or least (3) of segments, from ``initial`` on and step by step, as torch has them;
+    means (4), or where those of nothing are ``initial`` (5). False where segments leave something over, if that is ``whole``."""
+    for o in range(start, stop):
+        end = given[u8(o * many)] if bounds else 0
+        for s in range(many - bounds):
+            first = end
+            end = given[u8(o * many + s + 1)] if bounds else end + given[u8(o * many + s)]
+            if first < 0 or end < first or end > n:
+                return False
+            to = (o * (many - bounds) + s) * rest
+            ys = y[to : to + rest]
+            for i in range(ys.size):
+                ys[i] = rounded(y, working(y, initial))
+            for k in range(o * n + first, o * n + end):
+                xs = x[k * rest : k * rest + rest]
+                for i in range(ys.size):
+                    a, b = wide(ys[i]), wide(xs[i])
+                    if how == 0 or how > 3:
+                        ys[i] = rounded(y, a + b)
+                    elif how == 1:
+                        ys[i] = rounded(y, a * b)
+                    elif how == 2:
+                        ys[i] = ys[i] if a >= b or a != a else xs[i]
+                    else:
+                        ys[i] = ys[i] if a <= b or a != a else xs[i]
+            if how == 4 or how == 5 and end > first:
+                count = wide(rounded(y, working(y, end - first)))
+                for i in range(ys.size):
+                    ys[i] = rounded(y, wide(ys[i]) / count)
+        if whole and end != n:
+            return False
+    return True
+
+
+@kernel(f"r0[outer*(many-bounds)*rest] r0[outer*(many-bounds)*rest] r0[outer*n*rest] x0[outer*many] w0[outer*n*rest] i {_CUT}",
+        dtypes="fdEe")
+def cut_gradient(grad, found, x, given, y, how, outer, n, rest, many, bounds, start, stop):
+    """The gradient of that, zero in no segment. False where one would be divided by zero, or by NaN."""
+    for o in range(start, stop):
+        zeros = y[o * n * rest : (o + 1) * n * rest]
+        for i in range(zeros.size):
+            zeros[i] = rounded(y, working(y, 0))
+        end = given[u8(o * many)] if bounds else 0
+        for s in range(many - bounds):
+            first = end
+            end = given[u8(o * many + s + 1)] if bounds else end + given[u8(o * many + s)]
+            if first < 0 or end < first or end > n:
+                return False
+            to, count = (o * (many - bounds) + s) * rest, wide(rounded(y, working(y, end - first)))
+            for i in range(rest):
+                g, f, hits, at = wide(grad[u8(to + i)]), wide(found[u8(to + i)]), 0, (o * n + first) * rest + i
+                for _ in range(first, end):
+                    v = wide(x[u8(at)])
+                    if how == 0:
+                        y[u8(at)] = rounded(y, g)
+                    elif how > 3:
+                        y[u8(at)] = rounded(y, g / count)
+                    elif how == 1:
+                        if v == 0 or v != v:
+                            return False
+                        y[u8(at)] = rounded(y, wide(rounded(y, g * f)) / v)
+                    elif v == f or v != v:
+                        y[u8(at)] = rounded(y, g)
+                        hits += 1
+                    at += rest
+                if hits > 1 and g > 0:  # torch shares out what is above 0 alone
+                    share, at = wide(rounded(y, working(y, hits))), (o * n + first) * rest + i
+                    for _ in range(first, end):
+                        if wide(y[u8(at)]) > 0:
+                            y[u8(at)] = rounded(y, g / share)
+                        at += rest
+    return True

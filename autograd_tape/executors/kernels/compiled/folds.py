@@ -404,6 +404,106 @@ def extremes(x, y, index, outer, n, inner, smallest, start, stop):
                 index[to + i] = r if better else index[to + i]
 
 
+# Numbers as integers of their size in the same order, which the compiler takes the least and the largest of in vectors.
+
+
+def rank(v: Any) -> Any:
+    return v
+
+
+def ranks(x: Any, n: int) -> Any:
+    """Room for so many."""
+    return np.empty(n, x.dtype)
+
+
+def ranked(array: Any, low: Any, high: Any, k: Any) -> Any:
+    """The element of one that is between two others; NaN where one of these is beyond infinity."""
+    return k
+
+
+@overload(rank, strict=False)
+def _rank(v):
+    if v not in _RANKS:
+        return lambda v: v
+    own, signed, last, _, _ = _RANKS[v]
+    whole, rest = signed(last), signed(2**last - 1)
+    if isinstance(v, types.Float):
+        return lambda v: signed(own(v).view(signed) ^ ((own(v).view(signed) >> whole) & rest))
+    return lambda v: signed(signed(v) ^ ((signed(v) >> whole) & rest))
+
+
+@overload(ranks, strict=False)
+def _rank_room(x, n):
+    kind = _RANKS[x.dtype][1] if x.dtype in _RANKS else x.dtype
+    return lambda x, n: np.empty(n, kind)
+
+
+@overload(ranked, strict=False)
+def _ranked(array, low, high, k):
+    kind = array.dtype
+    if kind not in _RANKS:
+        return lambda array, low, high, k: k
+    own, signed, last, most, missing = _RANKS[kind]
+    whole, rest, least = signed(last), signed(2**last - 1), -most - 1
+    if isinstance(kind, types.Float):
+        def number(array, low, high, k):
+            bits = signed(missing) if high > most or low < least else signed(k ^ ((k >> whole) & rest))
+            return signed(bits).view(own)
+    else:
+        def number(array, low, high, k):
+            return own(signed(missing) if high > most or low < least else signed(k ^ ((k >> whole) & rest)))
+    return number
+
+
+#: Of floating-point numbers, as they lie in arrays: themselves, the integer of their size, its last bit, infinity, and what is no number.
+_RANKS: Any = {types.uint16: (np.uint16, np.int16, 15, 0x7F80, 0x7FC0), types.int16: (np.int16, np.int16, 15, 0x7C00, 0x7E00),
+               types.float32: (np.float32, np.int32, 31, 0x7F800000, 0x7FC00000),
+               types.float64: (np.float64, np.int64, 63, 0x7FF0000000000000, 0x7FF8000000000000)}
+
+
+@kernel("r0[outer*n*inner] w0[outer*inner]? w0[outer*inner]? i i i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) "
+        ":outer*((inner+127)//128)", EXACT, dtypes="fdlEeB")
+def ends(x, least, largest, outer, n, inner, start, stop):
+    """The least numbers and the largest, of which one may be left out; NaN where there is one."""
+    tiles = (inner + TILE - 1) // TILE
+    lows, highs = ranks(x, TILE), ranks(x, TILE)
+    for item in range(start, stop):
+        a, part = 0, item
+        if tiles > 1:
+            part = item // tiles
+            a = (item - part * tiles) * TILE
+        width, first, to = min(TILE, inner - a), part * n * inner + a, part * inner + a
+        if inner == 1 and n < 8:  # vectors take as long to begin
+            low = high = rank(x[first])
+            for i in range(first + 1, first + n):
+                k = rank(x[i])
+                low, high = k if k < low else low, k if k > high else high
+            lows[0], highs[0] = low, high
+        elif inner == 1:
+            row = x[first : first + n]
+            low = high = rank(row[0])
+            for i in range(1, row.size):
+                k = rank(row[i])
+                low, high = k if k < low else low, k if k > high else high
+            lows[0], highs[0] = low, high
+        else:
+            some = x[first : first + width]
+            low_row, high_row = lows[:width], highs[:width]
+            for i in range(some.size):
+                low_row[i] = high_row[i] = rank(some[i])
+            for r in range(1, n):
+                some = x[first + r * inner : first + r * inner + width]
+                for i in range(some.size):
+                    k = rank(some[i])
+                    low_row[i] = k if k < low_row[i] else low_row[i]
+                    high_row[i] = k if k > high_row[i] else high_row[i]
+        for i in range(width):
+            if least.size:
+                least[to + i] = ranked(x, lows[i], highs[i], lows[i])
+            if largest.size:
+                largest[to + i] = ranked(x, lows[i], highs[i], highs[i])
+
+
 @register_jitable(**_CALLED)
 def _apart(x, a, n, step, c, m, squares):
     """The sum of numbers less ``c`` and less ``m``, or of their squares, in double precision and NumPy's order of up to 128 in a row."""

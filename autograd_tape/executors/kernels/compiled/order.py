@@ -14,6 +14,8 @@ from .base import kernel, wide
 
 #: Elements of a run that is sorted by insertion, and those of a row up to which runs are merged in any case.
 RUN, MERGED = 8, 256
+#: How many best of a row are kept on the way.
+FEW = 8
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
@@ -25,7 +27,8 @@ def _here(function: Fn) -> Fn:
 swap, twice_log = _here(selection.swap), _here(selection.twice_log)
 adjust, insertion_sort, partition = _here(selection.adjust), _here(selection.insertion_sort), _here(selection.partition)
 heap_select, sort_heap = _here(selection.heap_select), _here(selection.sort_heap)
-nth_element, sort, kth_of, top_of = (_here(f) for f in (selection.nth_element, selection.sort, selection.kth, selection.top))
+nth_element, sort, sorted_at = _here(selection.nth_element), _here(selection.sort), _here(selection.sorted_at)
+kth_of, top_of = _here(selection.kth), _here(selection.top)
 
 
 def _key4(v):
@@ -141,8 +144,28 @@ def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop)
     """The least, or largest, of each row and their places, which are torch's among equal ones."""
     v, at = np.empty(size, i8), np.empty(size, i8)
     flip = i8(-1) if largest else i8(0)
+    best, place, kept = np.empty(FEW + 1, i8), np.empty(FEW + 1, i8), min(k + 1, size)
     for r in range(start, stop):
         first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
+        if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for: if none is another's equal, that is all
+            worst, count, equal = i8(0), 0, 0
+            for i in range(size):
+                w = key(wide(x[first + i * inner])) ^ flip
+                if count == kept and w >= worst:
+                    continue
+                j = min(count, kept - 1)
+                count = j + 1
+                while j > 0 and w < best[j - 1]:
+                    best[j], place[j] = best[j - 1], place[j - 1]
+                    j -= 1
+                best[j], place[j] = w, i
+                worst = best[count - 1]
+            for i in range(kept - 1):
+                equal += best[i] == best[i + 1]
+            if not equal:
+                for i in range(k):
+                    values[to + i * inner], index[to + i * inner] = x[first + place[i] * inner], place[i]
+                continue
         for i in range(size):
             v[i], at[i] = key(wide(x[first + i * inner])) ^ flip, i
         top_of(v, at, k, in_order != 0)
@@ -181,11 +204,11 @@ def kth(x, values, index, outer, size, inner, k, what, start, stop):
         values[r], index[r] = x[first + found * inner], found
 
 
-@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i (outer>=0) (inner>=0) (size>0) (float(outer)*size*inner<9e18) "
-        ":outer*inner")
-def modes(x, values, index, outer, size, inner, start, stop):
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] q0[n] i i i (outer>=0) (inner>=0) (size>0) (float(outer)*size*inner<9e18) "
+        "(n==0)|(n==outer*size*inner) :outer*inner")
+def modes(x, values, index, ordered, outer, size, inner, start, stop):
     """The most frequent element of each row, the least of several, and its place: the last one after torch's sort. NaN, of which none is
-    another's equal, come last."""
+    another's equal, come last. The keys of each row may have been sorted."""
     v, at = np.empty(size, i8), np.empty(size, i8)
     for r in range(start, stop):
         first, numbers = r // inner * size * inner + r % inner, size
@@ -193,14 +216,18 @@ def modes(x, values, index, outer, size, inner, start, stop):
             value = wide(x[first + i * inner])
             v[i], at[i] = key(value), i
             numbers -= value != value
-        sort(v, at, 0, size)
-        longest, run = 0, 0
+        row = ordered[r * size : r * size + size] if ordered.size else v
+        if not ordered.size:
+            sort(v, at, 0, size)
+        longest, run, last = 0, 0, 0
         for i in range(size):
-            run = run + 1 if i > 0 and v[i] == v[i - 1] and i < numbers else 1
+            run = run + 1 if i > 0 and row[i] == row[i - 1] and i < numbers else 1
             if run > longest:
-                longest = run
-                index[r] = at[i]
-        values[r] = x[first + index[r] * inner]
+                longest, last = run, i
+        if ordered.size:
+            sorted_at(v, at, last)
+        index[r] = at[last]
+        values[r] = x[first + at[last] * inner]
 
 
 @kernel("r0[rows*size] r0[rows*each] Q0[rows*each] i i i i (rows>=0) (size>=0) (each>=0) :rows*each")
