@@ -20,7 +20,7 @@ from ..annotations import Arguments, Fn, Keywords
 from .. import calls, modes
 from ..calls import HERE, LISTENING, OF_NO_KIND, TO_PLAIN, TO_REGULAR, Door, Interceptor, Parameter, plain as are_plain, source_of
 from ..codegen import execute
-from ..dtypes import SCALAR_TYPE_NAMES, DType, default_dtype
+from ..dtypes import INT64_KIND, SCALAR_TYPE_NAMES, DType, default_dtype
 from ..errors import AutogradError, ShapeMismatchError, of_rank
 from ..held import HOLDING, as_it_is, held_in, note_write, within
 from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
@@ -335,7 +335,7 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     no option but the dtype is given."""
     frontend = cells["_F"]
     cells |= {"_fresh": fresh, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_new": frontend.namespace["new"],
-              "_Tensor": frontend.Tensor, "_STUMBLES": STUMBLES, "_default_float": default_dtype}
+              "_Tensor": frontend.Tensor, "_STUMBLES": STUMBLES, "_default_float": default_dtype, "_int64": INT64_KIND.dtype}
     options = [n for n, p in signature.items() if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
     tensors = [p.name for p in rec.params if p.is_tensor]
     arguments = [n for n in signature if n not in options]
@@ -345,7 +345,8 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
         found, arguments[0] = f"{own}._k if dtype is None else _KINDS[dtype.np]", f"{own}._data"
         tests.append(f"{own}._k in _ns['Q_ANY']")
     else:
-        found = "_KINDS[(_default_float() if dtype is None else dtype).np]"
+        left_out = "_int64" if rec.result == "int64" else "_default_float()"
+        found = f"_KINDS[({left_out} if dtype is None else dtype).np]"
         tests.append("_F.default_device is None")
     return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k in _ns['Q_ANY']:",
             f"            _r = _fresh({', '.join(['_k', *arguments])})", "            if _r is not None:",

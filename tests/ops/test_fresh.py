@@ -9,7 +9,7 @@ import torchcompat as torch
 from autograd_tape.dtypes import FLOATING, DType, number_array
 from autograd_tape.executors.kernels._on_demand import use_numba
 from autograd_tape.executors.kernels.sharing import fill
-from autograd_tape.ops.data.create import _apart, _line
+from autograd_tape.ops.data.create import _apart, _indices, _line
 from autograd_tape.record import RECORDS, Sample
 
 NAMES = sorted({r.name for r in map(RECORDS.__getitem__, list(RECORDS)) if r.field("fresh")})
@@ -58,7 +58,9 @@ def test_as_through_the_frame(name):
 
 @pytest.mark.parametrize("dtype", "bfloat16 float8_e5m2 float32 float64 complex64 complex128 int64 int32 uint8 bool".split())
 @pytest.mark.parametrize("shape", [(), (3,), (511,), (513,), (30, 41), (1031,), (331, 401)])
-def test_filled_eight_bytes_at_a_time(dtype, shape):
+@pytest.mark.parametrize("mode", ["numpy", "numba"])
+def test_filled_eight_bytes_at_a_time(dtype, shape, mode, request):
+    request.addfinalizer(lambda previous=use_numba(mode): use_numba(previous))
     dtype, n = DType.by_name[dtype], int(np.prod(shape))
     for value in (1.5, -0.0, float("nan"), float("-inf"), 3e-39) if dtype.category >= FLOATING or dtype.group else (0, 1, 100):
         number = number_array(value, dtype)
@@ -109,6 +111,20 @@ def test_indices_of_triangles(lower):
         kept = np.tri(row, col, offset, bool) if lower else ~np.tri(row, col, offset - 1, bool)
         for dtype in (torch.int64, torch.int32):
             assert function(row, col, offset, dtype=dtype).tolist() == [at.tolist() for at in np.nonzero(kept)], (row, col, offset)
+        previous = use_numba("numba")
+        try:
+            assert _indices(lower, row, col, offset).tolist() == [at.tolist() for at in np.nonzero(kept)], (row, col, offset)
+        finally:
+            use_numba(previous)
+
+
+def test_what_is_kept_of_new_tensors_stays_as_it_was():
+    """Lines and their powers of few numbers, and indices, of which tensors are copies; zeros of two signs are told apart."""
+    for function, args in ((torch.linspace, (-1, 4, 3)), (torch.logspace, (0, 2, 3)), (torch.tril_indices, (3, 3))):
+        first = function(*args)
+        before = first.tolist()
+        assert first.zero_().tolist() != function(*args).tolist() == before
+    assert [torch.linspace(-1, a, 2).signbit().tolist() for a in (0.0, -0.0, 0)] == [[True, False], [True, True], [True, False]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64])

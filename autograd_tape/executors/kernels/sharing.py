@@ -46,6 +46,7 @@ __all__ = [
     "get_num_threads",
     "parallel_for",
     "parallel_rows",
+    "set_all",
     "set_num_threads",
     "share",
     "share_elements",
@@ -67,6 +68,8 @@ _SHARED_GRAIN = 32768
 _LONG = 256
 #: As what elements are moved, by their bytes.
 MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
+#: As what a kernel sets elements of a dtype.
+_FILLED = {"f": "f", "d": "d", "E": "H", "H": "H", "?": "B", "B": "B"}
 #: Bytes from which on NumPy sets elements slower than compiled code, and elements that are set one by one in the time of making views.
 _MUCH, _FEW = 1 << 16, 512
 #: Strides in bytes that ``copy`` does not follow.
@@ -358,6 +361,14 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return out
 
 
+def set_all(out: np.ndarray, value: float) -> None:
+    """`fill` of an array in rows, of single or double precision, with a number of Python's."""
+    if out.size < state.cheap:
+        out.fill(value)
+    else:
+        share_elements(_arithmetic.fill, out.dtype.char, out.size, out.reshape(-1), value)
+
+
 def fill(out: np.ndarray, number: np.ndarray) -> None:
     """Sets all elements to a 0-dim array of the same dtype. Many are set eight bytes at a time, and so are those of dtypes that are not
     NumPy's own, which it would set one by one, through a function for each.
@@ -368,6 +379,10 @@ def fill(out: np.ndarray, number: np.ndarray) -> None:
     array([5, 5, 5])
     """
     own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
+    if n >= state.cheap and (char := _FILLED.get(out.dtype.char)) and (flags := out.flags).forc and flags.aligned:
+        value = (number if char in "fd" else number.view(char)).item()
+        share_elements(_arithmetic.fill, char, n, (out if flags.c_contiguous else out.T).reshape(-1), value)
+        return
     if not own or item > 8 or (n * item < _MUCH if own == 1 else n < _FEW):
         out.fill(number)
     elif n * item < _MUCH or not out.flags.forc:

@@ -23,7 +23,7 @@ from ...dtypes import (
 from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError, type_name
 from ...executors import executor_for
 from ...executors.kernels.handy import Exact
-from ...executors.kernels.sharing import fill
+from ...executors.kernels.sharing import fill, set_all
 from ...executors.meta import meta_array
 from ...functions.namespace import KIND_SETS, REALS
 from ...functions.overloads import no_match
@@ -221,7 +221,9 @@ def _one(dtype: np.dtype, ndim: int) -> np.ndarray:
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
-    if array.size < _SHORT and dtype.isbuiltin == 1:
+    if dtype.char in "fd":
+        set_all(array, 1)
+    elif array.size < _SHORT and dtype.isbuiltin == 1:
         array.fill(1)
     else:
         fill(array, _one(dtype, array.ndim))
@@ -255,10 +257,13 @@ class empty:
 
 def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
     """An unset array with strides; None where the sizes or strides are none as nearly all are."""
-    if sum(size).__class__ is not int or sum(stride).__class__ is not int or bool in map(type, size):
+    if size.__class__ is not tuple or not _NUMBERS_ALONE.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
         return None
     laid = _laid(size, stride, dtype.itemsize)
     return None if laid is None else np.ndarray(size, dtype, np.empty(laid[0], dtype), 0, laid[1])
+
+
+_NUMBERS_ALONE = frozenset([int])
 
 
 @lru_cache(_KEPT)
@@ -278,7 +283,7 @@ class empty_strided_:
     """
 
     unset = True
-    def fresh(k, size, stride): return _memory(size, stride, k.np) if size.__class__ is stride.__class__ is tuple else None
+    def fresh(k, size, stride): return _memory(size, stride, k.np)
 
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
@@ -379,7 +384,9 @@ def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | No
     if not (value.__class__ in _NUMBERS and -most < value < most and k.np.kind != "u"):  # type: ignore[operator]
         return None
     array = np.empty(size, k.np)
-    if array.size < _SHORT and k.np.isbuiltin == 1 and k.np.itemsize > 2:
+    if k.np.char in "fd":
+        set_all(array, value)  # type: ignore[arg-type]  # a number
+    elif array.size < _SHORT and k.np.isbuiltin == 1 and k.np.itemsize > 2:
         array.fill(value)
     else:  # halves are rounded from float32
         found = k.scalars.get(value)
@@ -602,7 +609,7 @@ class new_empty_strided:
     """
 
     unset = True
-    def fresh(k, data, size, stride): return _memory(size, stride, k.np) if size.__class__ is stride.__class__ is tuple else None
+    def fresh(k, data, size, stride): return _memory(size, stride, k.np)
 
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
@@ -806,7 +813,6 @@ def emptied(out: TensorRef, n: int) -> None:
 
 
 _DOUBLE, _SHORT = np.dtype(np.float64), 4096
-_DOUBLES = CPU_KINDS[_DOUBLE]
 _WIDE = 2 ** 61  # up to which nothing overflows
 
 
@@ -845,6 +851,22 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     np.add(part, np.asarray(first), part)
     np.add(rest, np.asarray(last), rest)
     return line if real is dtype else line.astype(dtype, copy=False)
+
+
+_kept_line = lru_cache(64, typed=True)(_line)
+
+
+def _powers(start: float, end: float, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
+    """Powers of a number by those of a line."""
+    return np.power(float(base), _line(start, end, steps, _DOUBLE)).astype(dtype, copy=False)
+
+
+_kept_powers = lru_cache(64, typed=True)(_powers)
+
+
+def _tells(number: float) -> bool:
+    """Whether what is equal to a number, and of its type, is that number: zeros have two signs."""
+    return number != 0 or number.__class__ is int
 
 
 def _is_line(k: Kind, start: object, end: object, steps: int) -> bool:
@@ -895,7 +917,10 @@ class linspace:
     """
 
     several_types = ("steps",)
-    def fresh(k, start, end, steps): return _line(start, end, steps, k.np) if _is_line(k, start, end, steps) else None
+    def fresh(k, start, end, steps):
+        if _is_line(k, start, end, steps):
+            return (_kept_line(start, end, steps, k.np).copy() if steps < _SHORT and _tells(start) and _tells(end) else
+                    _line(start, end, steps, k.np))
 
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
@@ -919,11 +944,9 @@ class logspace:
 
     several_types = ("steps",)
     def fresh(k, start, end, steps, base):
-        if not _is_line(k, start, end, steps) or base.__class__ not in _NUMBERS:
-            return None
-        base = float(base)
-        found = _DOUBLES.scalars.get(base)
-        return np.power(_DOUBLES.scalar(base) if found is None else found, _line(start, end, steps, _DOUBLE)).astype(k.np, copy=False)
+        if _is_line(k, start, end, steps) and base.__class__ in _NUMBERS:
+            return (_kept_powers(start, end, steps, base, k.np).copy() if steps < _SHORT and _tells(start) and _tells(end) and base else
+                    _powers(start, end, steps, base, k.np))
 
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
@@ -978,7 +1001,15 @@ class eye:
     def errors(rng): yield (-1,), RuntimeError, "n must be greater or equal to 0, got -1"
 
 
-def _triangle_indices(name: str, lower: bool) -> Fn:
+def _triangle_indices(name: str, lower: bool) -> tuple[Fn, Fn]:
+    """The fields `fresh` and `function`."""
+    def fresh(k: Kind, row: int, col: int, offset: int) -> np.ndarray | None:
+        if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or min(row, col) < 0 or (
+                k.np.char not in "li" or max(row, col, abs(offset)) >= _MOST):
+            return None
+        made = _triangle(lower, row, col, offset).copy() if row * col <= _SHORT else _indices(lower, row, col, offset)
+        return made if made.dtype is k.np else made.astype(k.np)
+
     def function(F: Functions, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: object = None,
                  device: Device | None = None, pin_memory: bool = False) -> TensorRef:
         for what, n in (("row", row), ("col", col)):
@@ -987,31 +1018,35 @@ def _triangle_indices(name: str, lower: bool) -> Fn:
         wanted = None if dtype is None else _dtype(dtype)
         if wanted is not None and wanted.name not in ("int32", "int64"):
             raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'", remedy="ask for int64")
-        if row * col <= 4096 and row.__class__ is int and col.__class__ is int and offset.__class__ is int:
-            made = _triangle(lower, row, col, offset)
-            return finish(F, made.copy() if wanted is None else made.astype(wanted.np), device, False, None, layout)
-        made = _indices(lower, row, col, offset, np.dtype(np.int64) if wanted is None else wanted.np)
-        return finish(F, made, device, False, None, layout)
+        made = _indices(lower, row, col, offset)
+        return finish(F, made if wanted is None else made.astype(wanted.np, copy=False), device, False, None, layout)
 
-    return function
+    return fresh, function
 
 
 @lru_cache(_KEPT)
 def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
-    return _indices(lower, row, col, offset, np.dtype(np.int64))
+    return _indices(lower, row, col, offset)
 
 
-def _indices(lower: bool, row: int, col: int, offset: int, dtype: np.dtype) -> np.ndarray:
+_triangles = Exact("arithmetic", "triangle")
+
+
+def _indices(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
     """Rows and columns of the elements of a triangle."""
     # Rows from `start` to `stop` have some elements; behind them, or in front, all rows are whole.
     start, stop = (-offset, col - offset - 1) if lower else (1 - offset, col - offset)
     start = min(max(start, 0), row)
     stop = min(max(stop, start), row)
     whole = range(stop, row) if lower else range(start)
+    ends = (start + offset + 1, stop + offset) if lower else (col - offset - start, col - offset - stop + 1)
+    total, many = (stop - start) * sum(ends) // 2, len(whole) * col
+    indices = np.empty((2, total + many), np.int64)
+    if (col >= 16 or row < 64) and max(row, col, abs(offset)) < _MOST and (run := _triangles.over("l", total + many)) is not None:
+        run(row, 1, int(lower), row, col, offset, indices)
+        return indices
     some = np.arange(start, stop)
     counts = some + (offset + 1) if lower else col - offset - some
-    total, many = int(counts.sum()), len(whole) * col
-    indices = np.empty((2, total + many), dtype)
     block, rest = (indices[:, total:], indices[:, :total]) if lower else (indices[:, :many], indices[:, many:])
     block = block.reshape(2, len(whole), col)
     rows = np.arange(whole.start, whole.stop)
@@ -1022,11 +1057,12 @@ def _indices(lower: bool, row: int, col: int, offset: int, dtype: np.dtype) -> n
         block[0], block[1] = rows[:, None], np.arange(col)
     rest[0] = some.repeat(counts)
     first = counts - counts.cumsum() + (0 if lower else some + offset)
-    np.add(np.arange(total), first.repeat(counts), rest[1], casting="same_kind")
+    np.add(np.arange(total), first.repeat(counts), rest[1])
     return indices
 
 
-@op("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
+@op("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", result="int64", method=False,
+    out=False)
 class tril_indices:
     """Rows and columns of the elements of a lower triangle.
 
@@ -1035,11 +1071,12 @@ class tril_indices:
             [0, 0, 1]])
     """
 
-    function = _triangle_indices("tril_indices", True)
+    fresh, function = _triangle_indices("tril_indices", True)
     def samples(rng): yield 3, 4, 1
 
 
-@op("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
+@op("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", result="int64", method=False,
+    out=False)
 class triu_indices:
     """Rows and columns of the elements of an upper triangle.
 
@@ -1048,7 +1085,7 @@ class triu_indices:
             [0, 1, 1]])
     """
 
-    function = _triangle_indices("triu_indices", False)
+    fresh, function = _triangle_indices("triu_indices", False)
     def samples(rng): yield 3, 4, 1
 
 
@@ -1080,6 +1117,19 @@ class one_hot:
 
     home = "_C._nn"
     words = {"tensor": "input"}
+
+    def quick(input, num_classes):
+        if input.dtype.char != "l" or not input.size or not input.flags.c_contiguous:
+            return None
+        most = int(np.maximum.reduce(input.view(np.uint64), None))  # what is below zero is large there
+        if num_classes == -1:
+            num_classes = most + 1
+        if most >= num_classes or num_classes * input.size > 1 << 40:
+            return None
+        result = np.zeros((*input.shape, num_classes), np.int64)
+        result.reshape(-1)[input.reshape(-1) + _steps(input.size, num_classes)] = 1
+        return result
+
     def function(F, input, num_classes=-1):
         _check_classes(input)
         if on_meta(input) and num_classes < 0:

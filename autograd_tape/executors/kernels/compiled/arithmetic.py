@@ -59,9 +59,26 @@ def clamp_whole(x, y, low, high, start, stop):
         ys[i] = high if v > high else v
 
 
-@kernel("w1[n] s :n")
+@kernel("w1[n] s :n", dtypes="fdHB")
 def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
+
+
+@kernel("i i i i w2[two,n] (two==2) (row>=0) (col>=0) (row<2147483648) (col<2147483648) (offset<2147483648) (offset>-2147483648) :row",
+        dtypes="l")
+def triangle(lower, row, col, offset, y, start, stop):
+    """Row and column of each element of a triangle, row after row: up to diagonal ``offset``, or from there on."""
+    at = 0
+    for r in range(stop):
+        diagonal = min(max(r + offset + 1 - (not lower), 0), col)
+        first, last = (0, diagonal) if lower else (diagonal, col)
+        count = min(last - first, y.shape[1] - at)
+        if r >= start:
+            rows, cols = y[0, at : at + count], y[1, at : at + count]
+            for i in range(rows.size):
+                rows[i] = r
+                cols[i] = first + i
+        at += count
 
 
 @kernel(
