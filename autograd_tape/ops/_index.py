@@ -183,7 +183,7 @@ INDEX = {
     "matrices.indefinite": (
         "linalg_ldl_factor_ex", "linalg_ldl_factor", "linalg_ldl_solve",),
     "matrices.fourier": (
-        "_fft_c2c", "_fft_r2c", "_fft_c2r",),
+        "_fft_c2c", "_fft_r2c", "_fft_c2r", "_fft_with_mirrored",),
     "matrices.spectra": (
         "fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "fft_hfft", "fft_ihfft", "fft_fft2", "fft_ifft2", "fft_rfft2", "fft_irfft2",
         "fft_hfft2", "fft_ihfft2", "fft_fftn", "fft_ifftn", "fft_rfftn", "fft_irfftn", "fft_hfftn", "fft_ihfftn", "fft_fftshift",

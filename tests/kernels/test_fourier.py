@@ -40,9 +40,26 @@ def test_are_pocketfft_s(n: int, char: str, rng: np.random.Generator) -> None:
             _near(fourier.transformed(lie(x), at, n, n, z.dtype, False, 1.0), expected, z.dtype)
             _near(fourier.transformed(lie(x), at, n, h, z.dtype, False, 1.0), expected.take(range(h), at), z.dtype)
             _near(fourier.transformed(lie(half), at, n, n, x.dtype, True, 1.0), np.fft.irfft(lie(half), n, at) * n, x.dtype)
+            _near(fourier.transformed(lie(half), at, n, n, x.dtype, False, 1.0), np.fft.hfft(lie(half), n, at), x.dtype)
+            _near(fourier.transformed(lie(x), at, n, h, z.dtype, True, 1.0), np.fft.ihfft(lie(x), axis=at) * n, z.dtype)
         own = z.copy()
         assert fourier.transformed(own, axis, n, n, z.dtype, False, 1.0, own=True) is own
         np.testing.assert_array_equal(own, fourier.transformed(z, axis, n, n, z.dtype, False, 1.0))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 12, 30])
+def test_lines_lie_anywhere(n: int, rng: np.random.Generator) -> None:
+    """With gaps, in any order, over one another, or shorter than what is transformed; times a window."""
+    x, window = rng.standard_normal((9, 10, 40)), rng.standard_normal(n)
+    pieces = np.lib.stride_tricks.sliding_window_view(x[:, 0], n, 1)
+    for lines in (x[:, ::3, :n], x[::-2, :, 1:n + 1], x.transpose(1, 0, 2)[..., :n], x[..., :n * 2:2][..., :n], pieces, pieces[:, ::3],
+                  x[:, 0, ::2][:, :n], np.broadcast_to(x[:1, 0, :n], (30, n)), x[..., :n - 1]):
+        there, d = lines.shape[-1], np.dtype("D")
+        _near(fourier.transformed(lines, lines.ndim - 1, n, n, d, False, 1.0, window=window),
+              np.fft.fft(lines * window[:there], n), d)
+        z = lines + 1j * lines[::-1]
+        z = np.lib.stride_tricks.as_strided(z, z.shape, z.strides)
+        _near(fourier.transformed(z, lines.ndim - 1, n, n, d, True, 1.0, window=window), np.fft.ifft(z * window[:there], n) * n, d)
 
 
 def test_lines_are_apart(rng: np.random.Generator) -> None:

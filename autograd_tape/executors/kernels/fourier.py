@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...strided import strided
 from ._on_demand import state
 from .handy import Handy
 
@@ -19,45 +20,67 @@ _LANES, _FEW = 8, 4
 #: The longest line whose scratch stays near the processor, and the largest prime factor of a length, all products of which are made. In
 #: double precision, the sum of more products would be less exact than others are.
 _LONG, _LARGE = 4096, {"f": 400, "d": 256}
+#: Elements that places in memory may be apart.
+_FAR = 1 << 31
+_REAL = {"f": np.dtype(np.float32), "d": np.dtype(np.float64)}
+_NO_WINDOW = np.empty(0)
 
 
-def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, inverse: bool, factor: float, own: bool = False
-                ) -> np.ndarray | None:
-    """The transforms of lines of ``n`` numbers along a dimension, times ``factor``, of which ``length`` elements are wanted: all, or the
-    first half where the numbers are real. Of complex numbers there is the first half alone where the result, of ``dtype``, is real. What is
-    the caller's ``own`` may be overwritten with the result. None where pocketfft is to compute it.
+def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, inverse: bool, factor: float,
+                own: bool = False, window: np.ndarray = _NO_WINDOW) -> np.ndarray | None:
+    """The transforms of lines of ``n`` numbers along a dimension, times ``window`` before and ``factor`` after, of which ``length``
+    elements are wanted: all, or the first half where the numbers are real. Of complex numbers there is the first half alone where the
+    result, of ``dtype``, is real. The inverse of real numbers is the conjugate of their transform, and what is no inverse, but real, that
+    of conjugates. Lines that are shorter end with zeros. What is the caller's ``own`` may be overwritten with the result. None where
+    pocketfft is to compute it.
 
     >>> transformed(np.ones((1, 4)), 1, 4, 3, np.dtype(complex), False, 1.0) is None
     True
     """
     if x.size < state.fused:
         return None
-    plan = _plan(x.shape, x.strides, x.flags.c_contiguous, x.dtype.char, axis, n, length, dtype.char)
+    plan = _plan(x.shape, x.strides, x.dtype.char, axis, n, length, dtype.char)
     if plan is None:
         return None
-    order, shape, char, blocks, numbers = plan
-    source = x if order is None else x.transpose(order)
-    if not source.flags.c_contiguous or not source.flags.aligned:
-        return transformed(x.copy("C"), axis, n, length, dtype, inverse, factor, True)
-    y = x if own and order is None and x.dtype is dtype and x.shape == shape else np.empty(shape, dtype)
-    _transform.share(char, blocks, _LANES * n, 16, source.view(char), y.view(char), *numbers, int(inverse), factor)
+    shape, span, kind, blocks, roots, numbers = plan
+    if not x.flags.aligned or not span:
+        return transformed(x.copy("C"), axis, n, length, dtype, inverse, factor, True, window)
+    in_rows = x.flags.c_contiguous
+    source = (x if in_rows else strided(x, (span,), (x.itemsize,))).view(kind)
+    y = x if own and in_rows and x.dtype is dtype and x.shape == shape else np.empty(shape, dtype)
+    _transform.share(kind.char, blocks, _LANES * n, 16, source, y.view(kind), roots, window, *numbers, int(inverse), factor)
     return y
 
 
 @lru_cache(1024)
-def _plan(shape: tuple[int, ...], strides: tuple[int, ...], in_rows: bool, char: str, axis: int, n: int, length: int, result: str
-          ) -> tuple[tuple[int, ...] | None, tuple[int, ...], str, int, tuple[Any, ...]] | None:
-    """(the order of dimensions in memory, where that has the last dimension, which is the lines', before others; the result's shape; the
-    kernel's dtype, how many times eight lines there are, and its arguments)."""
-    lines, roots, last = prod(shape) // shape[axis], _roots(n, _LARGE.get(char.lower(), 0)), len(shape) - 1
-    if lines < _FEW or roots is None:
+def _plan(shape: tuple[int, ...], strides: tuple[int, ...], char: str, axis: int, n: int, length: int, result: str
+          ) -> tuple[tuple[int, ...], int, Any, int, np.ndarray, tuple[int, ...]] | None:
+    """(the result's shape, how many elements of memory there are from the first to the last, 0 where lines lie in no two steps, the
+    kernel's dtype, how many times eight lines there are, the kernel's roots, and its numbers)."""
+    count, kind = prod(shape) // shape[axis], _REAL.get(char.lower())
+    roots = None if kind is None or count < _FEW or prod(shape) >= _FAR else _roots(n, _LARGE[kind.char])
+    if kind is None or roots is None:
         return None
-    at = axis if in_rows or axis < last else len([s for s in strides if s > strides[-1]])
-    order = None if at == axis else (*range(at), last, *range(at, last))
-    sizes = shape if order is None else [shape[d] for d in order]
-    have, give = [size * (1 + c.isupper()) for c, size in ((char, shape[axis]), (result, length))]
-    arguments = roots, prod(sizes[:at]), prod(sizes[at + 1:]), n, have, give, int(order is not None)
-    return order, (*shape[:axis], length, *shape[axis + 1:]), char.lower(), -(-lines // _LANES), arguments
+    item, levels = kind.itemsize * (1 + char.isupper()), [[1, 1]]
+    for d in reversed(range(len(shape))):
+        size, step = shape[d], strides[d] / item
+        if d == axis or size == 1:
+            continue
+        if levels[-1][0] == 1:
+            levels[-1] = [size, step]
+        elif step == levels[-1][0] * levels[-1][1]:
+            levels[-1][0] *= size
+        else:
+            levels.append([size, step])
+    (lines, small), big, along = levels[0], levels[-1][1] * (len(levels) > 1), strides[axis] / item if shape[axis] > 1 else 1
+    steps = [int(step) for step in (big, small, along)]
+    span = 1 + sum([(size - 1) * stride // item for size, stride in zip(shape, strides)])
+    if len(levels) > 2 or min(steps[1:]) < 1 or steps[0] < 0 or steps != [big, small, along] or span >= _FAR:
+        span = 0
+    needed = n if char.islower() or result.isupper() else n // 2 + 1
+    have, give = [size * (1 + c.isupper()) for c, size in ((char, needed), (result, length))]
+    numbers = prod(shape[:axis]), prod(shape[axis + 1:]), n, lines, *steps, shape[axis], have, give
+    return (*shape[:axis], length, *shape[axis + 1:]), span, kind, -(-count // _LANES), roots, numbers
 
 
 @lru_cache(64)
@@ -72,4 +95,6 @@ def _roots(n: int, largest: int) -> np.ndarray | None:
     if left > 1 or not 1 < n <= _LONG:
         return None
     angles = np.arange(n) * (8 * np.arctan(np.longdouble(1)) / n)  # in more than double precision, where there is more
-    return np.stack([np.cos(angles), -np.sin(angles)], -1).astype(np.float64).reshape(-1)
+    roots = np.stack([np.cos(angles), -np.sin(angles)], -1).astype(np.float64).reshape(-1)
+    roots[np.abs(roots) < 1e-15] = 0
+    return roots

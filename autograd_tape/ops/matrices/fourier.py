@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ...annotations import Functions, Shape, Values
+from ...annotations import Shape
 from ...dims import wrap_dim
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels.fourier import transformed
 from ...executors.meta import meta_array
 from ...record import op
-from ...strided import contiguous_strides
+from ...strided import contiguous_strides, copy_like, laid_out
 from ...tensor import TensorRef
 from .._host import on_host
+from .._shapes import like_first
 
 
 def wrap_dims(dim: Sequence[int], ndim: int) -> list[int]:
@@ -182,16 +183,18 @@ class _fft_c2c:
             "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
 
 
-def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:
+def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool, conjugate: bool = False) -> np.ndarray:
     dims, order, back, count = _geometry_of(input, dim, 1)
     if not dims:
         _real_dims(dim, input.ndim)
     factor, several, last = _factor(normalization, count), len(dims) > 1, input.ndim - 1
     n = input.shape[dims[-1]]
     h, first, lines = n // 2 + 1, 1.0 if several else factor, input if order is None else input.transpose(order)
-    found = transformed(lines, last, n, h if onesided else n, _complex(input.dtype), False, first)
+    found = transformed(lines, last, n, h if onesided else n, _complex(input.dtype), conjugate, first)
     if found is None:
         found = _execute(lines, True, True, first)
+        if conjugate:
+            np.conjugate(found, out=found)
         if not onesided:
             half, found = found, np.empty((*found.shape[:-1], n), found.dtype if several else _complex(input.dtype))
             found[..., :h] = half
@@ -257,7 +260,7 @@ class _fft_r2c:
         yield (np.ones((2, 3)), (), 0, True), RuntimeError, "ArrayRef: attempted to access back() of empty list"
 
 
-def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> np.ndarray:
+def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, conjugate: bool = False) -> np.ndarray:
     *others, last = _real_dims(dim, input.ndim)
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
@@ -265,14 +268,16 @@ def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> 
     count = math.prod([input.shape[d] for d in others]) * last_dim_size
     if others:
         input = c2c(input, others, 0, False)
+    elif conjugate and (0 in input.strides or 1 in input.shape):  # results lie in the order in which conjugates do
+        input, conjugate = laid_out(np.conjugate(input), input), False
     _, order, back, _ = _geometry_of(input, last)
     lines, n = input if order is None else input.transpose(order), last_dim_size
     half, factor, dtype = lines[..., :n // 2 + 1], _factor(normalization, count), _REAL[input.dtype.char]
-    found = transformed(half, input.ndim - 1, n, n, dtype, True, factor)
+    found = transformed(half, input.ndim - 1, n, n, dtype, not conjugate, factor)
     if found is None:
-        if lines.shape[-1] != n:  # as many as there are to be, of which the first half counts
+        if lines.shape[-1] != n or conjugate:  # as many as there are to be, of which the first half counts
             lines = np.empty((*lines.shape[:-1], n), lines.dtype)
-            lines[..., :n // 2 + 1] = half
+            lines[..., :n // 2 + 1] = np.conjugate(half) if conjugate else half
         found = _execute(lines, True, False, factor)
     return _laid_out(found, back, dtype)
 
@@ -309,7 +314,7 @@ class _fft_c2r:
 
     def vjp(F, grad, dim, normalization):
         last = dim if isinstance(dim, int) else dim[-1]
-        return _twice(F, F._fft_r2c(grad, dim, normalization, True), last, grad.shape[last])
+        return F._fft_with_mirrored(F._fft_r2c(grad, dim, normalization, True), last, grad.shape[last])
 
     def samples(rng):
         for shape, dim, n in (((3,), (0,), 5), ((2, 3), (-1,), 4), ((2, 3, 3), (2, 0), 3)):
@@ -320,10 +325,30 @@ class _fft_c2r:
         yield (np.ones((2, 3)), (1,), 0, 4), RuntimeError, "Only supports complex dtypes, but found: Double"
 
 
-def _twice(F: Functions, half: Values, dim: int, n: int) -> Values:
-    """The first half along a dimension of a transform to `n` numbers, with what also stands for others of the second half doubled."""
-    h = half.shape[dim]
-    if n - h < 1:
-        return half
-    parts = [F.slice(half, dim, 0, 1), F.slice(half, dim, 1, n - h + 1) * 2]
-    return F.cat(parts if n - h + 1 == h else [*parts, F.slice(half, dim, h - 1, h)], dim)
+def _with_mirrored(half: np.ndarray, dim: int, n: int) -> np.ndarray:
+    found = copy_like(half)
+    both = found[(slice(None),) * (dim % half.ndim) + (slice(1, n - half.shape[dim] + 1),)]
+    both += both
+    return found
+
+
+@op("_fft_with_mirrored(Tensor half, int dim, int n) -> Tensor", quiet="all", method=False, namespace="_internal", out=False,
+    dtypes="complex", complex="explicit")
+class _fft_with_mirrored:
+    """The first half along a dimension of transforms to `n` real numbers, twice what also stands for numbers of the second half.
+
+    >>> import autograd_tape as at
+    >>> at.F._fft_with_mirrored(at.TensorRef.of([1.0, 1.0, 0j + 1]), 0, 4).tolist()
+    [(1+0j), (2+0j), (1+0j)]
+    """
+
+    sharding = "along dim"
+    numpy = _with_mirrored
+    compose = on_host(_with_mirrored)
+    shape = like_first
+    def vjp(F, grad, dim, n): return F._fft_with_mirrored(grad, dim, n)
+    jvp = "linear"
+
+    def samples(rng):
+        for shape, dim, n in (((3,), 0, 5), ((2, 3), -1, 4), ((1, 2), 0, 1)):
+            yield rng.standard_normal(shape) + 1j * rng.standard_normal(shape), dim, n

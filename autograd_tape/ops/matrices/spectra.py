@@ -17,7 +17,7 @@ from ...errors import AutogradError
 from ...functions.out import OutRule
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import copy_like, laid_out
+from ...strided import copy_like
 from ...tensor import TensorRef, as_dtype
 from .fourier import c2c, c2r, r2c, wrap_dims
 from ...warned import ignoring
@@ -132,10 +132,6 @@ def _of_array(a: np.ndarray, s: Any, dim: Any, lengths: _Lengths, complex: bool)
 _WITH_COMPLEX = {c: np.dtype(c.upper()) for c in "fdFD"}
 
 
-def _conjugated(a: np.ndarray) -> np.ndarray:
-    return np.conjugate(a) if a.flags.c_contiguous else laid_out(np.conjugate(a), a)
-
-
 # -- along one dimension ----------------------------------------------------------------------------------------------------------------
 
 
@@ -188,7 +184,7 @@ def _signal(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.n
 
     def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray:
         x, dims, count = _of_array(input, n, dim, _half_length, True)
-        return c2r(_conjugated(x) if forward else x, dims, _NORMS[norm or "backward", forward], count)
+        return c2r(x, dims, _NORMS[norm or "backward", forward], count, forward)
 
     return function, quick
 
@@ -407,7 +403,7 @@ def _hfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np
     kind = _NORMS[norm or "backward", True]
     if len(dims) > 1:
         x = c2c(x, dims[:-1], kind, True)
-    return c2r(_conjugated(x), dims[-1:], kind, count)
+    return c2r(x, dims[-1:], kind, count, True)
 
 
 def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -422,7 +418,7 @@ def _ihfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> n
     if len(dims) == 1:  # which is a view of conjugates
         return None
     kind = _NORMS[norm or "backward", False]
-    return c2c(_conjugated(r2c(x, dims[-1:], kind, True)), dims[:-1], kind, False)
+    return c2c(r2c(x, dims[-1:], kind, True, True), dims[:-1], kind, False)
 
 
 def _two_or_many(transformed: Callable[..., TensorRef], quick: Callable[..., np.ndarray | None]) -> tuple[Any, Any]:

@@ -14,8 +14,8 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 from numba.extending import register_jitable
 
-from .base import FUSE, kernel
-from .simd import LANES, alternating, every_other, load, spread, store, turn
+from .base import FUSE, kernel, u8
+from .simd import LANES, alternating, borrowed, every_other, load, spread, store, turn
 
 #: From one complex number of scratch to the next.
 PAIR = 2 * LANES
@@ -171,6 +171,19 @@ def _pass8(w, x, y, roots, power, m, l, real):
             _put(w, j + 7 * to, real, _turned((d[0] - h[0], d[1] + h[1]), roots, 7 * t))
 
 
+@_inlined
+def _added(a, b, even, odd, roots, t):
+    """Two sums of numbers times the real and the imaginary part of a root."""
+    return _plus(a, _scaled(even, spread(roots[2 * t]))), _plus(b, _scaled(odd, spread(roots[2 * t + 1])))
+
+
+@_inlined
+def _put_both(w, y, to, real, k, r, a, b, roots, t):
+    """Number ``k`` of ``r``, and the one as far from the end."""
+    _put(w, y + k * to, real, _turned(_plus_i(a, b), roots, k * t))
+    _put(w, y + (r - k) * to, real, _turned(_minus_i(a, b), roots, (r - k) * t))
+
+
 @_loop
 def _pass_odd(w, x, y, roots, power, m, l, real, r, sums):
     """The same for any odd ``r``: of each number and the one as far from the end, cosines times the sum and sines times the difference."""
@@ -188,22 +201,21 @@ def _pass_odd(w, x, y, roots, power, m, l, real, r, sums):
                 _put(w, sums + 2 * k * PAIR, 0, _plus(a, b))
                 _put(w, sums + (2 * k + 1) * PAIR, 0, _minus(a, b))
             _put(w, j, real, total)
-            for k in range(1, half + 1, 2):  # two at a time, the last one twice
-                other = min(k + 1, half)
-                a, b, c, d = first, (none, none), first, (none, none)
-                at = beside = 0
+            for k in range(1, half + 1, 3):  # three at a time, the last one again where there are no more
+                k1, k2 = min(k + 1, half), min(k + 2, half)
+                a = c = e = first
+                b = d = f = none, none
+                t0 = t1 = t2 = 0
                 for q in range(1, half + 1):
-                    at, beside = at + k, beside + other
-                    at, beside = at - r if at >= r else at, beside - r if beside >= r else beside
+                    t0, t1, t2 = t0 + k, t1 + k1, t2 + k2
+                    t0, t1, t2 = t0 - r if t0 >= r else t0, t1 - r if t1 >= r else t1, t2 - r if t2 >= r else t2
                     even, odd = _get(w, sums + 2 * q * PAIR, 0), _get(w, sums + (2 * q + 1) * PAIR, 0)
-                    a = _plus(a, _scaled(even, spread(roots[2 * at * root])))
-                    b = _plus(b, _scaled(odd, spread(roots[2 * at * root + 1])))
-                    c = _plus(c, _scaled(even, spread(roots[2 * beside * root])))
-                    d = _plus(d, _scaled(odd, spread(roots[2 * beside * root + 1])))
-                _put(w, j + k * to, real, _turned(_plus_i(a, b), roots, k * t))
-                _put(w, j + (r - k) * to, real, _turned(_minus_i(a, b), roots, (r - k) * t))
-                _put(w, j + other * to, real, _turned(_plus_i(c, d), roots, other * t))
-                _put(w, j + (r - other) * to, real, _turned(_minus_i(c, d), roots, (r - other) * t))
+                    a, b = _added(a, b, even, odd, roots, t0 * root)
+                    c, d = _added(c, d, even, odd, roots, t1 * root)
+                    e, f = _added(e, f, even, odd, roots, t2 * root)
+                _put_both(w, j, to, real, k, r, a, b, roots, t)
+                _put_both(w, j, to, real, k1, r, c, d, roots, t)
+                _put_both(w, j, to, real, k2, r, e, f, roots, t)
 
 
 @_loop
@@ -250,56 +262,51 @@ def _transformed(w, x, y, roots, power, n, factors, real, sums):
 
 
 @_loop
-def _read(x, w, spare, line, count, length, width, inner, step):
-    """Lines [line, line + count) of ``length`` elements of ``width`` numbers, of which ``inner`` lie side by side: a vector for each
-    number, ``step`` apart."""
-    size, within = length * width, line % inner
-    at = (line // inner * length * inner + within) * width
-    if inner == 1 and size >= LANES:
-        for k in range(0, size, LANES):
-            i = min(k, size - LANES)
-            turn(x, at + i, size, count, w, i * step, step, LANES)
-    elif inner == 1:
-        for i in range(count * size):
-            w[spare + i] = x[at + i]
-        turn(w, spare, size, count, w, 0, step, LANES)
-    elif within + LANES > inner:
+def _read(x, w, line, count, lines, big, small, along, length, width, step):
+    """Lines [line, line + count) of ``length`` elements of ``width`` numbers: a vector for each number, ``step`` apart. Elements are
+    ``along`` apart, lines ``small``, and each time after so many ``lines``, ``big``."""
+    group, size = line // lines if line >= lines else 0, length * width  # divisions are slow
+    within = line - group * lines
+    at = (group * big + within * small) * width
+    if within + count > lines or (small > 1 or count < LANES) and (
+            along > 1 or at + (count - 1) * small * width + max(size, LANES) > x.size):
         for j in range(LANES):
             place = line + min(j, count - 1)
-            at = (place // inner * length * inner + place % inner) * width
+            at = (place // lines * big + place % lines * small) * width
             for i in range(length):
                 for b in range(width):
-                    w[(i * width + b) * step + j] = x[at + i * width * inner + b]
+                    w[u8((i * width + b) * step + j)] = x[u8(at + i * along * width + b)]
+    elif small > 1 or count < LANES:  # what is read beyond short lines lies beyond those in scratch, too
+        for k in range(0, size, LANES):
+            i = max(min(k, size - LANES), 0)
+            turn(x, at + i, small * width, count, w, i * step, step, LANES)
     elif width == 1:
         for i in range(length):
-            store(w, i * step, load(x, at + i * inner))
+            store(w, i * step, load(x, at + i * along))
     else:
         for i in range(length):
-            a, b = load(x, at + 2 * i * inner), load(x, at + 2 * i * inner + LANES)
+            a, b = load(x, at + 2 * i * along), load(x, at + 2 * i * along + LANES)
             store(w, 2 * i * step, every_other(a, b, 0))
             store(w, (2 * i + 1) * step, every_other(a, b, 1))
 
 
 @_loop
-def _write(w, source, spare, y, line, count, length, width, inner, step):
-    """The way back."""
-    size, within = length * width, line % inner
-    at = (line // inner * length * inner + within) * width
+def _write(w, source, y, line, count, inner, length, width, step):
+    """The way back, to lines of which ``inner`` lie side by side."""
+    group, size = line // inner if inner > 1 else line, length * width
+    within = line - group * inner
+    at = (group * length * inner + within) * width
     if inner == 1 and size >= LANES:
         for k in range(0, size, LANES):
             i = min(k, size - LANES)
             turn(w, source + i * step, step, LANES, y, at + i, size, count)
-    elif inner == 1:  # what is written behind one line the next one overwrites
-        turn(w, source, step, LANES, w, spare, size, LANES)
-        for i in range(count * size):
-            y[at + i] = w[spare + i]
     elif within + LANES > inner:
         for j in range(count):
             place = line + j
-            at = (place // inner * length * inner + place % inner) * width
+            at = (place // inner * length * inner + place % inner if inner > 1 else place * length) * width
             for i in range(length):
                 for b in range(width):
-                    y[at + i * width * inner + b] = w[source + (i * width + b) * step + j]
+                    y[u8(at + i * width * inner + b)] = w[u8(source + (i * width + b) * step + j)]
     elif width == 1:
         for i in range(length):
             store(y, at + i * inner, load(w, source + i * step))
@@ -308,6 +315,13 @@ def _write(w, source, spare, y, line, count, length, width, inner, step):
             a, b = load(w, source + 2 * i * step), load(w, source + (2 * i + 1) * step)
             store(y, at + 2 * i * inner, alternating(a, b, 0))
             store(y, at + 2 * i * inner + LANES, alternating(a, b, 1))
+
+
+@_loop
+def _conjugated(w, x, count):
+    none = spread(0.0)
+    for i in range(x + LANES, x + count * PAIR, PAIR):
+        store(w, i, none - load(w, i))
 
 
 @_loop
@@ -352,47 +366,65 @@ def _mirrored(w, x, n):
         _put(w, x + k * PAIR, 0, (a, none - b))
 
 
-@kernel(
-    "r0[o*have*m] w0[o*give*m] d1[2*n] i i i i i i i s (o>=0) (m>0) (n>0) (float(o)*n*m<1e18) "
-    "(((have==n)&((give==2*n)|(give==2*(n//2+1))))|((give==n)&(have==2*(n//2+1)))|((have==2*n)&(give==2*n))) :(o*m+7)//8",
-)
-def transform(x, y, roots, o, m, n, have, give, rows, inverse, factor, start, stop):
-    """Transforms of ``o * m`` lines of ``n`` numbers, times ``factor``; eight lines at a time, [start, stop) of those.
-
-    ``x`` is (o, n, m), and so is ``y``, but with ``rows`` (o, m, n). A line has ``have`` numbers, and its transform ``give``: 2 n where
-    they are complex, n where they are real, and of a first half, which tells the other, 2 (n // 2 + 1). ``roots`` are those of 1, the
-    powers of exp(-2 pi i / n).
-    """
-    real, signal, inner = have == n, give == n, 1 if rows else m
+@_loop
+def _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop):
+    w = borrowed(scratch)
+    real, signal, width = have == n, give == n, 1 if have == n else 2
     two = (real or signal) and n % 2 == 0  # real numbers as half as many complex ones
-    count, step = n // 2 if two else n, LANES if two else PAIR
-    room = (n + LANES) * PAIR
-    w, found = np.empty(3 * room, np.float64), np.empty(64, np.int64)
-    factors = found[: _factors(count, found)]
+    count, step = n // 2 if two else n, PAIR if (real or signal) and not two else LANES
+    apart, room = step if real else LANES, (n + LANES) * PAIR
+    factors = borrowed(found[: _factors(count, found)])
     result = factors.size % 2 * room
     for block in range(start, stop):
         line = LANES * block
         here = min(LANES, o * m - line)
+        if real and not two:
+            w[: n * PAIR] = 0
+        _read(x, w, line, here, lines, big, small, along, given, width, apart)
+        if given * width < have:
+            w[given * width * apart : have * apart] = 0
+        if window.size > 0:
+            for i in range(n):
+                for j in range(i * width, (i + 1) * width):
+                    store(w, j * apart, load(w, j * apart) * spread(window[i]))
+        if signal:
+            if inverse == 0:
+                _conjugated(w, 0, n // 2 + 1)
+            if two:
+                _halved(w, roots, n)
+            else:
+                w[LANES:PAIR] = 0
+                _mirrored(w, 0, n)
+        _transformed(w, 0, room, roots, n // count, count, factors, LANES * (signal or inverse != 0 and not real), 2 * room)
         if real:
-            if not two:
-                w[: n * PAIR] = 0
-            _read(x, w, 2 * room, line, here, n, 1, m, step)
-        else:
-            _read(x, w, 2 * room, line, here, have // 2, 2, m, LANES)
-        if signal and two:
-            _halved(w, roots, n)
-        elif signal:
-            w[LANES:PAIR] = 0
-            _mirrored(w, 0, n)
-        _transformed(w, 0, room, roots, n // count, count, factors, LANES * (inverse != 0), 2 * room)
-        if real and two:
-            _joined(w, result, roots, n)
-        if real and give == 2 * n:
-            _mirrored(w, result, n)
+            if two:
+                _joined(w, result, roots, n)
+            if inverse != 0:
+                _conjugated(w, result, n // 2 + 1 if two else n)
+            if give == 2 * n and two:
+                _mirrored(w, result, n)
         if factor != 1:
             for i in range(result, result + (n // 2 + 1 if two and give < 2 * n else n) * PAIR):
                 w[i] *= factor
         if signal:
-            _write(w, result, 2 * room, y, line, here, n, 1, inner, step)
+            _write(w, result, y, line, here, m, n, 1, step)
         else:
-            _write(w, result, 2 * room, y, line, here, give // 2, 2, inner, LANES)
+            _write(w, result, y, line, here, m, give // 2, 2, LANES)
+
+
+@kernel(
+    "r0[size] w0[o*give*m] d1[2*n] d1[n]? i i i i i i i i i i i s (o>=0) (m>0) (n>0) (big>=0) (small>=0) (along>0) (lines>0) (given>0) "
+    "(((have==n)&((give==2*n)|(give==2*(n//2+1))))|((give==n)&(have==2*(n//2+1)))|((have==2*n)&(give==2*n))) (float(o)*n*m<1e18) "
+    "(given*(1+(have!=n))<=have) (float(o)*m/lines*big+float(lines)*small+float(given)*along<1e18) "
+    "(((o*m-1)//lines*big+(lines-1)*small+(given-1)*along+1)*(1+(have!=n))<=size) :(o*m+7)//8",
+)
+def transform(x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop):
+    """Transforms of ``o * m`` lines of ``n`` numbers, times ``factor``; eight lines at a time, [start, stop) of those.
+
+    Where lines lie in ``x`` is said in `_read`; ``y`` is (o, n, m). A line has ``have`` numbers, and its transform ``give``: 2 n where they
+    are complex, n where they are real, and of a first half, which tells the other, 2 (n // 2 + 1). Of a line ``given`` elements are there,
+    and the rest is zero; all are multiplied by ``window`` unless that is empty. The inverse is that of conjugates where it begins with
+    real numbers, and so is what is no inverse but ends with them. ``roots`` are those of 1, the powers of exp(-2 pi i / n).
+    """
+    scratch, found = np.empty(3 * (n + LANES) * PAIR, np.float64), np.empty(64, np.int64)
+    _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop)

@@ -92,6 +92,18 @@ _arithmetic(operator.sub, "fsub")
 _arithmetic(operator.mul, "fmul")
 
 
+@intrinsic
+def borrowed(typingctx, array):
+    """An array that somebody else keeps: each function that is given one counts it, which takes as long as a short loop."""
+
+    def codegen(context, builder, signature, args):
+        found = context.make_array(array)(context, builder, args[0])
+        found.meminfo = cgutils.get_null_value(found.meminfo.type)
+        return found._getvalue()
+
+    return array(array), codegen
+
+
 def _spread(builder: Any, number: Any) -> Any:
     kind = ir.VectorType(number.type, LANES)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
