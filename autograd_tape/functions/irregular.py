@@ -239,10 +239,11 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     """Statements that return what `quick` makes of plain arrays, if it makes something of them: of real numbers or truth values, and where
     the record says `quick_complex`, of complex numbers. Where it says `quick_conjugates`, of real numbers their conjugates are returned."""
     frontend = cells["_F"]
+    named = frontend.returned(rec) if len(rec.returns) > 1 and rec.field("gives") is None else None
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
               "_sizes": _SIZES, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
-              "_ndarray": np.ndarray}
+              "_ndarray": np.ndarray, "_named": named}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
     names = [n for n in signature if n != "out"]
     tensors = [n for n in names if n in types]
@@ -278,7 +279,8 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
             f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('quick_conjugates') else '_t'}",
             "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
-            f"                {made.format('_x')}", "                _o.append(_t)", "            return tuple(_o)",
+            f"                {made.format('_x')}", "                _o.append(_t)",
+            "            return tuple(_o)" if named is None else "            return _named(*_o)",
             *["        if _r is True or _r is False: return _r"] * (rec.field("gives") == "bool"),
             "except _STUMBLES: pass"]
 

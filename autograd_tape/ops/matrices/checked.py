@@ -16,7 +16,7 @@ from ...warned import warn_once
 from .. import _batch as batches
 from .._host import on_host
 from .factorization import (
-    _broken_minor, _check_matrix, _columns, _definite, _mT, _solved, _square, _zero_pivot, check_equation,
+    _broken_minor, _check_matrix, _columns, _definite, _mT, _solve_triangle, _solved, _square, _zero_pivot, alone, check_equation,
 )
 
 linalg = np.linalg
@@ -169,14 +169,13 @@ class solve_matrices_ex:
 
     meta_layout = "columns rows"
     compose = on_host(_solve_ex)
-    def vjp_A(F, grad, A, result, A_shape, B_shape): return solution_gradients[0](F, grad, A, result, A_shape)
-    def vjp_B(F, grad, A, B_shape): return solution_gradients[1](F, grad, A, B_shape)
+    def vjp(F, grad, A, result, A_shape, B_shape, needs): return solution_gradients(F, grad, A, result, A_shape, B_shape, needs)
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal((3, 2))
         yield _square(rng, 2, 2, 2), rng.standard_normal((2, 3))
 
 
-solution_gradients = [get_record("solve_matrices").field(name) for name in ("vjp_A", "vjp_B")]
+solution_gradients = get_record("solve_matrices").field("vjp")
 
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Int32 info)",
@@ -229,6 +228,14 @@ class triangular_solve:
     amp = "float32"
     lacks = {"half int bool rare": lambda input, A, **_: "triangular_solve_cpu" if input.dtype is A.dtype else None}
     out_dtype = EXPECTED
+
+    def quick(input, A, upper, transpose, unitriangular):
+        n = A.shape[-1] if A.ndim > 1 else 0
+        if not alone(A) or A.dtype is not input.dtype or A.shape[-2] != n or input.ndim != A.ndim or input.shape[:-1] != A.shape[:-1]:
+            return None
+        warn_once(_FORMER)
+        factor = A.swapaxes(-2, -1) if transpose else A
+        return _solve_triangle(factor, input, upper is not transpose, unitriangular), _columns(A)
 
     def function(F, input, A, upper=True, transpose=False, unitriangular=False):
         warn_once(_FORMER)

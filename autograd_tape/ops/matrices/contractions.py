@@ -16,7 +16,7 @@ from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
 from ...executors.kernels import halves, matrices as kernels
 from ...executors.kernels._on_demand import is_half
-from ...executors.kernels.pairs import ufunc2
+from ...executors.kernels.pairs import OF_UFUNC, ufunc2
 from ...executors.kernels.sharing import BIG
 from ...record import Sample, get_record, op
 from ...warned import ignoring, warn_once
@@ -502,15 +502,16 @@ class kron:
             return None
         n = max(input.ndim, other.ndim)
         a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
-        if n and input.size * other.size > _PRODUCTS and b[-1] < (256 if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
+        left = input.reshape([s for size in a for s in (size, 1)])
+        right = other.reshape([s for size in b for s in (1, size)])
+        many = input.size * other.size > _PRODUCTS
+        product = OF_UFUNC[np.multiply](left, right) if many else None
+        if product is None and n and many and b[-1] < (256 if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
             # Rows as long as those of the result: NumPy takes its time from row to row.
             left = input.reshape(a).repeat(b[-1], -1).reshape([s for size in a[:-1] for s in (size, 1)] + [-1])
             right = np.tile(other.reshape(b), a[-1]).reshape([s for size in b[:-1] for s in (1, size)] + [-1])
+        if product is None:
             product = left * right if input.size * other.size < BIG else ufunc2(np.multiply, left, right)
-            return product.reshape([x * y for x, y in zip(a, b)])
-        left = input.reshape([s for size in a for s in (size, 1)])
-        right = other.reshape([s for size in b for s in (1, size)])
-        product = left * right if input.size * other.size < BIG else ufunc2(np.multiply, left, right)
         return product.reshape([x * y for x, y in zip(a, b)])
 
     def function(F, input, other):

@@ -370,9 +370,11 @@ class solve_matrices:
     meta_layout = "columns"
     compose = on_host(_solve)
     def shape(A, B): return (*broadcast_shape(A[:-2], B[:-2]), A[-1], B[-1])
-    def vjp_A(F, grad, A, result, A_shape):
-        return F.reduce_to_shape(-F.matmul(F.solve_matrices(_mT(F, A), grad), _mT(F, result)), tuple(A_shape))
-    def vjp_B(F, grad, A, B_shape): return F.reduce_to_shape(F.solve_matrices(_mT(F, A), grad), tuple(B_shape))
+    def vjp(F, grad, A, result, A_shape, B_shape, needs):
+        back = F.solve_matrices(_mT(F, A), grad)
+        return (F.reduce_to_shape(-F.matmul(back, _mT(F, result)), tuple(A_shape)) if needs[0] else None,
+                F.reduce_to_shape(back, tuple(B_shape)) if needs[1] else None)
+
     batch = batches.two_matrices
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal((3, 2))
@@ -448,7 +450,7 @@ class linalg_solve:
 
 
 def _solve_triangle(A: np.ndarray, B: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
-    lead = broadcast_shape(A.shape[:-2], B.shape[:-2])
+    lead = A.shape[:-2] if A.ndim == B.ndim == 2 else broadcast_shape(A.shape[:-2], B.shape[:-2])
     return from_columns(kernels.solve_triangles(one_batch(B, lead), (one_batch(A, lead), upper, unitriangular)), lead)
 
 
@@ -465,12 +467,13 @@ class solve_triangle:
     meta_layout = "columns"
     compose = on_host(_solve_triangle)
     def shape(A, B, upper, unitriangular): return (*broadcast_shape(A[:-2], B[:-2]), *B[-2:])
-    def vjp_A(F, grad, A, result, upper, unitriangular, A_shape):
-        back = F.matmul(F.solve_triangle(_mT(F, A), grad, not upper, unitriangular), _mT(F, result))
-        back, one = -F.reduce_to_shape(back, tuple(A_shape)), int(unitriangular)
-        return F.triu(back, one) if upper else F.tril(back, -one)
-    def vjp_B(F, grad, A, upper, unitriangular, B_shape):
-        return F.reduce_to_shape(F.solve_triangle(_mT(F, A), grad, not upper, unitriangular), tuple(B_shape))
+    def vjp(F, grad, A, result, upper, unitriangular, A_shape, B_shape, needs):
+        back, of_A = F.solve_triangle(_mT(F, A), grad, not upper, unitriangular), None
+        if needs[0]:
+            of_A, one = -F.reduce_to_shape(F.matmul(back, _mT(F, result)), tuple(A_shape)), int(unitriangular)
+            of_A = F.triu(of_A, one) if upper else F.tril(of_A, -one)
+        return of_A, F.reduce_to_shape(back, tuple(B_shape)) if needs[1] else None
+
     batch = batches.two_matrices
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal((3, 2)), True, False
@@ -490,6 +493,14 @@ class linalg_solve_triangular:
     words = {"input": "A"}
     lacks = {"half int bool rare": "triangular_solve_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
+    def quick(A, B, upper, left, unitriangular):
+        n = A.shape[-1] if A.ndim > 1 else 0
+        if not alone(A) or A.dtype is not B.dtype or A.shape[-2] != n or B.ndim < 2 or B.shape[-2 if left else -1] != n:
+            return None
+        if left:
+            return _solve_triangle(A, B, upper, unitriangular)
+        return _columns(_solve_triangle(A.swapaxes(-2, -1), B.swapaxes(-2, -1), not upper, unitriangular).swapaxes(-2, -1))
+
     def function(F, A, B, *, upper, left=True, unitriangular=False):
         _check_matrix("linalg.solve_triangular", A, True)
         if B.ndim < 2:

@@ -47,10 +47,17 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
         raise ValueError("matrices expected, whose rows may change places")
     *lead, m, n = A.shape
     LU = _columns(A)
-    pivots, info = kernels.lu(LU.swapaxes(-2, -1).reshape(prod(lead), n, m))
+    columns = LU.swapaxes(-2, -1)
+    pivots, info = kernels.lu(columns if A.ndim == 3 else columns.reshape(prod(lead), n, m))
     if check_errors and info.any():
         _refuse_singular(info, A.shape)
     return LU, pivots.reshape(*lead, min(m, n)), info.reshape(lead)
+
+
+def _regular_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same of plain matrices, where none is singular."""
+    LU, pivots, info = _lu_factor(A) if alone(A) else (None, None, None)
+    return None if info is None or np.count_nonzero(info) else (LU, pivots)
 
 
 def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -205,6 +212,7 @@ class linalg_lu_factor:
 
     lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
+    def quick(A, pivot): return _regular_factors(A) if pivot else None
     def function(F, A, *, pivot=True):
         return F.returned(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
@@ -225,6 +233,7 @@ class lu:
 
     gives = "Any"
     home = "functional"
+    def quick(A, pivot, get_infos): return _lu_factor(A)[:2] if pivot and not get_infos and alone(A) else None
     def function(F, A, pivot=True, get_infos=False):
         result = F._lu_with_info(A, pivot, False)
         return result if get_infos else tuple(result[:2])
@@ -943,12 +952,15 @@ class cholesky_solve:
                 raise ShapeMismatchError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
         check_equation("cholesky_solve", L, B)
 
-    def vjp_B(F, grad, L, upper, B_shape): return F.reduce_to_shape(F.cholesky_solve(grad, L, upper), tuple(B_shape))
-
-    def vjp_L(F, grad, L, result, upper, L_shape):
-        term = F.matmul(F.cholesky_solve(grad, L, upper), _mH(F, result))
+    def vjp(F, grad, L, result, upper, B_shape, L_shape, needs):
+        back = F.cholesky_solve(grad, L, upper)
+        of_B = F.reduce_to_shape(back, tuple(B_shape)) if needs[0] else None
+        if not needs[1]:
+            return of_B, None
+        term = F.matmul(back, _mH(F, result))
         term = term + _mH(F, term)
-        return F.reduce_to_shape(-(F.matmul(L, term) if upper else F.matmul(term, L)), tuple(L_shape))
+        return of_B, F.reduce_to_shape(-(F.matmul(L, term) if upper else F.matmul(term, L)), tuple(L_shape))
+
     batch = batches.two_matrices
 
     def samples(rng):

@@ -18,7 +18,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .factorization import _check_matrix, _columns, check_equation, from_columns, keep_triangle
+from .factorization import _check_matrix, _columns, alone, check_equation, from_columns, keep_triangle
 from .general import INT32, like_lapack, without_data
 from ...warned import ignoring
 
@@ -155,6 +155,10 @@ class linalg_ldl_factor:
 
     words = {"input": "A"}
     out_dtype = EXPECTED
+    def quick(A, hermitian):
+        LD, pivots, info = _ldl_factor(A, hermitian) if alone(A) and A.shape[-1] == A.shape[-2] else (None, None, None)
+        return None if info is None or np.count_nonzero(info) else (LD, pivots)
+
     def function(F, A, *, hermitian=False):
         return F.returned(get_record("linalg_ldl_factor"))(*F.linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
