@@ -10,7 +10,7 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
-from autograd_tape.executors.kernels.formulas import Formula, binary, exp, like, log, settled, unary
+from autograd_tape.executors.kernels.formulas import Formula, Split, binary, exp, like, log, settled, unary
 from autograd_tape.ops.elementwise import _single, bessel, gamma, polynomials, special
 from autograd_tape.ops.networks import activation
 
@@ -101,7 +101,7 @@ def test_broadcast_elements_go_through_many_at_a_time(mode: None) -> None:
     """Whatever lines they lie in, and with functions beyond the formula that take some, several, or none of them."""
     made = len(Formula.made)
     beyond = ((lambda x, y: y < 0.0, lambda x, y: x - y), (lambda x, y: x < 5.0, lambda x, y: x * y))
-    kernel = binary(lambda x, y: x + y, beyond=beyond)
+    kernel = binary(Split(lambda x, y: x + y, beyond))
     del Formula.made[made:]
     _on_demand.use_numba("numba")
     for first, second in [((2500, 1), (3,)), ((1, 2500), (2, 1)), ((7, 1, 300), (1, 11, 1)), ((5, 1, 17), (40, 1)), ((4099,), (4099,)),

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from ...warned import ignoring
 if TYPE_CHECKING:
     from ._kernel import Kernel
 
-__all__ = ["binary", "few", "many", "ternary", "unary"]
+__all__ = ["Split", "binary", "few", "many", "ternary", "unary"]
 
 Scalar = Callable[..., float]
 """A function of numbers: Python's, or what stands for them."""
@@ -167,18 +167,27 @@ class _Machine(dict[str, Fn]):
         return found
 
 
-Beyond = tuple[tuple[Scalar, Scalar], ...]
-"""Tests of numbers, each with the function that stands in the place of a formula where it is true, and none before it is."""
+class Split(NamedTuple):
+    """A function of numbers, and tests, each with the function that takes its place where that is true, and none before it is: in a loop of
+    its own, so that the function's has no branches that would keep it from vectors."""
+
+    function: Scalar
+    beyond: tuple[tuple[Scalar, Scalar], ...]
+
+    def joined(self) -> Scalar:
+        """One function of these."""
+        def joined(*numbers: float) -> float:
+            for test, other in self.beyond:
+                if test(*numbers):
+                    return other(*numbers)
+            return self.function(*numbers)
+
+        return joined
 
 
-def _joined(function: Scalar, beyond: Beyond) -> Scalar:
-    def joined(*numbers: float) -> float:
-        for test, other in beyond:
-            if test(*numbers):
-                return other(*numbers)
-        return function(*numbers)
-
-    return joined
+def up_to(largest: float, function: Scalar, beyond: Scalar) -> Split:
+    """A function of numbers up to a magnitude, and that of larger ones."""
+    return Split(function, ((lambda x: abs(x) > largest, beyond),))
 
 
 class Formula:
@@ -189,15 +198,14 @@ class Formula:
         cost: its time against that of a few multiplications and a logarithm.
         own: whether it computes in the arrays' dtype, and not in double precision.
         chars: the dtypes that it is for.
-        beyond: of which numbers other functions are asked.
     """
 
     made: ClassVar[list[Formula]] = []
 
-    def __init__(self, function: Scalar, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd",
-                 beyond: Beyond = ()) -> None:
-        self.function, self.operands, self.cost, self.own, self.numbers, self.chars = function, operands, cost, own, numbers, chars
-        self.beyond, self.whole = beyond, _joined(function, beyond) if beyond else function
+    def __init__(self, function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd") -> None:
+        self.function, self.beyond = function if isinstance(function, Split) else (function, ())
+        self.whole = function.joined() if isinstance(function, Split) else function
+        self.operands, self.cost, self.own, self.numbers, self.chars = operands, cost, own, numbers, chars
         #: Seconds in Python.
         self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
@@ -298,34 +306,33 @@ class Formula:
                 left += [places[mask], places[~mask]]
 
 
-def unary(function: Scalar, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | None = None,
-          largest: float = math.inf) -> Callable[..., np.ndarray]:
+def unary(function: Scalar | Split, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | Split | None = None
+          ) -> Callable[..., np.ndarray]:
     """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm. It takes as many
-    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given, up
-    to numbers of the magnitude `largest`.
+    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given.
 
     >>> unary(lambda x: x * x)(np.float32([[1.0, 2.0]]))
     array([[1., 4.]], dtype=float32)
     """
-    formula = Formula(function, 1, cost, own, numbers, "fd" if single is None else "d")
-    of_single = formula if single is None else Formula(
-        single, 1, cost, own, numbers, "f", _above(largest, function))
+    return _of_one(*_formulas(function, 1, cost, own, numbers, single))
+
+
+def _formulas(function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int, single: Scalar | Split | None
+              ) -> tuple[Formula, Formula]:
+    """That of a function, and that of single precision."""
+    formula = Formula(function, operands, cost, own, numbers, "fd" if single is None else "d")
+    of_single = formula if single is None else Formula(single, operands, cost, own, numbers, "f")
     of_single.ready = formula.ready
-    return _of_one(formula, of_single)
+    return formula, of_single
 
 
-def _above(largest: float, function: Scalar) -> Beyond:
-    return () if largest == math.inf else ((lambda x: abs(x) > largest, function),)
+def many(function: np.ufunc, double: Scalar | Split) -> Callable[[np.ndarray], np.ndarray]:
+    """NumPy's function of one number, which of many of float64 is the formula `double`.
 
-
-def many(function: np.ufunc, double: Scalar, largest: float, beyond: Scalar) -> Callable[[np.ndarray], np.ndarray]:
-    """NumPy's function of one number, which of many of float64 is the formula `double`, up to numbers of the magnitude `largest`, and of
-    larger ones `beyond`.
-
-    >>> many(np.sin, sin, 1e6, sin)(np.array([0.0]))
+    >>> many(np.sin, sin)(np.array([0.0]))
     array([0.])
     """
-    made = Formula(double, 1, 1, False, chars="d", beyond=_above(largest, beyond))
+    made = Formula(double, 1, 1, False, chars="d")
     formula = _of_one(made, made)
 
     def kernel(x: np.ndarray) -> np.ndarray:
@@ -459,17 +466,13 @@ def _spread(a: np.ndarray, shape: tuple[int, ...], like: np.ndarray | None = Non
     return out
 
 
-def binary(function: Scalar, cost: int = 1, own: bool = False, beyond: Beyond = (), single: Beyond = ()) -> Callable[..., np.ndarray]:
-    """The kernel of a function of two numbers, over arrays that are broadcast; where a test that stands `beyond` is true, it is the
-    function beside that, in a loop of its own. Of float32 those that are `single` come first.
+def binary(function: Scalar | Split, cost: int = 1, own: bool = False, single: Scalar | Split | None = None) -> Callable[..., np.ndarray]:
+    """The kernel of a function of two numbers, over arrays that are broadcast; of float32 it is `single`, where that is given.
 
-    >>> binary(lambda x, y: x + y, beyond=((lambda x, y: y < 0.0, lambda x, y: x),))(np.float32([1, 2]), np.float32([3, -3]))
+    >>> binary(Split(lambda x, y: x + y, ((lambda x, y: y < 0.0, lambda x, y: x),)))(np.float32([1, 2]), np.float32([3, -3]))
     array([4., 2.], dtype=float32)
     """
-    formula = Formula(function, 2, cost, own, chars="d" if single else "fd", beyond=beyond)
-    of_single = Formula(function, 2, cost, own, chars="f", beyond=single + beyond) if single else formula
-    of_single.ready = formula.ready
-    return _of_two(formula, of_single)
+    return _of_two(*_formulas(function, 2, cost, own, 0, single))
 
 
 def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...executors.kernels import formulas
-from ...executors.kernels.formulas import many, polynomial
+from ...executors.kernels.formulas import exponent, many, polynomial, two_to, up_to
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -19,6 +19,9 @@ _SIN = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.7557313707070
 _SIXTH = -1.66666666666666324348e-01
 _COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
         -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+_LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_LOG = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01, 2.857142874366239149e-01,
+        3.999999999940941908e-01, 6.666666666666735130e-01, 0.0)
 #: Numbers up to which sines and cosines are found so.
 LARGEST = 1.5e6
 
@@ -63,4 +66,13 @@ def cos(x: float) -> float:
     return _sine(x, 1.0)
 
 
-sines, cosines = many(np.sin, sin, LARGEST, formulas.sin), many(np.cos, cos, LARGEST, formulas.cos)
+def log(x: float) -> float:
+    """Of numbers within 1e-290 and 1e300."""
+    n = exponent(x * 1.3333333333333333)
+    f = x * two_to(-n) - 1.0
+    s = f / (2.0 + f)
+    half = 0.5 * f * f
+    return n * _LN2[0] - ((half - (s * (half + polynomial(_LOG, s * s)) + n * _LN2[1])) - f)
+
+
+sines, cosines = many(np.sin, up_to(LARGEST, sin, formulas.sin)), many(np.cos, up_to(LARGEST, cos, formulas.cos))

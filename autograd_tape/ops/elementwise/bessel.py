@@ -14,23 +14,25 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 
-from ...executors.kernels.formulas import Scalar, copysign, cos, exp, log, polynomial, sin, sqrt, unary
+from ...executors.kernels.formulas import Scalar, Split, copysign, cos, exp, log, polynomial, sin, sqrt, unary
 from ...record import Sample, op
 from .._host import on_host
 from .._precision import no_half
 from .._samples import domain
 from ...annotations import Fn
 from ...warned import ignoring
-from . import _expansions as table, _expansions_single as table_of_single, _single as single
+from . import _double as double, _expansions as table, _expansions_single as table_of_single, _single as single
 
 _EULER = 0.57721566490153286
 _SMALL = 1e-4
+_LEAST = 1e-290
+"""What logarithms are of that are found side by side."""
 
 
-def _kernel(function: Scalar, symmetry: str = "", of_single: Scalar | None = None, largest: float = math.inf) -> Fn:
+def _kernel(function: Scalar, symmetry: str = "", of_single: Scalar | None = None) -> Fn:
     """The kernel that computes `function`, which is "even" or "odd", and only asked for what is not negative then; `of_single` of single
-    precision up to the `largest`."""
-    return unary(_symmetric(function, symmetry), single=of_single and _symmetric(of_single, symmetry), largest=largest)
+    precision."""
+    return unary(_symmetric(function, symmetry), single=of_single and _symmetric(of_single, symmetry))
 
 
 def _symmetric(function: Scalar, symmetry: str) -> Scalar:
@@ -43,9 +45,17 @@ def _symmetric(function: Scalar, symmetry: str) -> Scalar:
     return {"": function, "even": even, "odd": odd}[symmetry]
 
 
-def _waves(made: Callable[..., Scalar], *options: object, symmetry: str = "") -> Fn:
-    """The kernel of a function with sines."""
-    return _kernel(made(*options), symmetry, made(*options, _SINGLE), single.LARGEST)
+def _waves(made: Callable[..., Scalar], split: Callable[..., Split], *options: int, symmetry: str = "", least: float = -math.inf) -> Fn:
+    """The kernel of a function with sines, for which `split` is side by side, from the `least` number on."""
+    whole = made(*options)
+
+    def up_to(by: _Functions, largest: float) -> Split:
+        function, beyond = split(*options, by)
+        beyond = ((lambda x: abs(x) > largest or x < least, whole), *beyond)
+        return Split(_symmetric(function, symmetry), tuple([
+            (test if symmetry == "" else _symmetric(test, "even"), _symmetric(other, symmetry)) for test, other in beyond]))
+
+    return unary(up_to(_SIDE_BY_SIDE, double.LARGEST), single=up_to(_SINGLE, single.LARGEST))
 
 
 class _Functions(NamedTuple):
@@ -59,6 +69,7 @@ class _Functions(NamedTuple):
 
 
 _DOUBLE = _Functions(exp, log, sin, cos, table)
+_SIDE_BY_SIDE = _Functions(exp, double.log, double.sin, double.cos, table)
 _SINGLE = _Functions(single.exp, single.log, single.sin, single.cos, table_of_single)
 
 
@@ -110,20 +121,40 @@ def _of_first_kind(order: int, by: _Functions = _DOUBLE) -> Scalar:
     return function
 
 
-def _of_second_kind(order: int, by: _Functions = _DOUBLE) -> Scalar:
-    j, far, rest, log = _of_first_kind_near(order, by), _hankel(order, True, by), by.table.Y[order], by.log
+def _of_second_kind_near(order: int, by: _Functions) -> Scalar:
+    """From 0 to 8."""
+    j, rest, log = _of_first_kind_near(order, by), by.table.Y[order], by.log
 
     def function(x: float) -> float:
-        if x <= 0.0:
-            return -math.inf if x == 0.0 else math.nan
-        if x > 8.0:
-            return far(x)
         logarithm = log(x) * j(x)
         if order == 0:
             return polynomial(rest, x * x / 32.0 - 1.0) + 2.0 / math.pi * logarithm
         return polynomial(rest, x * x / 32.0 - 1.0) * x + 2.0 / math.pi * (logarithm - 1.0 / x)
 
     return function
+
+
+def _of_second_kind(order: int, by: _Functions = _DOUBLE) -> Scalar:
+    near, far = _of_second_kind_near(order, by), _hankel(order, True, by)
+
+    def function(x: float) -> float:
+        if x <= 0.0:
+            return -math.inf if x == 0.0 else math.nan
+        return far(x) if x > 8.0 else near(x)
+
+    return function
+
+
+def _is_far(x: float) -> bool:
+    return x > 8.0
+
+
+def _first_kind_split(order: int, by: _Functions) -> Split:
+    return Split(_of_first_kind_near(order, by), ((_is_far, _hankel(order, False, by)),))
+
+
+def _second_kind_split(order: int, by: _Functions) -> Split:
+    return Split(_of_second_kind_near(order, by), ((_is_far, _hankel(order, True, by)),))
 
 
 # -- modified -------------------------------------------------------------------------------------------------------------
@@ -323,7 +354,7 @@ class bessel_j0:
 
     lacks = {"half float8": "bessel_j0_cpu"}
     scipy = "j0"
-    numpy = _waves(_of_first_kind, 0, symmetry="even")
+    numpy = _waves(_of_first_kind, _first_kind_split, 0, symmetry="even")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -339,7 +370,7 @@ class bessel_j1:
 
     lacks = {"half float8": "bessel_j1_cpu"}
     scipy = "j1"
-    numpy = _waves(_of_first_kind, 1, symmetry="odd")
+    numpy = _waves(_of_first_kind, _first_kind_split, 1, symmetry="odd")
     compose = on_host(numpy)
     samples = _domain(-12, 12)
 
@@ -355,7 +386,7 @@ class bessel_y0:
 
     lacks = {"half float8": "bessel_y0_cpu"}
     scipy = "y0"
-    numpy = _waves(_of_second_kind, 0)
+    numpy = _waves(_of_second_kind, _second_kind_split, 0, least=_LEAST)
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -371,7 +402,7 @@ class bessel_y1:
 
     lacks = {"half float8": "bessel_y1_cpu"}
     scipy = "y1"
-    numpy = _waves(_of_second_kind, 1)
+    numpy = _waves(_of_second_kind, _second_kind_split, 1, least=_LEAST)
     compose = on_host(numpy)
     samples = _domain(0.5, 12)
 
@@ -480,7 +511,7 @@ class spherical_bessel_j0:
     """
 
     lacks = {"half float8": "spherical_bessel_j0_cpu"}
-    numpy = _waves(_sinc)
+    numpy = _waves(_sinc, lambda by: Split(_sinc(by), ()))
     compose = on_host(numpy)
     samples = _domain(-6, 6)
 

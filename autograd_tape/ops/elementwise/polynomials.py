@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...executors.kernels.formulas import Scalar, acos, binary, cos, like, sin, trunc, wide
+from ...executors.kernels.formulas import Scalar, Split, acos, binary, cos, like, sin, trunc, wide
 from ...functions.overloads import EITHER_NUMBER
 from ...record import Sample, op
 from .._host import on_host
@@ -70,7 +70,7 @@ def _kernel(first: Scalar, step: Scalar, kind: _Chebyshev | None = None, shifted
         return n >= like(n, _MOST + 1.0) and n < like(n, _ALL)
 
     if kind is None:
-        return binary(low, 2, own=True, beyond=((is_high, high),))
+        return binary(Split(low, ((is_high, high),)), 2, own=True)
     least, at_one, at_minus_one = kind.shifted_degree if shifted else kind.degree, kind.at_one, kind.at_minus_one
     cosines, cosines_of_single = kind.of_cosines(sin, cos, acos), kind.of_cosines(single.sin, single.cos, single.acos)
 
@@ -95,7 +95,8 @@ def _kernel(first: Scalar, step: Scalar, kind: _Chebyshev | None = None, shifted
     def of_single(x: float, n: float) -> float:
         return cosines_of_single(wide(argument(x)), wide(trunc(n)))
 
-    return binary(low, 2, own=True, beyond=((is_within, within), (is_at_end, end), (is_high, high)), single=((is_single, of_single),))
+    beyond = ((is_within, within), (is_at_end, end), (is_high, high))
+    return binary(Split(low, beyond), 2, own=True, single=Split(low, ((is_single, of_single), *beyond)))
 
 
 def _twice_less(k: float, x: float, q: float, p: float) -> float:

@@ -114,7 +114,7 @@ def kernel_of(made: formulas.Formula) -> Kernel:
     def complete() -> None:
         names["formula"] = _translated(made.function, {}, _INLINE if made.chars == "f" or made.beyond else _PLAIN)
         for k, (test, function) in enumerate(made.beyond):
-            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, {}, _INLINE), _translated(function, {}, _INLINE if two else _PLAIN)
+            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, {}, _INLINE), _translated(function, {}, _INLINE)
 
     spec = BROADCAST.format("w") if two else "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n"
     return Kernel(body, spec, frozenset(), made.digest, complete, fresh=True)
