@@ -121,9 +121,9 @@ class Common:
         compute = result_dtype([(k.dtype, not flat) for k, flat in tensors], [number(1) for number, _ in numbers])
         if self.rec.promotion == "float" and compute.category < FLOATING:
             compute = default_dtype()
+        names = {compute.name} if len(tensors) > 1 or self.rec.promotion != "float" else {k.dtype.name for k in kinds}
         if compute.category not in (INTEGER, FLOATING) or compute.group or compute.name in _HALVES or (
-                compute.category == INTEGER and not all([fits for _, fits in numbers])
-                or not {"rare", compute.name, *[k.dtype.name for k in kinds]}.isdisjoint(self.rec.lacks)):
+                compute.category == INTEGER and not all([fits for _, fits in numbers]) or not names.isdisjoint(self.rec.lacks)):
             return None
         common = kind(compute, tensors[0][0].device, None, tensors[0][0].inference)
         return None if not numbers and kinds == {common} else common

@@ -429,6 +429,8 @@ class General(Door):
             return BROUGHT
         if self._check is not None:
             self._check(**dict(zip(self._names, args)))
+        if note is None and self._takes_integers and alike[self._half_at]._k in _INTEGERS:
+            return (self._integers or self._integers_entrance())(*alike)
         below = self._below[False] or self._entrance(False)
         if note is None:
             return below(*alike)

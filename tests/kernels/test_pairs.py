@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import itertools
 
 import ml_dtypes
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from autograd_tape.executors.kernels import _on_demand
+from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.executors.kernels.formulas import Formula, binary
 from autograd_tape.executors.kernels.pairs import OF_UFUNC, Pairs, geometry, ufunc2
 from autograd_tape.ops.elementwise import arithmetic, special
@@ -23,6 +26,7 @@ EXPECTED = {
     "trunc_divide": (lambda x, y: np.trunc(x / y), "eE"), "floor_steps": (arithmetic._floor_steps, "eE"),
     "trunc_steps": (lambda x, y: np.trunc(x / y), "eE"), "hypot": (np.hypot, "feE"),
     "heaviside": (special.heaviside.field("numpy").__wrapped__, "fdeEl"),  # type: ignore[attr-defined]
+    "power": (arithmetic._pow_integers.__wrapped__, "l"),  # type: ignore[attr-defined]
     **{f.__name__: (f, "".join(sorted(pair._chars))) for f, pair in OF_UFUNC.items()}}  # type: ignore[attr-defined]  # they are ufuncs
 DTYPES = {"f": np.float32, "d": np.float64, "e": np.float16, "E": BF16, "l": np.int64, "?": np.bool_}
 TESTS = {f.__name__ for f, pair in OF_UFUNC.items() if pair._result is not None}  # type: ignore[attr-defined]
@@ -51,6 +55,16 @@ def test_gives_numpys_numbers(name: str, char: str) -> None:
             assert same.all(), (x[~same], y[~same], found[~same], expected[~same])
     finally:
         _on_demand.use_numba(previous)
+
+
+def test_all_that_is_taken_is_compiled_beforehand() -> None:
+    """`python -m autograd_tape compile` makes machine code for the dtypes that kernels are written for: few numbers wait for no other."""
+    importlib.import_module("autograd_tape.executors.kernels.compiled.pairs")
+    taken = [pair for pair in gc.get_objects() if pair.__class__ is Pairs]
+    assert len(taken) > 20
+    for pair in taken:
+        kernel = Kernel.registry[f"pairs.{pair._kernel._name}"]
+        assert {"B" if char == "?" else char for char in pair._chars} <= set(kernel.dtypes), kernel.name
 
 
 @pytest.mark.parametrize("shapes", SHAPES)

@@ -55,7 +55,8 @@ def test_what_is_left_to_numpy() -> None:
 
 @pytest.mark.skipif(not available(), reason="Numba is not installed: there is one way")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("shapes", [((36,), (36,), (36,)), ((6, 6), (6,), (6, 1)), ((6, 6), (), (6, 6)), ((6, 1), (6,), (6,))])
+@pytest.mark.parametrize("shapes", [((36,), (36,), (36,)), ((6, 6), (6,), (6, 1)), ((6, 6), (), (6, 6)), ((6, 1), (6,), (6,)),
+                                    ((2, 3, 6), (3, 6), (2, 1, 1)), ((36,), (1,), (36,)), ((6, 6), (6, 1), (6, 1))])
 def test_half_precision_and_operands_that_are_broadcast(
     dtype: torch.dtype, shapes: tuple[tuple[int, ...], ...], rng: np.random.Generator
 ) -> None:

@@ -6,12 +6,12 @@ import numpy as np
 
 __all__ = ["TILE", "UNARY", "YIELD"]
 
-NEGATE, ABSOLUTE, SQUARE, ROOT = range(4)
+NEGATE, ABSOLUTE, SQUARE, INVERT, ROOT = range(5)
 PRODUCT, QUOTIENT, BETWEEN, SCALED, WEIGHED = range(5)
 MORE, TIMES, OVER, LARGER, SMALLER, RAISED, MULTIPLIED, DIVIDED, AT_LEAST, AT_MOST, WITHIN, FILLED, COPIED = range(13)
 MAGNITUDE, NEGATED, ROOTED, INVERTED, SIGNED, FLOORED, CEILED, TRUNCATED, ROUNDED = range(13, 22)
 
-UNARY = {np.negative: NEGATE, np.absolute: ABSOLUTE, np.square: SQUARE, np.sqrt: ROOT}
+UNARY = {np.negative: NEGATE, np.absolute: ABSOLUTE, np.square: SQUARE, np.reciprocal: INVERT, np.sqrt: ROOT}
 
 #: Rows and columns of what ``gather`` copies at once.
 TILE = 64

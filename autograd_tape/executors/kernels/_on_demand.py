@@ -33,8 +33,10 @@ SIZE_CHEAP = 32768
 SIZE_FUSED = 8192
 #: The largest number of elements that loops take in double precision, in Python until they are worth being compiled, and not NumPy.
 SIZE_SHORT = 64
+#: The smallest number of elements of half precision, which NumPy converts one by one, for which functions are compiled.
+SIZE_HALF = SIZE_FUSED // 16
 #: What these are where the machine code was made beforehand, so that nobody waits for it.
-_KEPT = SIZE_CHEAP // 16, SIZE_FUSED // 16, 8 * SIZE_SHORT
+_KEPT = SIZE_CHEAP // 16, SIZE_FUSED // 16, 8 * SIZE_SHORT, 1
 #: Seconds spent on few numbers without machine code after which it is worth being loaded, where it was kept, and being compiled: a
 #: millisecond, and one or two seconds, but once for all processes to come.
 LOADED, COMPILED = 5e-4, 0.5
@@ -72,11 +74,11 @@ def note_compiled(seconds: float) -> None:
 class _State:
     """Thresholds as plain attributes: the quiet path reads one attribute and compares."""
 
-    __slots__ = ("cheap", "fused", "linking", "mode", "short")
+    __slots__ = ("cheap", "fused", "half", "linking", "mode", "short")
 
     def __init__(self) -> None:
         self.mode, self.linking = "", False
-        self.cheap = self.fused = _NEVER
+        self.cheap = self.fused = self.half = _NEVER
         self.short = 0
 
 
@@ -111,13 +113,13 @@ def use_numba(flag: bool | str) -> str:
     previous = state.mode
     state.short = 0
     if mode == "numba":
-        state.cheap = state.fused = 1
+        state.cheap = state.fused = state.half = 1
     elif mode == "auto" and available():
-        state.cheap, state.fused, state.short = SIZE_CHEAP, SIZE_FUSED, SIZE_SHORT
+        state.cheap, state.fused, state.short, state.half = SIZE_CHEAP, SIZE_FUSED, SIZE_SHORT, SIZE_HALF
     elif mode == "kept" and available():
-        state.cheap, state.fused, state.short = _KEPT
+        state.cheap, state.fused, state.short, state.half = _KEPT
     else:
-        state.cheap = state.fused = _NEVER
+        state.cheap = state.fused = state.half = _NEVER
     state.mode = mode
     return previous
 

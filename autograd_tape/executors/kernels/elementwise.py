@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,28 @@ import numpy as np
 from ...annotations import Fn
 from ._on_demand import LazyModule, compute_array, contiguous, state
 from .halves import bits, narrow, widened
-from .handy import Handy
+from .handy import Exact, Handy
 from .select import choose
 from .sharing import share_elements
 from ...warned import ignoring
 
 __all__ = [
+    "ABOVE",
+    "BOUNDED",
     "difference_vjp",
     "erf",
     "erf_backward",
     "exp",
     "gelu",
+    "gated",
+    "gated_backward",
     "gelu_backward",
+    "of_integers",
     "erf_of_lanes",
     "erfc_of_lanes",
     "one_pass",
     "one_pass_vjp",
-    "relu",
+    "same",
     "sigmoid",
     "sigmoid_backward",
     "silu",
@@ -73,10 +79,11 @@ def _run1(kernel: Any, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndar
 
 
 def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
-    """The compiled vjp ``kernel`` over ``grad`` and the saved ``x`` of the same shape."""
-    c = _computed(x)
+    """The compiled vjp ``kernel`` over ``grad``, in whose order the result lies, and the saved ``x`` of the same shape."""
+    c, g = _computed(x), grad
+    if g.strides != c.strides and g.dtype == c.dtype and g.flags.forc and g.flags.aligned:
+        c = _like(c, g)
     dx = np.empty_like(c)
-    g = grad
     if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
         g = np.empty_like(c)
         g[...] = grad
@@ -86,7 +93,7 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float
 
 def _enough(x: np.ndarray) -> int:
     """From how many elements on functions of many passes are compiled: from fewer of half precision, which NumPy converts one by one."""
-    return state.fused if x.itemsize != 2 else state.fused >> 4 or 1
+    return state.fused if x.itemsize != 2 else state.half
 
 
 _PADDING: tuple[tuple[float, ...], ...] = ((0.0, 0.0), (0.0,), ())  # of a kernel's two numbers, by how many are given
@@ -125,12 +132,12 @@ EXACT: list[tuple[str, Fn, Fn]] = []
 
 
 def one_pass(
-    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False
+    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False, simple: bool = False
 ) -> Callable[[Fn], Fn]:
     """Decorator of a record's kernel ``formula(x, ...)`` for float32 and float64, which makes it one of half precision, too: of few
     elements it is the formula, of many the compiled function of that ``name``, with the numbers that ``numbers(...)`` makes of the other
     arguments, or the formula where that gives None. Where both give the same bits, ``exact``, machine code that is at hand serves few
-    elements, too."""
+    elements, too. What is exact, or ``simple``, takes less time for a number than to look it up in a table."""
     at_hand, always = Handy("elementwise", name), not exact
 
     def decorate(formula: Fn) -> Fn:
@@ -157,7 +164,7 @@ def one_pass(
                 return narrow(formula(widened(x), *options), x.dtype)
             return formula(x, *options)
 
-        kernel.exact = exact  # type: ignore[attr-defined]
+        kernel.simple = exact or simple  # type: ignore[attr-defined]
         return takes_half(kernel)
 
     return decorate
@@ -172,11 +179,12 @@ def one_pass_vjp(
 
     def decorate(formula: Fn) -> Fn:
         if exact:
-            EXACT.append((name, formula, lambda g, x, *options: _at_once(at_hand, options, x, g)))
+            EXACT.append((name, formula, lambda g, x, *options: _at_once(
+                at_hand, options if numbers is None else numbers(*options) or (), x, g)))
 
-        def compiled(grad: Any, x: Any, options: tuple[Any, ...]) -> np.ndarray | None:
-            if not isinstance(grad, np.ndarray) or grad.dtype.char not in "fdeE" or (
-                    few := grad.size < _enough(grad)) and not (exact and grad.dtype.char in "fd") or (
+        def compiled(grad: np.ndarray, x: np.ndarray, options: tuple[Any, ...]) -> np.ndarray | None:
+            if grad.dtype.char not in "fdeE" or (
+                    few := grad.size < _enough(grad)) and not exact or (
                     x.shape != grad.shape or x.dtype != grad.dtype):
                 return None
             given = options if numbers is None else numbers(*options)
@@ -186,15 +194,19 @@ def one_pass_vjp(
             result = _at_once(at_hand, given, x, grad)
             return result if result is not None or few else _run2(getattr(_compiled, name), grad, x, *map(float, given))
 
+        def in_order(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+            """What was saved, lying as the cotangent does, and so will the result."""
+            alike = x.strides == grad.strides or x.shape != grad.shape or x.dtype is not grad.dtype or not grad.flags.forc
+            return x if alike else _like(x, grad)
+
         @wraps(formula)
         def vjp(F: Any, grad: Any, x: Any, *options: Any) -> Any:
-            result = compiled(grad, x, options)
+            result = compiled(grad, in_order(grad, x), options) if isinstance(grad, np.ndarray) else None
             return formula(F, grad, x, *options) if result is None else result
 
         @wraps(formula)
         def kernel(grad: np.ndarray, x: np.ndarray, *options: Any) -> np.ndarray:
-            if x.strides != grad.strides and x.shape == grad.shape and grad.flags.forc:  # the result lies as the first does
-                x = _like(x, grad) if x.dtype is grad.dtype else x
+            x = in_order(grad, x)
             result = compiled(grad, x, options)
             if result is None and grad.dtype == x.dtype and grad.dtype.char in "eE":
                 return narrow(formula(widened(grad), widened(x), *options), grad.dtype)
@@ -217,24 +229,26 @@ def with_number(function: np.ufunc, x: np.ndarray, number: float, swapped: bool)
     return narrow(function(np.float32(number), wide) if swapped else function(wide, np.float32(number)), x.dtype)
 
 
-#: Gradients of losses of differences x - t, by what `difference_backward` calls them.
-HUBER, SMOOTH, SQUARE, ENTROPY, LOGITS = range(5)  # of many numbers alone, the last
+#: Gradients of losses of differences x - t, and of the larger and the smaller of the two, by what `difference_backward` calls them.
+HUBER, SMOOTH, SQUARE, ENTROPY, LOGITS, LARGER, SMALLER = range(7)  # of many numbers alone, LOGITS
 _difference = Handy("elementwise", "difference_backward")
 
 
 def difference_vjp(kind: int, number: Callable[..., float] = lambda *options: 1.0) -> Callable[[Fn], Fn]:
     """Decorator of a ``vjp(F, grad, x, t, share, ...)`` in one pass over arrays of one shape and dtype, by a kernel with the formula's
     bits, of which ``grad`` may be one number; `share` is what each element counts in the loss, or for `ENTROPY` and `LOGITS` by how many
-    it is divided, and `number(...)` makes the kernel's other number of the other arguments."""
+    it is divided, and `number(...)` makes the kernel's other number of the other arguments. Of the larger or the smaller, which have no
+    `share`, ``x`` and ``t`` may be broadcast."""
 
     def decorate(formula: Fn) -> Fn:
         @wraps(formula)
-        def vjp(F: Any, grad: Any, x: Any, t: Any, share: float, *options: Any) -> Any:
+        def vjp(F: Any, grad: Any, x: Any, t: Any, *options: Any) -> Any:
             if isinstance(x, np.ndarray) and isinstance(grad, np.ndarray) and isinstance(t, np.ndarray):
-                found = _slopes(kind, grad, x, t, share, float(number(*options)))
+                share, *others = options or (1.0,)
+                found = _slopes(kind, grad, x, t, share, float(number(*others)))
                 if found is not None:
                     return found
-            return formula(F, grad, x, t, share, *options)
+            return formula(F, grad, x, t, *options)
 
         return vjp
 
@@ -244,6 +258,8 @@ def difference_vjp(kind: int, number: Callable[..., float] = lambda *options: 1.
 def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: float, number: float) -> np.ndarray | None:
     """The gradient for ``x`` of such a loss; None where it is NumPy's."""
     grad, x, t = grad.view(np.ndarray), x.view(np.ndarray), t.view(np.ndarray)
+    if kind >= LARGER and grad.flags.forc and x.dtype is grad.dtype is t.dtype:
+        x, t = [v if v.shape == grad.shape else _like(v, grad) for v in (x, t)]
     char, n = x.dtype.char, x.size
     if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
             grad.ndim and grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
@@ -267,10 +283,26 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
 
 
 def _like(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A copy of ``a`` that lies in memory as ``x`` does."""
+    """A copy of ``a``, as large as ``x``, that lies in memory as that does."""
     out = np.empty_like(x)
-    out[...] = a
+    if a.dtype is x.dtype and x.itemsize == 2:  # which NumPy moves as bits, and not number by number
+        out.view(np.uint16)[...] = a.view(np.uint16)
+    else:
+        out[...] = a
     return out
+
+
+_same = Handy("elementwise", "same")
+
+
+def same(x: np.ndarray, z: np.ndarray) -> bool | None:
+    """Whether two arrays of one shape and dtype have the same elements; None where NumPy is to find out."""
+    char = x.dtype.char
+    if not x.flags.carray or not z.flags.carray or (run := _same.of("B" if char == "?" else char, x.size)) is None:
+        return None
+    found = np.empty(1, np.uint8)
+    run(x.size, 1, x, z, found)
+    return found[0] == 1
 
 
 def _dense(c: np.ndarray) -> np.ndarray:
@@ -338,15 +370,41 @@ def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _composed2(grad, y, lambda g, y: g * (1 - y * y))
 
 
-def relu(x: np.ndarray) -> np.ndarray:
-    """``max(x, 0)``; NaN stays.
+#: What brings integers into bounds, and what puts a value in the place of those that are not above a threshold.
+BOUNDED, ABOVE = Exact("arithmetic", "clamp_whole"), Exact("arithmetic", "threshold_whole")
 
-    >>> relu(np.array([-1.0, 2.0]))
-    array([0., 2.])
-    """
-    if x.size >= (state.cheap if x.itemsize != 2 else _enough(x)) and x.dtype.char in "fdeE":
-        return _run1(_compiled.relu, x)
-    return np.maximum(x, x.dtype.type(0))
+
+def of_integers(kernel: Exact, x: np.ndarray, a: int, b: int) -> np.ndarray | None:
+    """A function of int64 and two numbers by machine code, in rows or columns; None where NumPy is to compute it."""
+    rows = x if x.flags.c_contiguous else x.T
+    if x.dtype.char != "l" or not rows.flags.carray or (run := kernel.over("l", rows.size, state.cheap)) is None:
+        return None
+    out = np.empty(rows.shape, rows.dtype)
+    run(rows.size, 1, rows, out, a, b)
+    return out if rows is x else out.T
+
+
+_gated, _gated_backward = Exact("elementwise", "gated"), Exact("elementwise", "gated_backward")
+
+
+def gated(x: np.ndarray, axis: int) -> np.ndarray | None:
+    """The first half of an axis times the sigmoid of the second, in rows; None where NumPy is to compute it."""
+    size, char = x.size >> 1, x.dtype.char
+    if size < _enough(x) or char not in "fdeE" or not x.flags.carray:
+        return None
+    out = np.empty((*x.shape[:axis], x.shape[axis] >> 1, *x.shape[axis + 1 :]), x.dtype)
+    _gated.over(char, size, 1)(size, 1, x, out, prod(out.shape[axis:]))
+    return out
+
+
+def gated_backward(grad: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray | None:
+    """The gradient of that."""
+    char = x.dtype.char
+    if grad.size < _enough(x) or char not in "fdeE" or grad.dtype != x.dtype or not x.flags.carray:
+        return None
+    out = np.empty(x.shape, x.dtype)
+    _gated_backward.over(char, grad.size, 1)(grad.size, 1, contiguous(grad), x, out, x.size // prod(x.shape[:axis]) >> 1)
+    return out
 
 
 def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:

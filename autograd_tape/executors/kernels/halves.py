@@ -11,7 +11,7 @@ from ...annotations import Fn
 from ...strided import empty_in_order, strided
 from ...warned import ignoring
 from ._on_demand import LazyModule, state
-from .handy import Handy
+from .handy import Exact, Handy
 from .sharing import share_elements
 
 __all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
@@ -25,9 +25,11 @@ FEW, _MANY = (512, 4096), 8192
 OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
-#: Elements up to which there is one table, and below which there is one for each power of two from the next on; calls after which one is
-#: made, and the most of one function.
-_TABLED, _LONG, _OFTEN, _MOST = 256, 16384, 64, 32
+#: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels.
+_SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (
+    np.floor, np.ceil, np.trunc, np.rint, np.square, np.reciprocal, np.sqrt)}
+#: Elements up to which there is one table; calls after which one is made, and the most of one function.
+_TABLED, _OFTEN, _MOST = 256, 64, 32
 _BITS = np.dtype(np.uint16)
 #: As what kernels see half precision.
 BITS = {"E": _BITS, "e": np.dtype(np.int16)}
@@ -68,8 +70,8 @@ class _Tabled:
 
     def __init__(self, function: Fn) -> None:
         self.function = function
-        #: From how many numbers on the function itself is as quick: one that chooses, or counts by signs.
-        self.end = _LONG if getattr(function, "exact", False) else 1 << 62
+        #: From how many numbers on the function itself is quicker, as one that chooses is.
+        self.end = _TABLED if getattr(function, "simple", False) else 1 << 62
         self.formula = getattr(function, "formula", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
@@ -84,7 +86,7 @@ class _Tabled:
             table = self.found.get(key, 0)
             if table.__class__ is not int:
                 run = _lookup.of(char, n)
-                if run is not None and n > _CAST and table.dtype is x.dtype and x.flags.aligned:  # type: ignore[union-attr]  # no number
+                if run is not None and table.dtype is x.dtype and x.flags.aligned:  # type: ignore[union-attr]  # no number
                     out = np.empty(x.shape, x.dtype)
                     if n < _ALONE:
                         run(n, 1, x, table, out)
@@ -95,7 +97,7 @@ class _Tabled:
                     return self.function(x, *how)
                 places = x.view(_BITS)
                 return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]
-            self.count(key, table, x.dtype, size, how)
+            self.count(key, table + (n >> 12), x.dtype, size, how)
         return self.function(x, *how)
 
     def count(self, key: tuple[object, ...], calls: int, half: np.dtype, size: int, how: tuple[Any, ...]) -> None:
@@ -159,6 +161,28 @@ def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:
     return out
 
 
+def _by_kernel(kernel: Exact, a: np.ndarray) -> np.ndarray | None:
+    """A function of half precision by machine code; None where NumPy is to compute it."""
+    rows = a if a.flags.c_contiguous else a.T
+    if not rows.flags.carray or (run := kernel.over(a.dtype.char, a.size, state.half)) is None:
+        return None
+    out = np.empty(rows.shape, rows.dtype)
+    run(rows.size, 1, rows, out, 0.0, 0.0)
+    return out if rows is a else out.T
+
+
+def _by_bits(function: Fn, a: np.ndarray) -> np.ndarray:
+    """NumPy's tests of half precision, by the bits of many numbers."""
+    words = a.view(_BITS)
+    if function is np.signbit:
+        return np.greater_equal(words, _SIGN)
+    return _TESTS[function](np.bitwise_and(words, ~_SIGN), _INFINITY[a.dtype.char])
+
+
+_TESTS: dict[Fn, Fn] = {np.isnan: np.greater, np.isinf: np.equal, np.isfinite: np.less, np.signbit: np.greater_equal}
+_INFINITY = {"E": np.array(0x7F80, _BITS), "e": np.array(0x7C00, _BITS)}
+
+
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays, of one half precision rounded once; of many such numbers computed in float32, block by block.
 
@@ -169,7 +193,12 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     if a.itemsize > 2:
         wide: np.ndarray = function(*arrays)
         return wide
+    if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative and (kernel := _SIMPLE.get(function)) is not None and (
+            made := _by_kernel(kernel, a)) is not None:
+        return made
     if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
+        if function in _TESTS and 0 not in a.strides:  # NumPy puts what was expanded innermost
+            return _by_bits(function, a)
         found = _UFUNCS.get(function)
         if found is None:
             _UFUNCS[function] = found = _Tabled(partial(_ufunc, function))

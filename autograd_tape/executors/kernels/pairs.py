@@ -20,7 +20,9 @@ from .halves import narrow, ufunc, widened
 from .handy import Exact
 from .sharing import BIG, get_num_threads, parallel_for
 
-__all__ = ["FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "ufunc2"]
+__all__ = [
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "steps_of", "ufunc2",
+]
 
 _MOST = 1024
 #: Elements that a kernel counts.
@@ -82,6 +84,16 @@ def _sizes(shape: Sequence[int], first: Sequence[int], second: Sequence[int]) ->
         return None
     axes = [(1, 0, 0)] * (3 - len(axes)) + axes if axes else [(1, 0, 0), (1, 0, 0), (1, 1, 1)]
     return tuple([a[i] for i in range(3) for a in axes])
+
+
+@lru_cache(_MOST)
+def steps_of(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The sizes of a result in three dimensions, with the steps of two operands in rows that are broadcast to it; None where it takes more.
+
+    >>> steps_of((2, 3), (3,), (2, 1))
+    (1, 2, 3, 0, 0, 1, 0, 1, 0)
+    """
+    return _sizes(shape, *[_steps(a, contiguous_strides(a), len(shape)) for a in (x, z)])
 
 
 Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool]
@@ -262,7 +274,7 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     pair = OF_UFUNC.get(function)
-    if pair is not None and (found := pair(a, b, LEAST)) is not None:
+    if pair is not None and (found := pair(a, b, LEAST if a.shape == b.shape and function not in SLOW else FEW)) is not None:
         return found
     full, part = (a, b) if a.size >= b.size else (b, a)
     if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:

@@ -480,12 +480,12 @@ def _merged_axes(a: np.ndarray) -> list[tuple[int, int]]:
 
 
 def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
-    """``ufunc(a)``, shared by the pool when ``a`` is big and C-contiguous.
+    """``ufunc(a)``, shared by the pool when ``a`` is big and C-contiguous, and compiled where NumPy makes no vectors.
 
     >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])
     """
-    if a.size < BIG or not a.flags.c_contiguous:
+    if a.size < (BIG if ufunc is not np.reciprocal else state.cheap) or not a.flags.c_contiguous:
         return ufunc(a)
     if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:
         op = UNARY.get(ufunc)

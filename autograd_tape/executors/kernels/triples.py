@@ -11,11 +11,13 @@ from ...annotations import Fn
 from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
 from .elementwise import takes_half
 from .halves import narrow, widened
-from .handy import Exact
+from .handy import Exact, Handy
+from .pairs import steps_of
+from ._on_demand import state
 
 __all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
-_triples = Exact("arithmetic", "triples")
+_triples, _of_lines = Exact("arithmetic", "triples"), Handy("arithmetic", "triples_of_lines")
 
 
 def of_halves(formula: Fn) -> Fn:
@@ -44,6 +46,15 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
             return None
         if joint != shape:
             shape, x = joint, _spread(x, np.empty(joint, dtype))
+        if x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous and (
+                steps := steps_of(shape, a.shape, b.shape)) is not None and steps[5] + steps[8] and (
+                x.size >= state.fused or _of_lines.of(char, x.size) is not None):
+            out = np.empty(shape, dtype)
+            try:
+                _of_lines.share(char, steps[0] * steps[1], steps[2], 1, op, value, x, a, b, out, *steps)
+            except TypeError:  # memory that is not aligned, a number that is complex
+                return None
+            return out
         a, b = [y if y.shape == shape else _spread(y, x) for y in (a, b)]
     if (run := _triples.over(char, n := x.size)) is None:
         return None

@@ -12,7 +12,9 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
-from ...executors.kernels.pairs import Pairs, pairwise
+from ...executors.kernels.halves import ufunc
+from ...executors.kernels.pairs import Pairs, halved, pairwise, ufunc2
+from ...executors.kernels.sharing import fill
 from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED, of_halves, triple
 from ...executors.numpy import narrow, widened
 from ...functions.constants import typed
@@ -153,7 +155,7 @@ class rsub:
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
     numbers = {"other": "RsubBackward1"}
 
-    def numpy(input, other): return np.subtract(other, input)
+    def numpy(input, other): return halved(np.subtract, other, input) if input.itemsize == 2 else ufunc2(np.subtract, other, input)
     def redirect(input, other, alpha): return None if alpha == 1 else ("rsub_scaled", (input, other, alpha))
     def mindspore(ms, input, other): return ms.ops.Sub()(other, input)
     check = _check_subtraction
@@ -759,7 +761,8 @@ class reciprocal:
 
 # -- powers ---------------------------------------------------------------------------------------------------------
 
-_POWERS: dict[object, Fn] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
+_OF_UFUNC: dict[object, np.ufunc] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
+_POWERS: dict[object, Fn] = {**_OF_UFUNC, 1: np.positive, 3: lambda x: x * x * x,
            0: np.ones_like, -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
@@ -813,7 +816,7 @@ def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
         number = float(power)
         if not number and base.dtype.char in "eE":
             result = empty_in_order(base, base.dtype)
-            result.view(np.uint16).fill(0x3F80 if base.dtype.char == "E" else 0x3C00)  # the bits of one: NumPy fills number by number
+            fill(result, np.ones((), base.dtype))
             return result
         if number == 1 and base.dtype.char in "eE":
             return copy_like(base)
@@ -822,6 +825,8 @@ def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
                 return reciprocal_root(base, 64)
             square = base * base
             return square * base if number == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
+        if number in _OF_UFUNC and base.dtype.char in "eE":
+            return ufunc(_OF_UFUNC[number], base)
         if number in _POWERS and base.itemsize == 2:
             return narrow(_POWERS[number](widened(base)), base.dtype)
     dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype
@@ -838,6 +843,7 @@ def _check_pow(input: float, exponent: TensorRef) -> None:
         check_number(exponent, input._k.dtype)
 
 
+@pairwise("power", "l")
 def _pow_integers(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """Powers of integers; negative exponents round to zero, which only 1 and -1 escape."""
     magnitude = np.power(input, np.maximum(exponent, 0))

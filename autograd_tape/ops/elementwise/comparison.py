@@ -11,7 +11,8 @@ import numpy as np
 from ...annotations import Fn, Number
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
-from ...executors.kernels.pairs import LEAST, ufunc2
+from ...executors.kernels.elementwise import same
+from ...executors.kernels.pairs import LEAST, halved, ufunc2
 from ...functions.constants import NUMBERS, SMALL
 from ...functions.out import FOUND, ONLY_BOOL
 from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 _HEAD = 4096  # elements that are compared at once, before the rest
+_ALIKE = "fdEel?"  # dtypes that machine code compares
 
 # -- comparisons --------------------------------------------------------------------------------------------------------
 
@@ -264,6 +266,8 @@ class equal:
         if input is other and input.dtype.kind in "biu":
             return True
         n = input.size
+        if n and input.dtype.char in _ALIKE and (found := same(input, other)) is not None:
+            return found
         if n <= _HEAD:
             return b"\0" not in np.equal(input, other).tobytes("A")
         some = max(len(input) * _HEAD // n, 1)  # most tensors that differ do so soon
@@ -280,7 +284,7 @@ def _equals(value: float) -> Fn:
         kind = input.dtype.kind
         if kind == "f":
             return np.equal(input, NUMBERS[input.dtype.char, value])
-        return np.equal(input, value) if kind == "V" else _never(input, kind)
+        return halved(np.equal, input, np.asarray(value, input.dtype)) if kind == "V" else _never(input, kind)
 
     return kernel
 

@@ -10,9 +10,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import halves
-from ...executors.kernels._on_demand import state
-from ...executors.kernels.elementwise import one_pass
-from ...executors.kernels.handy import Exact
+from ...executors.kernels.elementwise import BOUNDED, LARGER, SMALLER, difference_vjp, of_integers, one_pass
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
@@ -131,7 +129,7 @@ class frac:
     lacks = {"float8": "frac_cpu"}
     out_dtype = FOUND
     sparse = "in order"
-    @one_pass("frac")
+    @one_pass("frac", simple=True)
     def numpy(input): return input - np.trunc(input)
 
     def compose(F, input): return input - F.trunc(input)
@@ -203,8 +201,13 @@ class round:
 
 def _wider(input: TensorRef, *bounds: Any) -> bool:
     """Whether a bound is a tensor, or a number of a higher category than the input's, so that dtypes are promoted."""
-    return isinstance(input, TensorRef) and any(
-        isinstance(b, TensorRef) or scalar_like(b) and scalar_dtype(b).category > input._k.dtype.category for b in bounds)
+    if not isinstance(input, TensorRef):
+        return False
+    own = input._k.dtype.category
+    for bound in bounds:
+        if bound is not None and (isinstance(bound, TensorRef) or scalar_like(bound) and scalar_dtype(bound).category > own):
+            return True
+    return False
 
 
 class _Bounds(type(NUMBERS)):  # type: ignore[misc]  # its name is the other module's own
@@ -228,8 +231,10 @@ def _bound(input: np.ndarray, value: Any) -> np.ndarray:
 def _check_bounds(input: TensorRef, *bounds: object) -> None:
     """Raises for numbers that the dtype of the result does not hold."""
     numbers = [b for b in bounds if scalar_like(b)]
-    dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
-    if dtype is not None and dtype.category in (INTEGER, FLOATING):
+    if not numbers:
+        return
+    dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers)
+    if dtype.category in (INTEGER, FLOATING):
         for b in numbers:
             check_number(b, dtype)
 
@@ -273,26 +278,13 @@ def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None)
     _check_bounds(input, min, max)
 
 
-_clamp_whole = Exact("arithmetic", "clamp_whole")
 _ENDS = np.iinfo(np.int64)
-
-
-def _bounded(input: np.ndarray, low: int, high: int) -> np.ndarray | None:
-    """Integers brought into bounds by machine code; None where NumPy is to do it."""
-    rows = input if input.flags.c_contiguous else input.T
-    if not rows.flags.carray or (run := _clamp_whole.over("l", rows.size, state.cheap)) is None:
-        return None
-    out = np.empty(rows.shape, rows.dtype)
-    run(rows.size, 1, rows, out, low, high)
-    return out if rows is input else out.T
 
 
 def _clamp(input: np.ndarray, min: np.ndarray | float | None = None, max: np.ndarray | float | None = None) -> np.ndarray:
     low, high = _ENDS.min if min is None else min, _ENDS.max if max is None else max
-    if input.dtype.char == "l" and low.__class__ is int and high.__class__ is int:
-        found = _bounded(input, low, high)
-        if found is not None:
-            return found
+    if low.__class__ is int and high.__class__ is int and (found := of_integers(BOUNDED, input, low, high)) is not None:
+        return found
     if min is not None:
         input = np.maximum(input, _bound(input, min))
     return input if max is None else np.minimum(input, _bound(input, max))
@@ -344,7 +336,7 @@ class clamp:
 
     lacks = {"float8": "clamp_scalar_cpu"}
     out_dtype = FOUND
-    @one_pass("clamp", lambda min, max: _ends(min, max))
+    @one_pass("clamp", lambda min, max: _ends(min, max), simple=True)
     def numpy(input, min, max):
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -417,7 +409,7 @@ class clamp_min:
     lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
-    @one_pass("clamp", lambda min: _ends(min, None))
+    @one_pass("clamp", lambda min: _ends(min, None), simple=True)
     def numpy(input, min): return _clamp(input, min)
     def compose(F, input, min): return F.maximum(input, min)
     redirect = _redirect("clamp_min")
@@ -438,7 +430,7 @@ class clamp_max:
     lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
-    @one_pass("clamp", lambda max: _ends(None, max))
+    @one_pass("clamp", lambda max: _ends(None, max), simple=True)
     def numpy(input, max): return _clamp(input, None, max)
     def compose(F, input, max): return F.minimum(input, max)
     redirect = _redirect("clamp_max")
@@ -511,8 +503,10 @@ class maximum:
     mindspore = kernels.without_nan("Maximum")
     def compose(F, input, other): return F.where(F.logical_or(F.ge(input, other), F.ne(input, input)), input, other)
     check = _no_complex("maximum")
+    @difference_vjp(LARGER)
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
-    def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
+    @difference_vjp(LARGER)
+    def vjp_other(F, grad, other, input): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
     jvp = _tangent(lambda F, x, y, t, u: F.where(x == y, u + (t - u) / 2, F.where(x > y, t, u)))
     samples = pairs(apart=True)
 
@@ -535,8 +529,10 @@ class minimum:
     mindspore = kernels.without_nan("Minimum")
     def compose(F, input, other): return F.where(F.logical_or(F.le(input, other), F.ne(input, input)), input, other)
     check = _no_complex("minimum")
+    @difference_vjp(SMALLER)
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
-    def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
+    @difference_vjp(SMALLER)
+    def vjp_other(F, grad, other, input): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
     jvp = _tangent(lambda F, x, y, t, u: F.where(x == y, u + (t - u) / 2, F.where(x < y, t, u)))
     samples = pairs(apart=True)
 

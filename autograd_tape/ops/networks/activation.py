@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import wraps
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import exp, expm1, few, log1p
-from ...executors.kernels.halves import by_element, ufunc
+from ...executors.kernels.halves import by_element, narrow, ufunc, widened
 from ...executors.kernels.pairs import pairwise
 from ...executors.kernels.select import where
 from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
@@ -26,7 +27,7 @@ from .. import _mindspore as kernels
 from .._precision import in_single, is_half, no_half
 from .._samples import category, check_number, domain, takes
 from ..elementwise.elementary import _sigmoid
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -40,7 +41,15 @@ def _between(input: np.ndarray, low: float, high: float) -> np.ndarray:
     if char == "f" or char == "d":
         result: np.ndarray = _clip(input, NUMBERS[char, low], NUMBERS[char, high])
         return result
+    if char == "l" and abs(low) < _WHOLE > abs(high):
+        found = fused.of_integers(fused.BOUNDED, input, int(low), int(high))
+        if found is not None:
+            return found
     return np.minimum(np.maximum(input, low), high)
+
+
+_WHOLE = 1 << 53
+"""Below it numbers beside integers are rounded to zero as results are."""
 
 
 # -- rectifiers ---------------------------------------------------------------------------------------------------------
@@ -50,6 +59,20 @@ def _check_relu(input: TensorRef, inplace: bool = False) -> None:
     if category(input) == BOOL and not on_meta(input):
         raise AutogradError("Boolean inputs not supported for relu", remedy="convert to numbers")
     takes("int float", "clamp_min_scalar_cpu")(input=input)
+
+
+@fused.takes_half
+def _rectified(input: np.ndarray) -> np.ndarray:
+    char = input.dtype.char
+    return np.maximum(input, ZERO.get(char, 0)) if input.size < state.cheap and char != "E" and char != "e" else _rectified_many(input)
+
+
+@one_pass("relu", simple=True)
+def _rectified_many(input: np.ndarray) -> np.ndarray:
+    return np.maximum(input, input.dtype.type(0))
+
+
+_rectified.simple = True
 
 
 @op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
@@ -64,11 +87,7 @@ class relu:
 
     lacks = {"uint float8": "clamp_min_scalar_cpu"}
     sparse = "in order"
-    @fused.takes_half
-    def numpy(input):
-        char = input.dtype.char
-        return np.maximum(input, ZERO.get(char, 0)) if input.size < state.cheap and char != "E" and char != "e" else fused.relu(input)
-
+    numpy = _rectified
     mindspore = kernels.without_nan("ReLU")
     def compose(F, input): return F.maximum(input, 0)
     check = _check_relu
@@ -106,7 +125,7 @@ class relu6:
     lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
     saved_also = {"min_val": "0", "max_val": "6"}
 
-    @one_pass("clamp", lambda: (0, 6))
+    @one_pass("clamp", lambda: (0, 6), simple=True)
     def numpy(input): return _between(input, 0, 6)
     def compose(F, input): return F.minimum(F.relu(input), 6)
     check = _check_relu
@@ -126,7 +145,7 @@ class hardtanh:
     """
 
     lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
-    @one_pass("clamp", lambda low, high: (low, high) if low <= high else None)
+    @one_pass("clamp", lambda low, high: (low, high) if low <= high else None, simple=True)
     def numpy(input, min_val, max_val):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val")
@@ -300,7 +319,12 @@ class _prelu_kernel:
 
     numpy = _rectifier
     def compose(F, input, weight): return F.where(input > 0, input, input * weight)
-    def vjp_input(F, grad, input, weight): return F.where(input > 0, grad, grad * weight)
+    def vjp_input(F, grad, input, weight):
+        if isinstance(weight, np.ndarray) and weight.size == 1:
+            return F.leaky_relu_backward(grad, input, float(weight.item()))
+        return F.where(input > 0, grad, grad * weight)
+
+    @one_pass_vjp("prelu_weight", exact=True)
     def vjp_weight(F, grad, input): return F.where(input >= 0, 0, grad * input)  # so that nothing of it is left at 0, as in torch
     def samples(rng): yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
 
@@ -322,6 +346,9 @@ class threshold:
     may_share = "itself"
     @one_pass("threshold", exact=True)
     def numpy(input, threshold, value):
+        if threshold.__class__ is int and value.__class__ is int and (
+                found := fused.of_integers(fused.ABOVE, input, threshold, value)) is not None:
+            return found
         if (char := input.dtype.char) == "f" or char == "d":
             return where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
         return where(input <= threshold, input.dtype.type(value), input)
@@ -719,6 +746,7 @@ class logsigmoid:
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
+    @one_pass_vjp("logsigmoid_backward")
     def vjp(F, grad, input):
         return _logsigmoid_rate(F, grad, input, F.exp(-F.abs(input))) if is_half(grad) else grad * F.sigmoid(-input)
 
@@ -807,7 +835,7 @@ class hardsigmoid:
     def numpy(input): return _hard(input) / NUMBERS[input.dtype.char, 6]
     mindspore = "ops.HSigmoid"
     check = takes("float", "hardsigmoid_cpu")
-    @one_pass_vjp("hardsigmoid_backward", lambda: (_SIXTH,))
+    @one_pass_vjp("hardsigmoid_backward", lambda: (_SIXTH,), exact=True)
     def vjp(F, grad, input): return F.where((input > -3) & (input < 3), grad * _SIXTH, 0)
     samples = domain(-5, 5, kinks=(-3, 3))
 
@@ -830,7 +858,7 @@ class hardswish:
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
     check = takes("float", "hardswish_cpu")
-    @one_pass_vjp("hardswish_backward")
+    @one_pass_vjp("hardswish_backward", exact=True)
     @in_single
     def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input >= 3, grad, grad * (input / 3 + 0.5)))
     samples = domain(-5, 5, kinks=(-3, 3))
@@ -950,8 +978,28 @@ _few_gated = few(_gated_of, 2)(_gated)
 
 def _glu(input: np.ndarray, dim: int) -> np.ndarray:
     axis, half = _halves(input, dim)
+    if not input.flags.c_contiguous and input.flags.f_contiguous:  # columns are rows of the transposed
+        return _glu(input.T, input.ndim - 1 - axis).T
+    found = fused.gated(input, axis)
+    if found is not None:
+        return found
+    if input.dtype.char in "eE":
+        return narrow(_glu(widened(input), axis), input.dtype)
     before = (slice(None),) * axis
     return (_gated if not input.flags.c_contiguous else _few_gated)(input[*before, :half], input[*before, half:])
+
+
+def _of_gates(formula: Fn) -> Fn:
+    """A gradient of gates in one pass, where arrays lie in rows."""
+    @wraps(formula)
+    def vjp(F: Functions, grad: Values, input: Values, dim: int) -> Values:
+        if isinstance(grad, np.ndarray) and isinstance(input, np.ndarray):
+            found = fused.gated_backward(grad.view(np.ndarray), input.view(np.ndarray), _halves(input, dim)[0])
+            if found is not None:
+                return found
+        return formula(F, grad, input, dim)
+
+    return vjp
 
 
 @op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",
@@ -966,7 +1014,7 @@ class glu:
     lacks = {"float8": "glu_cpu"}
     sharding = "along dim"
     meta_layout = "input"
-    numpy = _glu
+    numpy = fused.takes_half(_glu)
     def shape(input, dim):
         d = dim % len(input)
         return (*input[:d], input[d] // 2, *input[d + 1:])
@@ -979,6 +1027,7 @@ class glu:
         axis, half = _halves(input, dim)
         return F.slice(input, axis, 0, half) * F.sigmoid(F.slice(input, axis, half, 2 * half))
 
+    @_of_gates
     @in_single
     def vjp(F, grad, input, dim):
         axis, half = _halves(input, dim)

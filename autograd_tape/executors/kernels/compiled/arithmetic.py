@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from .._common import (
-    ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, CEILED, COPIED, DIVIDED, FILLED, FLOORED, INVERTED, LARGER, MAGNITUDE, MORE, MULTIPLIED, NEGATE,
-    NEGATED, OVER, PRODUCT, RAISED, ROOTED, SCALED, SIGNED, SMALLER, SQUARE, TILE, TIMES, TRUNCATED, WEIGHED, WITHIN,
+    ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, CEILED, COPIED, DIVIDED, FILLED, FLOORED, INVERT, INVERTED, LARGER, MAGNITUDE, MORE, MULTIPLIED,
+    NEGATE, NEGATED, OVER, PRODUCT, RAISED, ROOTED, SCALED, SIGNED, SMALLER, SQUARE, TILE, TIMES, TRUNCATED, WEIGHED, WITHIN,
 )
 from .base import EXACT, kernel, like, rounded, u8, wide
 
@@ -29,6 +29,9 @@ def each(op, x, y, start, stop):
     elif op == SQUARE:
         for i in range(ys.size):
             ys[i] = xs[i] * xs[i]
+    elif op == INVERT:
+        for i in range(ys.size):
+            ys[i] = like(xs[i], 1) / xs[i]
     else:
         for i in range(ys.size):
             ys[i] = math.sqrt(xs[i])
@@ -57,6 +60,14 @@ def clamp_whole(x, y, low, high, start, stop):
     for i in range(ys.size):
         v = low if xs[i] < low else xs[i]
         ys[i] = high if v > high else v
+
+
+@kernel("r0[n] w0[n] i i :n", EXACT, "l")
+def threshold_whole(x, y, threshold, value, start, stop):
+    """Integers that are above a threshold, and a value in the place of others."""
+    xs, ys = x[start:stop], y[start:stop]
+    for i in range(ys.size):
+        ys[i] = xs[i] if xs[i] > threshold else value
 
 
 @kernel("w1[n] s :n", dtypes="fdHB")
@@ -279,6 +290,26 @@ def _triple(op, value, xs, fs, gs, ys):
 @kernel("i s r0[n] r0[n] r0[n] w0[n] :n", frozenset())
 def triples(op, value, x, a, b, y, start, stop):
     _triple(op, value, x[start:stop], a[start:stop], b[start:stop], y[start:stop])
+
+
+@kernel(
+    "i s r0[n1*n2*n3] r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (a1>=0) (a2>=0) (a3>=0) (a3<2) (b1>=0) (b2>=0) "
+    "(b3>=0) (b3<2) (a3+b3>0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", frozenset(),
+)
+def triples_of_lines(op, value, x, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
+    """The same of operands that are broadcast, with their steps. What is repeated along a line is spread in the line of the results."""
+    for line in range(start, stop):
+        plane, row = line // n2, line % n2
+        at, by, to = plane * a1 + row * a2, plane * b1 + row * b2, line * n3
+        xs, ys = x[to : to + n3], y[to : to + n3]
+        if a3 and b3:
+            _triple(op, value, xs, a[at : at + n3], b[by : by + n3], ys)
+        elif a3:
+            ys[:] = b[by]
+            _triple(op, value, xs, a[at : at + n3], ys, ys)
+        else:
+            ys[:] = a[at]
+            _triple(op, value, xs, ys, b[by : by + n3], ys)
 
 
 @kernel("i s r0[n] r0[n] w0[n] :n", frozenset(), lists=True)

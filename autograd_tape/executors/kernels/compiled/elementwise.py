@@ -202,6 +202,41 @@ def clamp(v, a, b):
 
 
 @unary
+def floor(v, a, b):
+    return np.floor(v)
+
+
+@unary
+def ceil(v, a, b):
+    return np.ceil(v)
+
+
+@unary
+def trunc(v, a, b):
+    return np.trunc(v)
+
+
+@unary
+def rint(v, a, b):
+    return np.rint(v)
+
+
+@unary
+def square(v, a, b):
+    return v * v
+
+
+@unary
+def reciprocal(v, a, b):
+    return like(v, 1) / v
+
+
+@unary
+def sqrt(v, a, b):
+    return np.sqrt(v)
+
+
+@unary
 def frac(v, a, b):
     return v - np.trunc(v)
 
@@ -261,6 +296,21 @@ def angle(v, a, b):
     return v if v != v else (like(v, a) if v < like(v, 0) else like(v, 0))
 
 
+@kernel("r0[n] r0[n] B0[1] :n", dtypes="fdEelB")
+def same(x, z, y, start, stop):
+    """Whether all elements are equal; what follows a block of which some are not is not looked at."""
+    y[0], at = 1, start
+    while at < stop:
+        xs, zs = x[at : min(at + 1024, stop)], z[at : min(at + 1024, stop)]
+        differ = False
+        for i in range(xs.size):
+            differ |= wide(xs[i]) != wide(zs[i])
+        if differ:
+            y[0] = 0
+            return
+        at += 1024
+
+
 # -- vjps ---------------------------------------------------------------------------------------------------------------
 
 
@@ -277,7 +327,8 @@ def logits_loss(x, t, a, b):
     return (x if x > like(x, 0) else like(x, 0)) - x * t + log1p_unit(exp_(-abs(x))) if x == x else x
 
 
-# Gradients of losses of differences, where ``g`` is one number or as many as ``x``: kinds 0 to 4, as `kernels/elementwise.py` has them.
+# Gradients of losses of differences, and of the larger or the smaller of two, where ``g`` is one number or as many as ``x``: kinds 0 to 6,
+# as `kernels/elementwise.py` has them.
 # ``w`` is what an element counts in the loss, or by how many it is divided; half precision is rounded where torch rounds it.
 
 
@@ -295,6 +346,9 @@ def _slope(kind, g, x, t, a, w, dx):
     if kind == 4:
         d = wide(rounded(dx, wide(rounded(dx, sigmoid_(x))) - t))
         return wide(rounded(dx, d * g)) / w
+    if kind >= 5:  # the larger of the two, or the smaller
+        other = x < t if kind == 5 else x > t
+        return like(x, 0) if other else g * like(x, 0.5) if x == t else g
     low = wide(rounded(dx, wide(rounded(dx, like(x, 1) - x)) * x))
     d = wide(rounded(dx, g * wide(rounded(dx, d))))
     return wide(rounded(dx, d / (like(x, 1e-12) if low < like(x, 1e-12) else low))) / w
@@ -318,14 +372,29 @@ def difference_backward(grad, x, t, dx, kind, a, w, start, stop):
         elif kind == 4:
             for i in range(ds.size):
                 ds[i] = rounded(ds, _slope(4, g, wide(xs[i]), wide(ts[i]), c, b, ds))
+        elif kind == 5:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(5, g, wide(xs[i]), wide(ts[i]), c, b, ds))
+        elif kind == 6:
+            for i in range(ds.size):
+                ds[i] = rounded(ds, _slope(6, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         else:
             for i in range(ds.size):
                 ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         return
     gs = grad[start:stop]
-    for i in range(ds.size):
-        g = wide(gs[i])
-        ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), like(g, w), ds))
+    if kind == 5:
+        for i in range(ds.size):
+            g = wide(gs[i])
+            ds[i] = rounded(ds, _slope(5, g, wide(xs[i]), wide(ts[i]), g, g, ds))
+    elif kind == 6:
+        for i in range(ds.size):
+            g = wide(gs[i])
+            ds[i] = rounded(ds, _slope(6, g, wide(xs[i]), wide(ts[i]), g, g, ds))
+    else:
+        for i in range(ds.size):
+            g = wide(gs[i])
+            ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), like(g, w), ds))
 
 
 @vjp
@@ -400,6 +469,22 @@ def celu_backward(g, v, a, b):
     return g * exp_(v * like(v, b)) if v <= like(v, 0) else g
 
 
+@kernel("r0[n] r0[n] w0[n] s s :n")
+def logsigmoid_backward(grad, x, dx, a, b, start, stop):
+    """By exp(-|x|), which torch keeps from the forward pass, rounded."""
+    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
+    for i in range(ds.size):
+        v = wide(xs[i])
+        small = wide(rounded(ds, exp_(-abs(v))))
+        rate = small / (small + like(v, 1))
+        ds[i] = rounded(ds, wide(gs[i]) * (like(v, 1) - rate if v < like(v, 0) else rate))
+
+
+@vjp
+def prelu_weight(g, v, a, b):
+    return like(g, 0) if v >= like(v, 0) else g * v
+
+
 @vjp
 def selu_backward(g, v, a, b):
     return g * like(v, a) if v > like(v, 0) else g * like(v, b) * exp_(v)
@@ -421,6 +506,39 @@ def hardsigmoid_backward(g, v, a, b):
 @vjp
 def hardswish_backward(g, v, a, b):
     return like(g, 0) if v <= like(v, -3) else (g if v >= like(v, 3) else g * (v / like(v, 3) + like(v, 0.5)))
+
+
+# -- gates --------------------------------------------------------------------------------------------------------------
+
+
+@kernel("r0[n] w0[m] i (half>0) (n==2*m) (m%half==0) :m")
+def gated(x, y, half, start, stop):
+    """What lies first in pieces of two halves, times the sigmoid of what lies behind it."""
+    at = start
+    while at < stop:
+        piece, begin = at // half, at % half
+        count = min(half - begin, stop - at)
+        first = 2 * piece * half + begin
+        xs, gates, ys = x[first : first + count], x[first + half : first + half + count], y[at : at + count]
+        for i in range(ys.size):
+            ys[i] = rounded(ys, wide(xs[i]) * sigmoid_(wide(gates[i])))
+        at += count
+
+
+@kernel("r0[m] r0[n] w0[n] i (half>0) (n==2*m) (m%half==0) :m", fresh=True)
+def gated_backward(grad, x, dx, half, start, stop):
+    at = start
+    while at < stop:
+        piece, begin = at // half, at % half
+        count = min(half - begin, stop - at)
+        first = 2 * piece * half + begin
+        gs, xs, gates = grad[at : at + count], x[first : first + count], x[first + half : first + half + count]
+        ds, dgates = dx[first : first + count], dx[first + half : first + half + count]
+        for i in range(gs.size):
+            g, s = wide(gs[i]), sigmoid_(wide(gates[i]))
+            ds[i] = rounded(ds, g * s)
+            dgates[i] = rounded(ds, g * wide(xs[i]) * s * (like(g, 1) - s))
+        at += count
 
 
 # -- dropout ------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ BROADCAST = ("r0[nx] r0[nz] {}0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0)
 _SOME = 2048  # elements after which a quick formula's results are looked at
 
 
-def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: str = "") -> Kernel:
+def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: str = "fdEe") -> Kernel:
     options: Any = {"nogil": True, "error_model": "numpy", "forceinline": True, "fastmath": set(EXACT if exact else FUSE) or False}
     number = register_jitable(**options)(formula)
     first = number if quick is None else register_jitable(**options)(quick)
@@ -120,6 +120,11 @@ def number(formula: Fn) -> Kernel:
 def floating(formula: Fn) -> Kernel:
     """`pair` without half precision."""
     return _made(formula, "w", True, dtypes="fd")
+
+
+def integers(formula: Fn) -> Kernel:
+    """`pair` of integers alone."""
+    return _made(formula, "w", True, dtypes="l")
 
 
 def whole(formula: Fn) -> Kernel:
@@ -381,6 +386,20 @@ def left_shift(a, b, y):
 @whole
 def right_shift(a, b, y):
     return a >> (b if (b >= 0) & (b < 64) else 63)
+
+
+@integers
+def power(a, b, y):
+    """By squaring, modulo 2**64; negative exponents round to zero, which only 1 and -1 escape."""
+    if b < 0:
+        return 1 if a == 1 else 0 if a != -1 else -1 if b & 1 else 1
+    result = 1
+    while b > 0:
+        if b & 1:
+            result *= a
+        a *= a
+        b >>= 1
+    return result
 
 
 @pair
