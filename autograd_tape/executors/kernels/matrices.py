@@ -222,28 +222,30 @@ def triangles(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return lower, upper
 
 
-def trace(matrix: np.ndarray) -> np.ndarray:
-    """The sum of the diagonal, one number after another, as torch adds it up: in double precision, half precision in single.
+def trace(matrix: np.ndarray) -> np.ndarray | None:
+    """The sum of the diagonal, one number after another, as torch adds it up: in double precision, half precision in single. None of what
+    is no matrix.
 
     >>> trace(np.array([[1, 2], [3, 4]])).tolist()
     5
     """
-    rows, columns = matrix.shape
-    char = matrix.dtype.char
-    if char in "fdeEl":
+    if matrix.ndim != 2:
+        return None
+    dtype = matrix.dtype
+    run = _traced.of(dtype.char, len(matrix)) if dtype.char in "fdeEl" else None
+    if run is not None:
         x = matrix if matrix.flags.c_contiguous else matrix.T
-        run = _traced.of(char, rows) if x.flags.carray else None
-        if run is not None:
-            y = np.empty((), matrix.dtype)
+        if x.flags.carray:
+            y = np.empty((), dtype)
             run(1, 1, x, *x.shape, y)
             return y
     diagonal = matrix.diagonal()
-    if matrix.dtype.kind in "biu":
+    if dtype.kind in "biu":
         return np.asarray(np.add.reduce(diagonal, dtype=np.int64))
     if not diagonal.size:
-        return np.zeros((), matrix.dtype)
-    wide = np.float32 if is_half(matrix.dtype) else np.result_type(matrix.dtype, np.float64)
-    return np.asarray(np.add.accumulate(diagonal, dtype=wide)[-1] + 0).astype(matrix.dtype)
+        return np.zeros((), dtype)
+    wide = np.float32 if is_half(dtype) else np.result_type(dtype, np.float64)
+    return np.asarray(np.add.accumulate(diagonal, dtype=wide)[-1] + 0).astype(dtype)
 
 
 def cross(a: np.ndarray, b: np.ndarray, dim: int) -> np.ndarray | None:
@@ -456,7 +458,7 @@ def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
     return q
 
 
-def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[np.ndarray | None, np.ndarray]:
+def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[Any, np.ndarray]:
     """Q, unless it is not wanted, and R with so many rows, of matrices (..., m, n) that are not empty, both as columns; R is not zero below
     its diagonal.
 

@@ -959,12 +959,21 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np
     return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
 
 
+_LONG, _MANY = 8, 1 << 14  # times as many rows as columns, from which on a matrix with so many numbers is Q times a small one
+
+
 def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
     if hermitian and A.size:  # of which one triangle is read
         s, v = lapack.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
     else:
-        u, s, vh = singular(A, False)
+        m, n = A.shape[-2:]
+        if m >= _LONG * n > 0 and m * n >= _MANY and alone(A):
+            Q, R = _qr(A)
+            u, s, vh = singular(R, False)
+            u = np.matmul(Q, u)
+        else:
+            u, s, vh = singular(A, False)
         kept = _kept(A, s, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))

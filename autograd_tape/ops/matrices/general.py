@@ -26,8 +26,8 @@ from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
-    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns, one_batch,
-    singular, unit_lower, upper_triangle,
+    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns,
+    keep_triangle, one_batch, singular, unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
@@ -652,16 +652,20 @@ def _pivoted(a: np.ndarray, b: np.ndarray, rcond: float) -> tuple[np.ndarray, in
 
 
 def _by_reflections(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | None:
-    """The solution of [Q R | Q^H B] = [A | B], in double precision, where R is far from singular: a bound of its condition, by norms of it
-    and of its inverse, is half of what `rcond` leaves out, or less; else None."""
-    n = A.shape[-1]
-    whole, _ = lapack.qr_factors(np.concatenate([A, B], -1))
-    r = np.triu(whole[..., :n, :n])
+    """The solution of R X = Q^H B, A = Q R, in double precision, where R is far from singular: a bound of its condition, by norms of it and
+    of its inverse, is half of what `rcond` leaves out, or less; else None."""
+    n, columns, wide = A.shape[-1], B.shape[-1], np.float64 if A.dtype.kind == "f" else np.complex128
+    if columns <= n:  # which become Q^H B beside R
+        whole, _ = lapack.qr_factors(np.concatenate([A, B], -1))
+        r, turned = keep_triangle(whole[..., :n, :n].copy(), 1, 0), whole[..., :n, n:]
+    else:
+        q, r = kernels.qr(A.astype(wide, copy=False), n, True)
+        r, turned = keep_triangle(r, -1, 0).swapaxes(-2, -1), np.matmul(q.conj() if wide is np.complex128 else q, B)
     if not np.diagonal(r, 0, -2, -1).all():
         return None
-    sides = np.empty((*r.shape[:-1], whole.shape[-1]), r.dtype)
-    sides[..., :n], sides[..., n:] = np.eye(n), whole[..., :n, n:]
-    flat = kernels.solve_triangles(sides.reshape(-1, n, whole.shape[-1]), (r.reshape(-1, n, n), True, False))
+    sides = np.empty((*r.shape[:-1], n + columns), wide)
+    sides[..., :n], sides[..., n:] = np.eye(n), turned
+    flat = kernels.solve_triangles(sides.reshape(-1, *sides.shape[-2:]), (r.reshape(-1, n, n), True, False))
     found = from_columns(flat, r.shape[:-2])
     sizes = [np.add.reduce(np.square(np.abs(x)), (-2, -1)) for x in (r, found[..., :n])]
     return found[..., n:] if (sizes[0] * sizes[1] * (2 * rcond) ** 2 <= 1).all() else None
@@ -742,6 +746,14 @@ class linalg_lstsq:
     lacks = {"float8 chalf": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
     amp = "float32"
+
+    def quick(A, B, rcond, driver):
+        fits = alone(A) and A.ndim == B.ndim and A.shape[:-1] == B.shape[:-1] and A.dtype is B.dtype
+        if not fits or driver not in (None, "gelsy"):
+            return None
+        solution, rank = _lstsq(A, B, _limit("gelsy", rcond, float(np.finfo(A.dtype).eps), max(A.shape[-2:])), True)
+        return solution, np.empty(0, A.dtype), np.asarray(rank), np.empty(0, A.dtype)
+
     def function(F, A, B, rcond=None, *, driver=None):
         name = "torch.linalg.lstsq"
         if A.ndim < 2:
