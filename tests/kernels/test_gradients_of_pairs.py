@@ -1,4 +1,4 @@
-"""Gradients of distances and of losses of differences: machine code and NumPy's passes give the same bits."""
+"""Gradients of distances, lengths and losses of differences, and bags of rows: machine code and NumPy's passes give the same bits."""
 
 from __future__ import annotations
 
@@ -83,3 +83,44 @@ def test_losses(name: str, reduction: str, dtype: torch.dtype) -> None:
         return [d.float().numpy() for d in made]
 
     in_both_modes(gradients)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, -1, (1, 2), (0, 2)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+def test_lengths(dim: int | tuple[int, ...] | None, dtype: torch.dtype) -> None:
+    numbers = np.random.default_rng(2).standard_normal((4, 3, 5))
+    numbers[1], numbers[:, 2] = 0.0, -0.0
+    given = [torch.tensor(numbers, dtype=dtype), torch.tensor(numbers.T.copy(), dtype=dtype).permute(2, 1, 0)]
+    with kernels("numpy"):
+        lengths = [torch.linalg.vector_norm(x.requires_grad_(), 2, dim, kept) for x in given for kept in (False, True)]
+
+    def gradients() -> list[np.ndarray]:
+        found = [torch.autograd.grad(n, given[i // 2], torch.cos(n.detach()), retain_graph=True)[0] for i, n in enumerate(lengths)]
+        return [d.float().numpy() for d in found]
+
+    in_both_modes(gradients)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_bags(mode: str, weighted: bool, dtype: torch.dtype) -> None:
+    if weighted and mode != "sum":
+        return
+    rng = np.random.default_rng(3)
+    table, index = torch.tensor(rng.standard_normal((9, 4)), dtype=dtype), torch.tensor(rng.integers(0, 9, (6, 4)))
+    weights, starts = torch.tensor(rng.standard_normal((6, 4)), dtype=dtype) if weighted else None, torch.tensor([0, 5, 5, 23])
+    bag = torch.nn.functional.embedding_bag
+
+    def bags() -> list[np.ndarray]:
+        flat = None if weights is None else weights.reshape(-1)
+        made = [bag(index, table, mode=mode, per_sample_weights=weights),
+                bag(index.reshape(-1), table, starts, mode=mode, per_sample_weights=flat)]
+        return [b.float().numpy() for b in made]
+
+    in_both_modes(bags)
+    for wrong in (-1, 9):
+        index[2, 1] = wrong
+        with pytest.raises((RuntimeError, IndexError)):
+            bags()
+        index[2, 1] = 0

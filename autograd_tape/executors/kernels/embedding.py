@@ -14,6 +14,7 @@ import numpy as np
 from ...dtypes import as_bits
 from ...strided import contiguous_strides
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
+from .halves import recast, widened
 from .handy import Handy
 from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
@@ -463,7 +464,40 @@ def bags(
     return out
 
 
+def bag_sums(
+    table: np.ndarray, index: np.ndarray, weights: np.ndarray | None, starts: np.ndarray, counts: np.ndarray, mean: bool
+) -> np.ndarray | None:
+    """Sums, or means, of ``counts[s]`` rows that the index names from ``starts[s]`` on, times their ``weights``, row by row and of half
+    precision rounded once. None where there are no such rows.
+
+    >>> bag_sums(np.ones((3, 1)), np.array([0, 2, 1]), None, np.array([0, 2, 2]), np.array([2, 0, 1]), False).tolist()
+    [[2.0], [0.0], [1.0]]
+    """
+    char, width = table.dtype.char, table.shape[1]
+    size = width * len(index)
+    if size >= state.fused or _bags.of(char, size) is not None:
+        out = np.empty((len(counts), width), table.dtype)
+        factors = np.empty(0, table.dtype) if weights is None else contiguous(weights).reshape(-1)
+        try:
+            _bags.share(char, len(counts), max(1, size // max(1, len(counts))), 2, contiguous(table), index, factors, starts, counts, out,
+                        int(mean))
+        except IndexError:
+            return None
+        return out
+    if not within(index, len(table)):
+        return None
+    rows = table.take(index, 0)
+    wide = widened(rows) if rows.itemsize == 2 else rows
+    if weights is not None:
+        wide = wide * (widened(weights) if rows.itemsize == 2 else weights).reshape(-1, 1)
+    sums = bags(wide, None, starts, counts)
+    if sums is not None and mean:
+        sums /= np.maximum(counts, 1)[:, None].astype(sums.dtype)
+    return None if sums is None else recast(sums, table.dtype)
+
+
 _UNNAMED = np.empty(0, np.int64)
+_bags = Handy("embedding", "bags")
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
 _segments, _cut, _cut_gradient = [Handy("embedding", name) for name in ("segments", "cut", "cut_gradient")]
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}

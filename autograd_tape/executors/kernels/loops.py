@@ -358,6 +358,11 @@ def softmax_backward(
 # -- class indices: one for each item of the same rows ----------------------------------------------------------------------
 
 
+def place_of(r: int, target: int, classes: int, inner: int) -> int:
+    """Where a class of an item is."""
+    return r * classes + target if inner == 1 else r + (r // inner * (classes - 1) + target) * inner
+
+
 def nll(
     x: Numbers, targets: Places, weights: Numbers, losses: Out, counts: Out, classes: int, inner: int, ignore: int, start: int, stop: int,
 ) -> bool:
@@ -368,7 +373,7 @@ def nll(
             if not 0 <= target < classes:
                 return False
             weight = wide(weights[target]) if len(weights) else 1.0
-            loss = -wide(x[r + (r // inner * (classes - 1) + target) * inner]) * weight
+            loss = -wide(x[place_of(r, target, classes, inner)]) * weight
         losses[r], counts[r] = loss, weight
     return True
 
@@ -386,7 +391,7 @@ def nll_total(
                 if not 0 <= target < classes:
                     return False
                 weight = wide(weights[target]) if len(weights) else 1.0
-                total -= wide(x[r + (r // inner * (classes - 1) + target) * inner]) * weight
+                total -= wide(x[place_of(r, target, classes, inner)]) * weight
                 weighs += weight
         count[one] = weighs
         if mean:
@@ -405,7 +410,7 @@ def nll_backward(
             if not 0 <= target < classes:
                 return False
             v = -wide(g[r]) if len(g) > 1 else -wide(g[0])
-            out[r + (r // inner * (classes - 1) + target) * inner] = v * wide(weights[target]) if len(weights) else v
+            out[place_of(r, target, classes, inner)] = v * wide(weights[target]) if len(weights) else v
     return True
 
 

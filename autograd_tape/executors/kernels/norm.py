@@ -9,11 +9,13 @@ Sources: Ba et al. (arXiv:1607.06450), Ioffe and Szegedy (arXiv:1502.03167), Wu 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ...dims import normalize_dims
 from ...dtypes import bfloat16
 from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, compute_array, contiguous, is_half, state
 from .halves import recast, widened
@@ -559,6 +561,40 @@ def group_norm_backward(
         (dot * s).sum(0).reshape(channels).astype(parameter_dtype) if needs[1] else None,
         total.sum(0).reshape(channels).astype(parameter_dtype) if needs[2] else None,
     )
+
+
+def length_gradients(grad: np.ndarray, x: np.ndarray, lengths: np.ndarray, dim: Any) -> np.ndarray | None:
+    """``x / lengths * grad`` for lengths along ``dim``, half precision rounded at both steps, and nothing where one is 0; None where it is
+    NumPy's."""
+    char, n = x.dtype.char, x.size
+    if not n or char not in "fdeE" or not x.dtype.isnative or grad.dtype is not x.dtype or lengths.dtype is not x.dtype:
+        return None
+    if not x.flags.carray:
+        turned = x.T  # columns are rows of the transposed
+        if x.ndim != 2 or not turned.flags.carray:
+            return None
+        axes = normalize_dims(dim, x.ndim)
+        found = length_gradients(grad.T, turned, lengths.T, None if axes is None else tuple([x.ndim - 1 - a for a in axes]))
+        return None if found is None else found.T
+    sizes = _around(x.shape, dim if dim is None or dim.__class__ is int else tuple(dim))
+    if sizes is None or n < (state.fused >> 4 if x.itemsize == 2 else state.fused) and _length_gradients.of(char, n) is None:
+        return None
+    dx = np.empty(x.shape, x.dtype)
+    _length_gradients.share(char, sizes[0], sizes[1] * sizes[2], 1, x, *map(np.ascontiguousarray, (lengths, grad)), dx, *sizes)
+    return dx
+
+
+_length_gradients = Handy("norm", "length_gradients")
+
+
+@lru_cache(1024)
+def _around(shape: tuple[int, ...], dim: Any) -> tuple[int, int, int] | None:
+    """How many elements are before dimensions that lie side by side, in them, and behind them; None of others."""
+    axes = normalize_dims(dim, len(shape))
+    if axes is None:
+        return 1, prod(shape), 1
+    first, last = min(axes), max(axes)
+    return (prod(shape[:first]), prod(shape[first : last + 1]), prod(shape[last + 1 :])) if last - first == len(axes) - 1 else None
 
 
 def rms_norm(x: np.ndarray, size: int, weight: np.ndarray | None, eps: float) -> np.ndarray:

@@ -271,18 +271,12 @@ def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq,
             return None
     else:
         return None
-    if char != "E" and weights is None:
-        y = fused.bags(weight, flat, starts, counts, mode == "max")
-    else:
-        rows = fused.embedding(weight, flat)
-        if char == "E":  # to be rounded once
-            rows, weights = widened(rows), None if weights is None else widened(weights)
-        y = fused.bags(rows if weights is None else np.multiply(rows, weights.reshape(-1, 1), rows), None, starts, counts, mode == "max")
-    if y is None:
-        return None
-    if mode == "mean":
-        y /= length or np.maximum(counts, 1)[:, None].astype(y.dtype)
-    return recast(y, weight.dtype) if char == "E" else y
+    if mode != "max":
+        return fused.bag_sums(weight, flat, weights, starts, counts, mode == "mean")
+    if char != "E":
+        return fused.bags(weight, flat, starts, counts, True)
+    y = fused.bags(widened(fused.embedding(weight, flat)), None, starts, counts, True)
+    return None if y is None else recast(y, weight.dtype)
 
 
 @lru_cache(128)

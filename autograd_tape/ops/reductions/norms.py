@@ -17,6 +17,7 @@ from ...executors.kernels._on_demand import LazyModule, state
 from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.handy import Handy
 from ...executors.kernels.halves import recast, ufunc, widened
+from ...executors.kernels.norm import length_gradients
 from ...executors.kernels.pairs import ufunc2
 from ...executors.kernels.reduce import add
 from ...executors.kernels.sharing import share_rows
@@ -102,6 +103,8 @@ def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdi
 def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
     """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch; half precision is rounded where torch rounds it."""
     shape = tuple(x.shape)
+    if ord == 2 and x.__class__ is np.ndarray and (found := length_gradients(grad, x, result, dim)) is not None:
+        return found
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
     if ord == 2:
         if isinstance(x, TensorRef):  # its own gradient there is NaN, as in torch

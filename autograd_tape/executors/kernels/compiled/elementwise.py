@@ -354,47 +354,37 @@ def _slope(kind, g, x, t, a, w, dx):
     return wide(rounded(dx, d / (like(x, 1e-12) if low < like(x, 1e-12) else low))) / w
 
 
-@kernel("r0[m] r0[n] r0[n] w0[n] i s s ((m==1)|(m==n)) :n")
-def difference_backward(grad, x, t, dx, kind, a, w, start, stop):
-    xs, ts, ds = x[start:stop], t[start:stop], dx[start:stop]
+@register_jitable(**_INLINE)
+def _fill(kind, grad, xs, ts, ds, a, w, start):
     if grad.size == 1 and ds.size > 0:
         g = wide(grad[0])
         c, b = like(g, a), like(g, w)
-        if kind == 0:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(0, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        elif kind == 1:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(1, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        elif kind == 2:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(2, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        elif kind == 4:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(4, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        elif kind == 5:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(5, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        elif kind == 6:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(6, g, wide(xs[i]), wide(ts[i]), c, b, ds))
-        else:
-            for i in range(ds.size):
-                ds[i] = rounded(ds, _slope(3, g, wide(xs[i]), wide(ts[i]), c, b, ds))
+        for i in range(ds.size):
+            ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), c, b, ds))
         return
-    gs = grad[start:stop]
-    if kind == 5:
-        for i in range(ds.size):
-            g = wide(gs[i])
-            ds[i] = rounded(ds, _slope(5, g, wide(xs[i]), wide(ts[i]), g, g, ds))
-    elif kind == 6:
-        for i in range(ds.size):
-            g = wide(gs[i])
-            ds[i] = rounded(ds, _slope(6, g, wide(xs[i]), wide(ts[i]), g, g, ds))
+    gs = grad[start : start + ds.size]
+    for i in range(ds.size):
+        g = wide(gs[i])
+        ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), like(g, w), ds))
+
+
+@kernel("r0[m] r0[n] r0[n] w0[n] i s s ((m==1)|(m==n)) :n")
+def difference_backward(grad, x, t, dx, kind, a, w, start, stop):
+    xs, ts, ds = x[start:stop], t[start:stop], dx[start:stop]
+    if kind == 0:
+        _fill(0, grad, xs, ts, ds, a, w, start)
+    elif kind == 1:
+        _fill(1, grad, xs, ts, ds, a, w, start)
+    elif kind == 2:
+        _fill(2, grad, xs, ts, ds, a, w, start)
+    elif kind == 3:
+        _fill(3, grad, xs, ts, ds, a, w, start)
+    elif kind == 4:
+        _fill(4, grad, xs, ts, ds, a, w, start)
+    elif kind == 5:
+        _fill(5, grad, xs, ts, ds, a, w, start)
     else:
-        for i in range(ds.size):
-            g = wide(gs[i])
-            ds[i] = rounded(ds, _slope(kind, g, wide(xs[i]), wide(ts[i]), like(g, a), like(g, w), ds))
+        _fill(6, grad, xs, ts, ds, a, w, start)
 
 
 @vjp

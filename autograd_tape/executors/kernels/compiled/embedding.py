@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba.extending import register_jitable
 
-from .base import kernel, rounded, u8, wide, working
+from .base import EXACT, kernel, rounded, u8, wide, working
 
 
 @kernel("r2[v,m] x1[n] w2[n,m] :n")
@@ -243,4 +244,27 @@ def cut_gradient(grad, found, x, given, y, how, outer, n, rest, many, bounds, st
                         if wide(y[u8(at)]) > 0:
                             y[u8(at)] = rounded(y, g / share)
                         at += rest
+    return True
+
+
+@kernel("r2[n,m] x1[k] r1[k]? x1[s] x1[s] w2[s,m] i :s", EXACT)
+def bags(x, index, weights, starts, counts, y, mean, start, stop):
+    """The sums, or means, of ``counts[s]`` rows that the index names from ``starts[s]`` on, times their weights, if there are any."""
+    total = np.full(y.shape[1], working(x, 0.0))
+    for s in range(start, stop):
+        first, count = starts[s], counts[s]
+        if first < 0 or count < 0 or first > index.size - count:
+            return False
+        for i in range(total.size):
+            total[i] = 0.0
+        for k in range(first, first + count):
+            row = index[u8(k)]
+            if row < 0 or row >= x.shape[0]:
+                return False
+            xs, w = x[row], wide(weights[u8(k)]) if weights.size > 0 else working(x, 1.0)
+            for i in range(total.size):
+                total[i] += wide(xs[i]) * w
+        ys, by = y[s], working(x, max(count, 1) if mean else 1)
+        for i in range(ys.size):
+            ys[i] = rounded(ys, total[i] / by)
     return True

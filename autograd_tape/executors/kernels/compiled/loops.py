@@ -64,6 +64,7 @@ _ALONG = "(classes>0) (inner>0) (n%(classes*inner)==0) :n//classes"
 softmax = kernel(f"r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax))
 softmax_backward = kernel(f"r0[n] r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(loops.softmax_backward))
 
+place_of = register_jitable(_here(loops.place_of))
 _CLASSES = "i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0)"
 nll = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] {_CLASSES} :n", _EXACT)(_here(loops.nll))
 nll_total = kernel(

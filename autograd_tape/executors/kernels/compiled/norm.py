@@ -373,6 +373,27 @@ def root_mean_square(x, weight, y, n, m, eps, start, stop):
             ys[i] = rounded(ys, wide(xs[i]) * scale * by[i])
 
 
+@kernel("r0[outer*k*inner] r0[outer*inner] r0[outer*inner] w0[outer*k*inner] i i i (k>0) (inner>0) (outer<=2147483647) :outer", EXACT)
+def length_gradients(x, lengths, grad, dx, outer, k, inner, start, stop):
+    """``x / length * grad`` of lines along the second of three dimensions; the quotient is rounded, and nothing for those of length 0."""
+    infinite = working(x, math.inf)
+    for o in range(start, stop):
+        if inner == 1:
+            n, g = wide(lengths[o]), wide(grad[o])
+            n = infinite if n == working(x, 0.0) else n
+            xs, ds = x[o * k : (o + 1) * k], dx[o * k : (o + 1) * k]
+            for i in range(ds.size):
+                ds[i] = rounded(ds, wide(rounded(ds, wide(xs[i]) / n)) * g)
+            continue
+        ns, gs = lengths[o * inner : (o + 1) * inner], grad[o * inner : (o + 1) * inner]
+        for at in range(o * k * inner, (o + 1) * k * inner, inner):
+            xs, ds = x[at : at + inner], dx[at : at + inner]
+            for i in range(ds.size):
+                n = wide(ns[i])
+                n = infinite if n == working(x, 0.0) else n
+                ds[i] = rounded(ds, wide(rounded(ds, wide(xs[i]) / n)) * wide(gs[i]))
+
+
 # Few numbers, in double precision and in an order that NumPy can follow, so that either may compute them: sums are of four lanes, each of
 # which takes every fourth number of a piece. Rows lie in pieces, one of each of ``o`` samples; of each piece, ``m`` numbers at a time
 # belong to one of ``k`` channels.
