@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from ...executors.kernels import loops
 from ...functions.refusals import on_meta
 from ...record import Sample, no_derivative, op
 from .._host import on_host
-from ._losses import buffer, constant, elements, reduced, reduction_name
+from ..reductions.sums import loss_of
+from ._losses import REDUCTIONS, buffer, constant, elements, reduced, reduction_name
 from ...tensor import TensorRef
 
 _forward, _backward = loops.Loop(loops.ctc_forward, 4, 5), loops.Loop(loops.ctc_backward, 6, 7, 8)
@@ -32,9 +34,8 @@ def _misfit(expected: str, found: int) -> AutogradError:
     return AutogradError(f"Expected tensor to have {expected}, but got size {found} for argument #2 'targets' {_NAME}")
 
 
-def _target_rows(targets: TensorRef, lengths: tuple[int, ...], batch: int) -> np.ndarray:
+def _target_rows(data: np.ndarray, lengths: tuple[int, ...], batch: int) -> np.ndarray:
     """Targets as (N, S), from that form or from all of them in a row; labels that do not count are 0 there."""
-    data = np.asarray(elements(targets)).astype(np.int64)
     longest = max(lengths, default=0)
     if data.ndim == 2 and data.shape[0] != batch:
         raise _misfit(f"size {batch} at dimension 0", data.shape[0])
@@ -65,15 +66,22 @@ def _flat(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1)
 
 
+@lru_cache(256)
+def _counted(*lengths: int) -> np.ndarray:
+    """Lengths as an array, not to be changed."""
+    return np.array(lengths, np.int64)
+
+
 def _ctc(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
          zero_infinity: bool) -> tuple[np.ndarray, np.ndarray]:
     steps, batch, classes = log_probs.shape
     states = 2 * targets.shape[1] + 1
-    inputs, counts = np.array(input_lengths, np.int64), np.array(target_lengths, np.int64)
+    inputs, counts = _counted(*input_lengths), _counted(*target_lengths)
     work = 4 * batch * max(input_lengths, default=0) * states
     if not loops.takes(work):
         return _in_steps(log_probs, _states(targets, counts, blank), inputs, counts)
-    alpha, losses = np.full((batch, steps, states), -np.inf), np.empty(batch, log_probs.dtype)
+    alpha, losses = np.empty((batch, steps, states)), np.empty(batch, log_probs.dtype)
+    alpha.fill(-np.inf)
     _forward(log_probs.dtype.char, batch, work, _flat(log_probs), _flat(targets), inputs, counts, alpha.reshape(-1), losses,
              *_sizes(log_probs, targets, blank))
     return losses, alpha
@@ -83,7 +91,7 @@ def _ctc_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, 
                   target_lengths: Sequence[int], blank: int, zero_infinity: bool) -> np.ndarray:
     steps, batch, classes = log_probs.shape
     states = 2 * targets.shape[1] + 1
-    inputs, counts = np.array(input_lengths, np.int64), np.array(target_lengths, np.int64)
+    inputs, counts = _counted(*input_lengths), _counted(*target_lengths)
     work = 4 * batch * max(input_lengths, default=0) * (2 * states + classes)
     if not loops.takes(work):
         return _back_in_steps(grad, log_probs, _states(targets, counts, blank), alpha, inputs, counts, zero_infinity)
@@ -210,6 +218,12 @@ def _check(name: str, lengths: tuple[int, ...], batch: int, most: int | None) ->
         raise AutogradError(f"Expected {name} to have value at most {most}, but got value {next(n for n in lengths if n > most)} {_NAME}")
 
 
+@lru_cache(256)
+def _longest(lengths: tuple[int, ...]) -> int:
+    """The largest of lengths; -1 where one is none."""
+    return max(lengths) if lengths and all([n.__class__ is int and n >= 0 for n in lengths]) else -1
+
+
 @op("ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str reduction='mean', "
     "bool zero_infinity=False) -> Tensor", namespace="nn.functional", method=False, out=False)
 class ctc_loss:
@@ -224,6 +238,21 @@ class ctc_loss:
 
     amp = "float32"
     reads = "log_probs targets input_lengths target_lengths"
+
+    def quick(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+        if log_probs.dtype.char not in "fd" or targets.dtype.char != "l" or log_probs.ndim != 3 or not log_probs.size or \
+                reduction not in REDUCTIONS:
+            return None
+        steps, batch, classes = log_probs.shape
+        if not (0 <= blank < classes and len(input_lengths) == len(target_lengths) == batch and 0 <= _longest(input_lengths) <= steps
+                and _longest(target_lengths) >= 0):
+            return None
+        losses = _ctc(log_probs, _target_rows(targets, target_lengths, batch), input_lengths, target_lengths, blank, zero_infinity)[0]
+        if zero_infinity:
+            losses = np.where(losses == np.inf, losses.dtype.type(0), losses)
+        if reduction == "mean":
+            losses /= np.maximum(_counted(*target_lengths), 1).astype(losses.dtype)
+        return np.asarray(loss_of(losses, reduction))
 
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
@@ -240,7 +269,7 @@ class ctc_loss:
             raise AutogradError("blank must be in label range")
         _check("input_lengths", inputs, batch, None)
         _check("target_lengths", counts, batch, None)
-        rows = _target_rows(targets, counts, batch)
+        rows = _target_rows(np.asarray(elements(targets)).astype(np.int64), counts, batch)
         _check("input_lengths", inputs, batch, steps)
         loss = F.ctc(x, constant(F, log_probs, rows), inputs, counts, blank, bool(zero_infinity))
         if zero_infinity:

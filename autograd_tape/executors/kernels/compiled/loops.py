@@ -81,33 +81,38 @@ _PAIRS = ("r1[rows*dim] r1[rows//n*m*dim] w1[size] i i i i s i (dim>0) (n>0) (m>
 distances = kernel(_PAIRS, _EXACT)(_here(loops.distances))
 
 
-@kernel(_PAIRS, REORDER)
-def many_distances(x, z, out, rows, n, m, dim, p, triangle, start, stop):
-    """`distances` in the arrays' precision, many numbers at once."""
-    T = x.dtype.type
+@register_jitable(nogil=True, error_model="numpy", fastmath=set(REORDER), forceinline=True)
+def _far(kind, x, z, out, n, m, dim, triangle, start, stop):
     for r in range(start, stop):
         own, at = r % n, r // n * m
         to = own * (2 * n - own - 1) // 2 - own - 1 if triangle else r * m
-        xs = x[r * dim : (r + 1) * dim]
         for j in range(own + 1 if triangle else 0, m):
-            zs = z[(at + j) * dim : (at + j + 1) * dim]
-            total = T(0)
-            if p == 2.0:
-                for c in range(dim):
-                    d = xs[c] - zs[c]
+            total = like(x[0], 0)
+            for c in range(dim):
+                d = x[u8(r * dim + c)] - z[u8((at + j) * dim + c)]
+                if kind == 2:
                     total += d * d
-                total = np.sqrt(total)
-            elif p == 1.0:
-                for c in range(dim):
-                    total += abs(xs[c] - zs[c])
-            elif p == 0.0:
-                for c in range(dim):
-                    total += T(1) if xs[c] - zs[c] != T(0) else T(0)
-            else:
-                for c in range(dim):
-                    d = abs(xs[c] - zs[c])
+                elif kind == 1:
+                    total += abs(d)
+                elif kind == 0:
+                    total += like(d, d != like(d, 0))
+                else:
+                    d = abs(d)
                     total = total if d <= total or total != total else d
-            out[to + j] = total
+            out[u8(to + j)] = np.sqrt(total) if kind == 2 else total
+
+
+@kernel(_PAIRS, REORDER, fresh=True)
+def many_distances(x, z, out, rows, n, m, dim, p, triangle, start, stop):
+    """`distances` in the arrays' precision, many numbers at once."""
+    if p == 2.0:
+        _far(2, x, z, out, n, m, dim, triangle, start, stop)
+    elif p == 1.0:
+        _far(1, x, z, out, n, m, dim, triangle, start, stop)
+    elif p == 0.0:
+        _far(0, x, z, out, n, m, dim, triangle, start, stop)
+    else:
+        _far(3, x, z, out, n, m, dim, triangle, start, stop)
 
 
 @register_jitable(nogil=True, error_model="numpy", forceinline=True)
