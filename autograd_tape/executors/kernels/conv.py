@@ -151,6 +151,13 @@ def _places_of(shape: Ints, kernel: Ints, size: Ints, stride: Ints, dilation: In
     return np.ascontiguousarray(places).reshape(groups, channels // groups * prod(kernel), prod(size))
 
 
+@lru_cache(512)
+def _added_up(space: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """What adding columns up takes: geometry of up to three dimensions as that of three."""
+    given = (space, 1), (kernel, 1), (size, 1), (stride, 1), (padding, 0), (dilation, 1)
+    return tuple([n for values, fill in given for n in _three(values, fill)])
+
+
 def _add_columns(
     cols: np.ndarray, shape: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> np.ndarray:
@@ -159,9 +166,8 @@ def _add_columns(
     char = cols.dtype.char
     if len(shape) < 6 and char in "fd" and (cols.size >= state.fused or _added.of(char, cols.size) is not None):
         dx = np.empty(shape, cols.dtype)
-        given = [_three(v, fill) for v, fill in ((shape[2:], 1), (kernel, 1), (size, 1), (stride, 1), (padding, 0), (dilation, 1))]
-        work = max(1, cols.size // max(1, n * c))
-        _added.share(char, n * c, work, 1, contiguous(cols), dx, n * c, *given[0], *given[1], *given[2], *given[3], *given[4], *given[5])
+        _added.share(char, n * c, max(1, cols.size // max(1, n * c)), 1, contiguous(cols), dx, n * c,
+                     *_added_up(shape[2:], kernel, size, stride, padding, dilation))
         return dx
     padded = np.zeros((n, c, *(m + 2 * p for m, p in zip(shape[2:], padding, strict=True))), cols.dtype)
     parts = cols.reshape(n, c, *kernel, *size)
@@ -250,9 +256,12 @@ def convnd_backward(
         dw = None if dw is None else _as(dw, w.dtype)
     if needs[1] and dw is None:
         cols = _columns(c, kernel, size, stride, padding, dilation, groups)
-        total = np.zeros((groups, out // groups, prod(w.shape[1:])), c.dtype)
-        for sample in range(n):
-            total += np.matmul(g[sample], cols[sample].swapaxes(1, 2))
+        if n * w.size <= _FEW:
+            total = np.add.reduce(np.matmul(g, cols.swapaxes(2, 3)), 0)
+        else:
+            total = np.zeros((groups, out // groups, prod(w.shape[1:])), c.dtype)
+            for sample in range(n):
+                total += np.matmul(g[sample], cols[sample].swapaxes(1, 2))
         dw = total.reshape(w.shape).astype(w.dtype, copy=False)
     if needs[2]:
         db = g.sum((0, 3)).reshape(out).astype(w.dtype, copy=False)

@@ -589,8 +589,10 @@ def _string_padding(F: Functions, input: TensorRef, padding: str, kernel: tuple[
 
 def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | Sequence[int],
               padding: Any, dilation: int | Sequence[int], groups: int) -> TensorRef:
-    if (plan := planned(conv_plan, n, input, weight, bias, stride, padding, dilation, groups)) is not None:
-        return F.convolution_nd(input, weight, bias, *plan)
+    batch = F.unsqueeze(input, 0) if input._data.ndim == n + 1 else input
+    if (plan := planned(conv_plan, n, batch, weight, bias, stride, padding, dilation, groups)) is not None:
+        result = F.convolution_nd(batch, weight, bias, *plan)
+        return result if batch is input else F.squeeze(result, 0)
     if weight.ndim != n + 2:
         if isinstance(padding, str):
             k = weight.ndim
@@ -624,10 +626,12 @@ def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorR
 def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | tuple[int, ...],
                 padding: int | Sequence[int], output_padding: int | tuple[int, ...], groups: int,
                 dilation: int | tuple[int, ...]) -> TensorRef:
-    plan = planned(transposed_plan, n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    batch = F.unsqueeze(input, 0) if input._data.ndim == n + 1 else input
+    plan = planned(transposed_plan, n, batch, weight, bias, stride, padding, output_padding, groups, dilation)
     if plan is not None:
-        result = F.convolution_nd_input(input, weight, *plan)
-        return result if bias is None else result + F.reshape(bias, (1, plan[0][1]) + (1,) * n)
+        result = F.convolution_nd_input(batch, weight, *plan)
+        result = result if bias is None else result + F.reshape(bias, (1, plan[0][1]) + (1,) * n)
+        return result if batch is input else F.squeeze(result, 0)
     stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
     dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
     x = _batched(F, input, n, name)

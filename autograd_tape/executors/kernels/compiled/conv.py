@@ -415,33 +415,48 @@ def depthwise_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, 
                 dw_out[f, i, j] = T(total[i, j])
 
 
+#: Elements of a row of columns up to which they are added up one by one.
+_SHORT = 16
+
+
 @kernel("r0[planes*kd*kh*kw*od*oh*ow] w0[planes*depth*height*width] i i i i i i i i i i i i i i i i i i i (planes>=0) (depth>=0) "
         "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) (float(planes)*depth*height*width<9e18) "
         "(float(planes)*kd*kh*kw*od*oh*ow<9e18) :planes", frozenset())
 def add_columns(cols, dx, planes, depth, height, width, kd, kh, kw, od, oh, ow, sd, sh, sw, pd, ph, pw, dd, dh, dw, start, stop):
     """Columns of windows over three dimensions added up where they lie, one tap after another."""
     zero, size, at = dx.dtype.type(0), depth * height * width, start * kd * kh * kw * od * oh * ow
+    lows, highs = np.empty(kw, np.int64), np.empty(kw, np.int64)
+    for c in range(kw):  # the windows of a row that have something at each tap
+        left = c * dw - pw
+        lows[c] = min(ow, max(0, (sw - 1 - left) // sw))
+        highs[c] = max(lows[c], min(ow, (width - left + sw - 1) // sw))
     for p in range(start, stop):
         plane = dx[p * size : (p + 1) * size]
         plane[:] = zero
         for a in range(kd):
             for b in range(kh):
                 for c in range(kw):
-                    left = c * dw - pw
-                    low = min(ow, max(0, (sw - 1 - left) // sw))
-                    high = max(low, min(ow, (width - left + sw - 1) // sw))
+                    low, high = lows[c], highs[c]
+                    first = low * sw + c * dw - pw
                     for r in range(od):
                         z = r * sd + a * dd - pd
                         for q in range(oh):
                             y = q * sh + b * dh - ph
                             if z >= 0 and z < depth and y >= 0 and y < height and high > low:
-                                row = (z * height + y) * width
-                                target, values = plane[row : row + width], cols[at + low : at + high]
-                                first = low * sw + left
-                                if sw == 1:
-                                    for s in range(values.size):
-                                        target[first + s] += values[s]
+                                row = (z * height + y) * width + first
+                                if high - low < _SHORT:  # a loop over vectors costs more to enter than to run
+                                    k, last = np.uint64(at + low), np.uint64(at + high)
+                                    target = np.uint64(p * size + row)
+                                    while k < last:
+                                        dx[target] += cols[k]
+                                        target += np.uint64(sw)
+                                        k += np.uint64(1)
                                 else:
-                                    for s in range(values.size):
-                                        target[first + s * sw] += values[s]
+                                    sums, values = plane[row:], cols[at + low : at + high]
+                                    if sw == 1:
+                                        for s in range(values.size):
+                                            sums[s] += values[s]
+                                    else:
+                                        for s in range(values.size):
+                                            sums[s * sw] += values[s]
                             at += ow
