@@ -118,7 +118,8 @@ class _Blocks:
         if scores[-1] * scores[-2] > _BLOCK:
             self.rows = max(_FEWEST, _LONG // max(1, self.keys))
         self.reach: dict[tuple[int, int], tuple[int, int]] | None = None
-        if self.mask is not None and self.size >= state.fused and np.isfinite(self.k).all() and np.isfinite(self.v).all():
+        # Few queries are soon done with the keys that they do not see.
+        if self.mask is not None and self.queries >= _FEWEST and np.isfinite(self.k).all() and np.isfinite(self.v).all():
             self.reach = {}
 
     def flat(self, a: np.ndarray) -> np.ndarray:

@@ -12,13 +12,15 @@ from ... import warned
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import is_half, state
+from ...executors.kernels.halves import narrow, widened
 from ...dims import broadcast_shape
 from ...modes import GradMode, attention_kernels, grad_mode
 from ...record import Sample, op
 from .. import _shapes as shapes
 from .._precision import in_single
 from ._losses import constant
+from .softmax import softmax_values
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
 
@@ -46,9 +48,13 @@ def _later(rows: int, keys: int) -> np.ndarray:
     return ~np.tri(rows, keys, dtype=bool)
 
 
+#: Scores of one query of each head up to which they are all made at once.
+_AT_ONCE = 1 << 16
+
+
 def _is_small(query: np.ndarray, keys: int) -> bool:
-    """Whether few numbers are to be computed, so that calls are what takes time."""
-    return 0 < query.size * keys < state.fused * 4 or query.shape[-2] == 1 and 0 < query.size // query.shape[-1] * keys < state.fused
+    """Whether few numbers are to be computed, so that calls are what takes time, and reading keys where they lie."""
+    return 0 < query.size * keys < state.fused * 4 or query.shape[-2] == 1 and 0 < query.size // query.shape[-1] * keys < _AT_ONCE
 
 
 def _broadcasts(mask: np.ndarray | None, query: np.ndarray, keys: int) -> bool:
@@ -67,17 +73,23 @@ def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float, 
         np.copyto(p, -inf, where=~mask)
     if causal:
         np.copyto(p, -inf, where=_later(*p.shape[-2:]))
-    top = np.maximum.reduce(p, -1, None, None, True)
-    hidden = mask is not None or bias is not None  # queries may look at no key
-    if hidden:
+    if mask is None and bias is None:
+        p = softmax_values(p, p.ndim - 1)
+    else:  # queries may look at no key
+        top = np.maximum.reduce(p, -1, None, None, True)
         np.maximum(top, np.finfo(p.dtype).min, top)
-    p -= top
-    np.exp(p, p)
-    total = np.add.reduce(p, -1, None, None, True)
-    if hidden:
+        p -= top
+        np.exp(p, p)
+        total = np.add.reduce(p, -1, None, None, True)
         total += total == 0
-    p /= total
+        p /= total
     return np.matmul(p, value), None, p
+
+
+def _summed_over_queries(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``a^T b``; of one query BLAS would take four times what its products take."""
+    turned = a.swapaxes(-2, -1)
+    return turned * b if a.shape[-2] == 1 else np.matmul(turned, b)
 
 
 def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float,
@@ -87,7 +99,7 @@ def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value:
     ds -= p * np.add.reduce(ds, -1, None, None, True)
     found = None if bias is None else fused.unbroadcast(ds, bias.shape) + bias.dtype.type(0)
     ds *= ds.dtype.type(scale)
-    return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), found
+    return np.matmul(ds, key), _summed_over_queries(ds, query), _summed_over_queries(p, grad), found
 
 
 def _factor(query: Values, scale: float | None) -> float:
@@ -283,18 +295,15 @@ def _at_once(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, a
     """Attention of few tensors of four dimensions where nobody looks and nothing is recorded, as when a model says one word after another;
     None elsewhere. Query heads that share a key head are rows of one matrix, so that nothing is repeated."""
     k, (q, keys, values) = query._k, (query._data, key._data, value._data)
-    if k not in F.namespace["Q_FLOAT"] or q.ndim != 4 or keys.ndim != 4 or (
+    if k not in F.namespace["Q_FLOAT"] and k not in F.namespace["Q_HALF"] or q.ndim != 4 or keys.ndim != 4 or (
             query._node is not None or key._node is not None or value._node is not None) and grad_mode() is GradMode.ENABLED:
         return None
     (n, heads, rows, size), (batch, shared, count, wide) = q.shape, keys.shape
     if values.shape != keys.shape or n != batch or size != wide or not q.size or not keys.size or not _is_small(q, count) or (
             heads % shared if grouped else heads != shared):
         return None
-    if attn_mask is None and not causal:
-        part = q if heads == shared else q.reshape(n, shared, heads // shared * rows, size)
-        return F.wrap(_small(part, keys, values, _factor(q, scale))[0].reshape(q.shape), k)
     mask = bias = None
-    if heads != shared:
+    if (attn_mask is not None or causal) and heads != shared:
         return None
     if attn_mask is not None:
         other = attn_mask._k
@@ -306,7 +315,13 @@ def _at_once(F: Functions, query: TensorRef, key: TensorRef, value: TensorRef, a
             mask = attn_mask._data
         else:
             return None
-    return F.wrap(_small(q, keys, values, _factor(q, scale), mask, bias, causal)[0], k)
+    made, factor = q.dtype, _factor(q, scale)
+    if is_half(made):  # rounded once, at the end
+        q, keys, values = widened(q), widened(keys), widened(values)
+        bias = None if bias is None else widened(bias)
+    part = q if heads == shared else q.reshape(n, shared, heads // shared * rows, size)
+    y = _small(part, keys, values, factor, mask, bias, causal)[0].reshape(q.shape)
+    return F.wrap(y if y.dtype is made else narrow(y, made), k)
 
 
 _in_steps = in_single(_attended)

@@ -75,7 +75,7 @@ def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> n
     return out
 
 
-def _softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
+def softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     size = input.size
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 0)
@@ -128,7 +128,7 @@ def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
         return fused.rounded(input, 0)
     wide = widened(input)
     if last:
-        return narrow(_many(wide, dim, 0) if input.size >= state.fused >> 4 else _softmax_values(wide, dim), input.dtype)
+        return narrow(_many(wide, dim, 0) if input.size >= state.fused >> 4 else softmax_values(wide, dim), input.dtype)
     e = _exp(wide - _max(wide, dim, None, None, True))
     return narrow(widened(narrow(e, input.dtype)) / _sum(e, dim, None, None, True), input.dtype)
 
@@ -247,7 +247,7 @@ class softmax:
     out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, dtype=None, **_): return _refused("softmax", input, dim, dtype)
-    numpy = _softmax_values
+    numpy = softmax_values
     half = _softmax_half
     mindspore = kernels.along("Softmax")
     def compose(F, input, dim):
@@ -372,7 +372,7 @@ class _softmax:
     """
 
     lacks = get_record("softmax").field("lacks")
-    quick = _quickly(_softmax_values, _softmax_half)
+    quick = _quickly(softmax_values, _softmax_half)
     def function(F, input, dim, half_to_float):
         _refuse_widening("softmax", half_to_float)
         return F.softmax(input, dim)
@@ -455,8 +455,8 @@ def _safe(input: np.ndarray, dim: int) -> np.ndarray:
     """`softmax`, zeros where all along `dim` is -inf."""
     empty = (input == -np.inf).all(dim, keepdims=True)
     if not empty.any():
-        return _softmax_values(input, dim)
-    return np.where(empty, input.dtype.type(0), _softmax_values(np.where(empty, input.dtype.type(0), input), dim))
+        return softmax_values(input, dim)
+    return np.where(empty, input.dtype.type(0), softmax_values(np.where(empty, input.dtype.type(0), input), dim))
 
 
 @op("_safe_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", method=False, node="SafeSoftmaxBackward0")
@@ -519,7 +519,7 @@ def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_ty
     if mask.shape != _mask_shape(input.shape, kind):
         raise ValueError("a mask of the scores' shape expected")  # `check` says so in torch's words
     full = mask[:, None, None] if kind == 1 else mask
-    return _softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
+    return softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
 
 
 @op("_masked_softmax(Tensor input, Mask mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False,
