@@ -559,6 +559,15 @@ class Generator:
     def poisson(self, rate: Array) -> Array:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
         check_floating(rate.dtype, "poisson", "poisson_cpu")
+        if 0 < (count := rate.size) <= _FEW and rate.flags.carray and (fast := kernels.load(8 * count)):
+            out, place = np.empty(rate.shape, rate.dtype), np.zeros(2, np.int64)
+            with self._lock:
+                if (words := self._engine.ahead_of(6 * count + 16)) is not None:
+                    fast.of("few_poisson", rate.dtype.char)(rate, words, out, place)
+                    made, used = place.tolist()
+                    if made == count:
+                        self._engine.next += 2 * used
+                        return out
         rates = rate.astype(F64).ravel()
         few = rates.size < 32  # which Python looks through in the time of a call of NumPy
         if rates.size and not (all([r >= 0 for r in rates.tolist()]) if few else np.minimum.reduce(rates) >= 0):

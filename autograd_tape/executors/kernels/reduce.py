@@ -28,6 +28,7 @@ __all__ = [
     "add_at",
     "amax",
     "amin",
+    "binned",
     "exactly",
     "fits_distance",
     "mean",
@@ -216,6 +217,28 @@ def _narrow(ufunc: np.ufunc, x: np.ndarray, reduced: list[bool], dtype: np.dtype
             x = ufunc.reduce(x.reshape(-1, n, inner), 1, dtype)
         x = x.reshape([m for _, m in sizes])
     return x
+
+
+def binned(x: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+    """How many numbers of a floating-point `x` fall into each of the bins of one width between two numbers, which are inside.
+
+    >>> binned(np.array([0.0, 0.5, 1.0, 2.0]), 2, 0.0, 1.0).tolist()
+    [1, 2]
+    """
+    wide = not (high - low) * bins < float(np.finfo(np.float32).max)  # more than float32 holds
+    if x.dtype.char in "fd" and not wide and x.flags.aligned and order.fits(max(x.size, 64)):
+        counts = np.zeros(bins, np.int64)
+        _compiled.binned[x.dtype.char](contiguous(x), counts, bins, low, high)
+        return counts
+    values = x[(x >= low) & (x <= high)]
+    if wide or values.dtype.kind in "iu":  # integers are taken on the meta device
+        values = values.astype(np.float64)
+    exact = values.dtype.type
+    with ignoring():
+        place = (values - exact(low)) * exact(bins) / exact(high - low)
+    # NaN: numbers so large that adding 1 is nothing.
+    at = np.where(np.isnan(place), place.dtype.type(bins // 2), place).astype(np.int64)
+    return np.bincount(np.minimum(at, bins - 1), minlength=bins)
 
 
 def _plain(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype, keepdims: bool) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
-from ...executors.kernels import order
+from ...executors.kernels import order, reduce
 from ...functions.out import EXPECTED, POSITIONS, OutRule
 from ...functions.overloads import no_match
 from ...functions.refusals import no_kernel
@@ -21,7 +21,7 @@ from ...tensor import TensorRef, next_id
 from .._host import need_values, values_of
 from ..networks._losses import constant
 from ...annotations import Functions, Number, Values
-from ...warned import ignoring
+from .extremes import _aminmax
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
@@ -267,6 +267,12 @@ class histc:
                         "{found_c}")
     reads = "input"
 
+    def quick(input, bins, min, max):
+        if bins > 0 and input.dtype.char in "fd" and input.size:
+            low, high = [float(end) for end in ((min, max) if min != max else _aminmax(input, None, False))]
+            if low < high and isfinite(high - low):
+                return reduce.binned(input, bins, low, high).astype(input.dtype)
+
     def function(F, input, bins=100, min=0, max=0):
         if input._k.dtype.category != FLOATING:
             no_kernel("histogram_cpu", input)
@@ -282,18 +288,7 @@ class histc:
             raise AutogradError(f"torch.histc: range of [{low}, {high}] is not finite")
         if low > high:
             raise AutogradError("torch.histc: max must be larger than min")
-        values = data[(data >= low) & (data <= high)]
-        # More than float32 holds, or integers, which are taken on the meta device.
-        if values.dtype.kind in "iu" or not (high - low) * bins < float(np.finfo(np.float32).max):
-            values = values.astype(np.float64)
-        exact = values.dtype.type
-        with ignoring():
-            place = (values - exact(low)) * exact(bins) / exact(high - low)
-        # NaN: numbers so large that adding 1 is nothing.
-        at = np.where(np.isnan(place), place.dtype.type(bins // 2), place).astype(np.int64)
-        counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
-        result = F.wrap(counts, input._k)
-        return result
+        return F.wrap(reduce.binned(data, bins, low, high).astype(data.dtype), input._k)
 
     def samples(rng):
         yield rng.standard_normal(20), 5

@@ -12,7 +12,8 @@ from ....annotations import Fn
 from ....random import polynomials as poly
 from ....random import rejection
 from ....random.rejection import SMALL, STIRLING, THIRD, wide  # noqa: F401  # its functions, below, look for them here
-from .base import fma, kernel
+from .base import fma, kernel, rounded, working
+from .base import wide as of_array
 
 _EXACT: frozenset[str] = frozenset()  # every rounding is torch's
 
@@ -241,5 +242,23 @@ def _wide(x):
 
 floor, stirling = register_jitable(_here(rejection.floor)), register_jitable(_here(rejection.stirling))
 poisson = kernel("d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.poisson))
+_poisson = register_jitable(_here(rejection.poisson))
 binomial = kernel("r1[n] r1[n] d1[n] d1[m] D1[n] Q1[2]", _EXACT)(_here(rejection.binomial))
 gamma = kernel("r1[n] d1[m] D1[n] Q1[2] D1[1]", _EXACT)(_here(rejection.gamma))
+
+
+@kernel("r0[n] u1[m] w0[n] Q1[2]", _EXACT, dtypes="fdEe")
+def few_poisson(rates, words, out, place):
+    """Poisson numbers of any dtype, of words that may be too few: as many as ``place`` says then; -1 where a rate is none."""
+    given, uniforms, found = np.empty(rates.size), np.empty(words.size // 2), np.empty(rates.size)
+    for i in range(rates.size):
+        given[i] = of_array(rates[i])
+        if not given[i] >= 0:
+            place[0] = -1
+            return
+    for i in range(uniforms.size):
+        high = np.int64(words[2 * i] & u32(0x1FFFFF))
+        uniforms[i] = np.float64((high << np.int64(32)) | np.int64(words[2 * i + 1])) * unit64
+    _poisson(given, uniforms, found, place)
+    for i in range(out.size):
+        out[i] = rounded(out, working(out, found[i]))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from .base import REORDER, extreme, kernel, rounded, row_total, u8, wide
+from .base import EXACT, REORDER, extreme, kernel, rounded, row_total, u8, wide, working
 
 #: Columns that running sums go along together, and those of which each goes by itself.
 TILE, FEW = 128, 8
@@ -166,3 +166,15 @@ def running_extreme(x, values, index, outer, n, inner, s0, s1, s2, smallest, sta
                 better = v != v or (v <= w if smallest else v >= w)
                 values[to + u8(i)] = number if better else values[before + u8(i)]
                 index[to + u8(i)] = r if better else index[before + u8(i)]
+
+
+@kernel("r0[n] Q1[bins] i s s (bins>0)", EXACT)
+def binned(x, counts, bins, low, high):
+    """How many numbers fall into each of the bins between two numbers."""
+    least, most, last = working(x, low), working(x, high), bins - 1
+    many, span = working(x, bins), working(x, high - low)
+    for i in range(x.size):
+        v = x[i]
+        if v >= least and v <= most:
+            place = (v - least) * many / span
+            counts[bins // 2 if place != place else np.int64(place) if place < last else last] += 1
