@@ -11,13 +11,13 @@ import numpy as np
 from ...dtypes import as_bits
 from ._on_demand import LazyModule, state
 from .handy import Handy
-from .sharing import BIG, MOVED, copy
+from .sharing import MOVED, copy
 
 __all__ = ["places", "triangle", "turned"]
 
 _compiled = LazyModule("moved")
 _turn, _triangle = Handy("moved", "turn"), Handy("moved", "triangle")
-_SHORT = 16
+_SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
 def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
@@ -30,11 +30,9 @@ def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
     char = MOVED.get(x.itemsize)
     if x.size < state.fused or char is None or not x.flags.aligned or (shape := _lines(x.shape, *axes)) is None:
         return False
-    if shape[2] >= _SHORT and x.size < BIG:  # what NumPy copies in long runs it copies as fast
-        return False
-    if shape[2] > 1 and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
+    if 1 < shape[2] < _SHORT and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
         x, y, char, shape = wide, y.reshape(-1).view("d"), "d", (shape[0], shape[1], row // 8)
-    elif x.dtype.char != char:
+    elif x.dtype.char not in _AS_THEY_ARE:
         x, y = x.view(char), y.view(char)
     _turn.share(char, shape[0], shape[1] * shape[2], 1, x, y, *shape)
     return True
@@ -73,7 +71,7 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
         return None if found is None else copy(found.swapaxes(-1, -2))
     y = np.empty(x.shape, x.dtype)
     rows, kept = x.size // m, max(-n, min(k, m))
-    source, target = (x, y) if x.dtype.char == char else (x.view(char), y.view(char))
+    source, target = (x, y) if x.dtype.char in _AS_THEY_ARE else (x.view(char), y.view(char))
     _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))
     return y
 

@@ -415,7 +415,8 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     if a.size >= _MANY and a.ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
             not a.flags.c_contiguous):
         return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
-    if a.size < state.cheap or a.size < 4 * state.cheap and a.size < _TURNED or a.strides[-1] == a.itemsize and (
+    few = (6 if a.ndim and a.shape[-1] > _NARROW else 4) * state.cheap
+    if a.size < state.cheap or a.size < few and a.size < _TURNED or a.strides[-1] == a.itemsize and (
             a.size < BIG or a.shape[-1] >= _LONG):  # NumPy copies rows as fast
         if out is None:
             return a.copy()
@@ -423,19 +424,26 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         return out
     out = np.empty(a.shape, a.dtype) if out is None else out
     char = MOVED.get(a.itemsize, "")
-    axes = _merged_axes(a)
-    far = min(a.strides) < 0 or max(a.strides) >= _FAR
-    if not char or len(axes) > 4 or len(axes) < 2 or not a.flags.aligned or far:
+    steps = _steps(a.shape, a.strides, a.itemsize) if char and a.flags.aligned else None
+    if steps is None:
         into, source = [x.view(char) if char and x.dtype.isbuiltin == 2 else x for x in (out, a)]
         np.copyto(into, source)
         return out
-    (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
-    span = 1 + sum((n - 1) * s for n, s in axes)
-    flat = strided(a, (span,), (a.itemsize,)).view(char)
-    blocks = -(-n2 // TILE)
-    rows = n0 * n1 * blocks, TILE * n3
-    share_rows(_arithmetic.gather, char, *rows, 1, flat, out.reshape(-1).view(char), n1, n2, n3, s0, s1, s2, s3)
+    span, rows, sizes = steps
+    flat = a.ravel("K") if span == a.size else strided(a, (span,), (a.itemsize,))
+    share_rows(_arithmetic.gather, char, *rows, 1, flat.view(char), out.reshape(-1).view(char), *sizes)
     return out
+
+
+@lru_cache(1024)
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[int, tuple[int, int], tuple[int, ...]] | None:
+    """How many elements of memory an array reaches over, the rows and columns of its copy as they are shared, and sizes and steps of four
+    dimensions; None where there are more, or one alone, or it runs backwards or too far."""
+    axes = _merged_axes(shape, strides, item)
+    if len(axes) > 4 or len(axes) < 2 or min(strides) < 0 or max(strides) >= _FAR:
+        return None
+    (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
+    return 1 + sum([(n - 1) * s for n, s in axes]), (n0 * n1 * -(-n2 // TILE), TILE * n3), (n1, n2, n3, s0, s1, s2, s3)
 
 
 _TURNED = 1 << 15
@@ -467,11 +475,11 @@ def copy_into(a: np.ndarray, into: np.ndarray) -> None:
         into[...] = a
 
 
-def _merged_axes(a: np.ndarray) -> list[tuple[int, int]]:
-    """Sizes and strides (in elements) of ``a``, with neighbouring axes joined that one step leads through."""
+def _merged_axes(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> list[tuple[int, int]]:
+    """Sizes and strides (in elements) of an array, with neighbouring axes joined that one step leads through."""
     axes: list[tuple[int, int]] = []
-    for n, stride in zip(a.shape, a.strides, strict=True):
-        s = stride // a.itemsize
+    for n, stride in zip(shape, strides, strict=True):
+        s = stride // item
         if axes and axes[-1][1] == n * s:
             axes[-1] = axes[-1][0] * n, s
         elif n != 1:

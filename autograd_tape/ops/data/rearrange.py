@@ -45,26 +45,32 @@ _BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are mov
 
 
 def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    axes, key = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *map(index, dims))
-    if input.flags.c_contiguous:
-        if input.size < SHORT:
-            return input[key].copy()
-        result = np.empty(input.shape, input.dtype)
-        if axes and turned(input, axes, result):
-            return result
-    elif input.flags.f_contiguous:
-        return _flip(input.T, [input.ndim - 1 - d for d in axes]).T
-    else:
-        result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
+    axes, key, back = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *map(index, dims))
+    flags = input.flags
+    if flags.c_contiguous:
+        return _rows_turned(input, axes, key)
+    if flags.f_contiguous:
+        return _rows_turned(input.T, back, key[::-1]).T
+    result = np.empty_like(input, subok=False) if 0 not in input.strides else copy_like(input)
     as_bits(result)[...] = as_bits(input)[key]
     return result
 
 
+def _rows_turned(input: np.ndarray, axes: tuple[int, ...], key: tuple[slice, ...]) -> np.ndarray:
+    """An array that lies in rows with the order of some dimensions reversed."""
+    if input.size < SHORT:
+        return input[key].copy()
+    result = np.empty(input.shape, input.dtype)
+    if not axes or not turned(input, axes, result):
+        as_bits(result)[...] = as_bits(input)[key]
+    return result
+
+
 @lru_cache(512, typed=True)
-def _turning(n: int, *dims: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
-    """(dimensions counted from the front, the index that turns them)."""
+def _turning(n: int, *dims: int) -> tuple[tuple[int, ...], tuple[slice, ...], tuple[int, ...]]:
+    """(dimensions counted from the front, the index that turns them, these dimensions in an array that is transposed)."""
     axes = normalize_dims(dims, n) or ()
-    return axes, tuple([_BACK if d in axes else _ALL for d in range(n)])
+    return axes, tuple([_BACK if d in axes else _ALL for d in range(n)]), tuple([n - 1 - d for d in axes])
 
 
 def _flip_lacks(input: TensorRef, dims: int | Sequence[int]) -> str | None:
