@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from autograd_tape.dtypes import DType
 from autograd_tape.executors.kernels import dropout, embedding, reduce
 from autograd_tape.ops.reductions import running
 
@@ -195,3 +196,19 @@ def test_copies_with_others_at_positions(shape, axis, size, char, kernels, rng):
     assert embedding.with_others(x, 9, index, others) is None and embedding.gathered(x, 9, index) is None
     assert embedding.with_others(x, axis, index, others.astype("c8")) is None
     assert embedding.with_others(x, axis, index.astype("i4"), others) is None
+
+
+@pytest.mark.parametrize("index", [[0, 2], [2, 0], [1, 1], [0]])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_half_precision_that_is_added_once_is_rounded_once(index, axis, kernels, rng):
+    bfloat16 = DType.by_name["bfloat16"].np
+    size = (len(index), 64) if axis == 0 else (3, len(index))
+    out, source = [rng.standard_normal(shape).astype("f").astype(bfloat16) for shape in ((3, 64), size)]
+    wide = out.astype("f")
+    embedding.index_add(wide, axis, np.array(index), source.astype("f"))
+    places = np.ascontiguousarray(np.broadcast_to(np.reshape(index, (-1, 1) if axis == 0 else (1, -1)), source.shape))
+    added = out.copy()
+    embedding.index_add(added, axis, np.array(index), source)
+    scattered = out.copy()
+    embedding.scatter_add(scattered, axis, places, source)
+    assert added.astype("f").tolist() == scattered.astype("f").tolist() == wide.astype(bfloat16).astype("f").tolist()

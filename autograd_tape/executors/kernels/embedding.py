@@ -118,6 +118,9 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     if not source.size:
         return
     scaled = source if alpha == 1 else source * source.dtype.type(alpha)
+    if out.dtype.char == "E" and 16 * index.size <= source.size and len({*index.tolist()}) == index.size and reduce_at(
+            out, axis, index, scaled, 0):
+        return  # what is added once is rounded once
     computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
     parts = contiguous(scaled.astype(computed, copy=False))
@@ -350,6 +353,8 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
         raise IndexError(f"index {low if low < 0 else high} is out of bounds for dimension {axis} with size {out.shape[axis]}")
     computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
     part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
+    if out.dtype.char == "E" and index.shape[axis] == 1 and reduce_at(out, axis, index, part, 0):
+        return  # what is added once is rounded once
     part = contiguous(part.astype(computed, copy=False))
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
     if not _by_kernel(_reduced, _ADDED.get(computed.char, ""), target, axis, index, part, 2 if computed.char == "?" else 0):
