@@ -43,11 +43,13 @@ def _called(loop: Any, signature: str, *arrays: np.ndarray) -> Any:
 
 
 def _function(name: str, types: str, whole: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of arrays of one dtype that calls the loop `name`, with such `types`; `whole` is NumPy's own."""
+    """The function of arrays of one dtype that calls the loop `name`, with such `types`; where there is none, and for eigenvalues of
+    complex64 there is none, `whole`, NumPy's own, in double precision."""
     loop = getattr(loops, name, None)
     if loop is None:
         return whole
     signatures = {c: "".join([kinds.get(k, k) for k in types]) for c, kinds in _TYPES.items()}
+    signatures = {c: signature for c, signature in signatures.items() if signature in loop.types}
 
     def function(*arrays: np.ndarray) -> Any:
         first = arrays[0]

@@ -17,6 +17,7 @@ from ...executors.kernels.embedding import index_add
 from ...executors.kernels.moved import triangle, turned
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
+from ...executors.meta import elementwise_strides, meta_array
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
 from ...record import get_record, op
@@ -657,7 +658,9 @@ class place_view:
     numpy = placed
     moves = True
     compose = on_host(placed)
-    def shape(input, src, view, where): return input
+    def meta(input, src, view, where):
+        steps = None if view == "as_strided" else elementwise_strides(input.shape, [input], input.itemsize)
+        return meta_array(input.shape, input.dtype, steps)
     def vjp_input(F, grad, src_shape, view, where): return F.place_view(grad, F.zeros_for(grad, tuple(src_shape)), view, where)
 
     def vjp_src(F, grad, input_shape, view, where):
