@@ -714,7 +714,7 @@ def _apart(F: Functions, x1: Values, x2: Values) -> Values:
 
 def _from_second(F: Functions, grad: Values, x1: Values, x2: Values, distances: Values, p: float) -> Values:
     """The gradient of distances for the first points."""
-    if grad.__class__ is np.ndarray:
+    if grad.__class__ is np.ndarray and grad.dtype.char in "fd":
         return _cdist_backward(grad, x1, x2, distances, p)
     return F.sum(_pull_of(F, grad, _apart(F, x1, x2), distances, p), -2)
 
@@ -731,7 +731,7 @@ class cross_distances:
     sharding = "*b m D, *b n D -> *b m n"
     numpy = _cross_distances
     def shape(x1, x2, p): return (*broadcast_shape(x1[:-2], x2[:-2]), x1[-2], x2[-2])
-    def compose(F, x1, x2, p): return F.contiguous(_distance(F, _apart(F, x1, x2), p))
+    def compose(F, x1, x2, p): return _distance(F, _apart(F, x1, x2), p)
     def vjp_x1(F, grad, x1, x2, result, p): return F.reduce_to_shape(_from_second(F, grad, x1, x2, result, p), tuple(x1.shape))
     def vjp_x2(F, grad, x1, x2, result, p):
         turned = [F.transpose(a, -2, -1) for a in (grad, result)]
@@ -823,7 +823,7 @@ class distances_behind:
         first, second = _ends(F, input)
         return _distance(F, F.index_select(input, 0, first) - F.index_select(input, 0, second), p)
     def vjp(F, grad, input, result, p):
-        if grad.__class__ is np.ndarray:
+        if grad.__class__ is np.ndarray and grad.dtype.char in "fd":
             return _pdist_backward(grad, input, result, p)
         first, second = _ends(F, input)
         pull = _pull_of(F, grad, F.index_select(input, 0, first) - F.index_select(input, 0, second), result, p)
