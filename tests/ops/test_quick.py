@@ -93,11 +93,12 @@ def test_pieces_of_plain_signals_are_those_of_recorded_ones(name: str) -> None:
 @pytest.mark.parametrize(("size", "step", "count"), [(4, 1, 9), (8, 3, 20), (64, 16, 3), (50, 5, 40), (16, 16, 4), (3, 5, 4), (92, 2, 115)])
 def test_windows_are_added_back_in_order(size: int, step: int, count: int) -> None:
     """One element at a time: those of the last window first, as NumPy's sums over offsets have them."""
-    pieces = np.random.default_rng(0).standard_normal((2, count, size)).astype("f")
-    total = np.zeros((2, size + step * (count - 1)), "f")
-    for window in reversed(range(count)):
-        total[:, window * step:window * step + size] += pieces[:, window]
-    assert add_windows(pieces, total.shape, 1, size, step).tobytes() == total.tobytes()
+    drawn = np.random.default_rng(0).standard_normal((2, count, size)).astype("f")
+    for pieces in (drawn, np.broadcast_to(drawn[:1, :1], drawn.shape), drawn.astype("d"), drawn + np.complex64(2j), drawn.astype(int)):
+        total = np.zeros((2, size + step * (count - 1)), pieces.dtype)
+        for window in reversed(range(count)):
+            total[:, window * step:window * step + size] += pieces[:, window]
+        assert add_windows(pieces, total.shape, 1, size, step).tobytes() == total.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "?", "i2"])

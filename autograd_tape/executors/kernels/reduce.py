@@ -18,7 +18,7 @@ import numpy as np
 
 from . import folds, order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
-from .handy import Handy
+from .handy import Exact, Handy
 from ...strided import strided
 from ...warned import ignoring
 
@@ -32,6 +32,7 @@ __all__ = [
     "exactly",
     "fits_distance",
     "mean",
+    "overlapped",
     "running_extreme",
     "running_total",
     "square_distance",
@@ -42,6 +43,7 @@ __all__ = [
 _compiled = LazyModule("reduce")
 _adding = LazyModule("embedding")
 _arithmetic = LazyModule("arithmetic")
+_overlap = Exact("reduce", "overlap")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
@@ -123,6 +125,28 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
         target[at[values]] = True
     else:
         np.add.at(target, at, values)
+
+
+def overlapped(windows: np.ndarray, total: int, step: int) -> np.ndarray | None:
+    """Rows of ``total`` numbers, the sums of windows (..., count, size) that are ``step`` apart in them, the last one first; None where
+    NumPy is to add them. All windows may be one that is expanded.
+
+    >>> found = overlapped(np.ones((1, 2, 3)), 4, 1)
+    >>> found is None or found.tolist() == [[1, 2, 2, 1]]
+    True
+    """
+    *outer, count, size = windows.shape
+    once, char = windows.strides[:-1] == (0,) * len(windows.shape[:-1]), windows.dtype.char.lower()
+    one = windows[(0,) * (windows.ndim - 1)] if once and windows.size else windows
+    if char not in "fd" or not windows.size or count != (total - size) // step + 1 or not one.flags.c_contiguous:
+        return None
+    run = _overlap.over(char, windows.size)
+    if run is None:
+        return None
+    y, numbers = np.empty((*outer, total), windows.dtype), 1 + (windows.dtype.kind == "c")
+    run(prod(outer), 1, one.view(char), y.view(char), prod(outer), count, size * numbers, step * numbers, 0 if once else size * numbers,
+        total * numbers)
+    return y
 
 
 #: Elements from which NumPy's way to reduce short rows, or a few columns, is worth going round, and what it needs to go well: the length

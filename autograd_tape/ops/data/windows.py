@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...annotations import Fn, Functions
 from ...dtypes import CPU, CPU_KINDS, FLOATING, DType, c_name, default_dtype
 from ...errors import AutogradError
 from ...executors import executor_for
+from ...executors.kernels._on_demand import state
 from ...executors.kernels.sharing import BIG
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
@@ -37,6 +39,8 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: ob
 
 Rounding = Callable[[float], float]
 Fall = Callable[[Any, Any, int, Rounding], Any]
+#: Numbers of a window that is kept.
+_FEW = 512
 
 
 def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...], fall: Fall,
@@ -53,10 +57,11 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
     else:
         n = window_length + bool(periodic)
         used = DType.by_name["float32"] if exact and wanted.itemsize == 2 else wanted
-        rounded: Rounding = (lambda x: x) if used.itemsize > 2 else (lambda x: float(wanted.np.type(x)))
+        rounded: Rounding = _as_it_is if used.itemsize > 2 else (lambda x: float(wanted.np.type(x)))
         if used.itemsize > 2 and n < BIG and layout is None and device is None and F.default_device is None and (
                 k := CPU_KINDS[used.np]) in F.namespace["Q_FLOAT"]:
-            result = F.wrap(fall(executor_for(CPU).F, np.arange(n, dtype=used.np), n - 1, rounded), k)
+            numbers = _few(fall, n, used.np, state.mode).copy() if n < _FEW else _falling(fall, n, used.np)
+            result = F.wrap(numbers, k)
         else:
             result = fall(F, F.arange(n, dtype=used, layout=layout, device=device), n - 1, rounded)
         result = result if used is wanted else F.cast(result, wanted)
@@ -67,8 +72,44 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
     return result
 
 
+def _falling(fall: Fall, n: int, dtype: np.dtype) -> Any:
+    return fall(executor_for(CPU).F, np.arange(n, dtype=dtype), n - 1, _as_it_is)
+
+
+@lru_cache(256)
+def _few(fall: Fall, n: int, dtype: np.dtype, mode: str) -> Any:
+    """A short window, which is kept; with machine code it may have other bits."""
+    return _falling(fall, n, dtype)
+
+
+def _as_it_is(x: float) -> float:
+    return x
+
+
+@lru_cache(64)
 def _hamming(alpha: float, beta: float) -> Fall:
     return lambda F, x, last, rounded: F.cos(x * rounded(2 * math.pi / last)) * rounded(-beta) + rounded(alpha)
+
+
+@lru_cache(64)
+def _kaiser(beta: float) -> Fall:
+    def fall(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
+        away = x * (2.0 / last) - 1
+        return F.i0(F.sqrt(F.clamp(1 - away * away, min=0)) * beta) / F.i0(F.slice(x, 0, 0, 1) * 0 + beta)
+
+    return fall
+
+
+def _triangle(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
+    x = x * rounded(2.0 / last)
+    half = last // 2 + 1
+    return F.cat([F.slice(x, 0, 0, half), F.slice(x, 0, half) * -1 + 2])
+
+
+def _blackman(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
+    x = x * rounded(math.pi / last)
+    wide, narrow = [F.cos(x * k) * rounded(f) for k, f in ((2, 0.5), (4, 0.08))]
+    return narrow - wide + rounded(0.42)
 
 
 def _samples(rng: object) -> Any:
@@ -92,12 +133,7 @@ class bartlett_window:
     """
 
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        def fall(F, x, last, rounded):
-            x = x * rounded(2.0 / last)
-            half = last // 2 + 1
-            return F.cat([F.slice(x, 0, 0, half), F.slice(x, 0, half) * -1 + 2])
-
-        return _made(F, "bartlett_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
+        return _made(F, "bartlett_window", window_length, periodic, (dtype, layout, device, requires_grad), _triangle)
 
     samples, errors = _samples, _errors("bartlett_window")
 
@@ -111,12 +147,7 @@ class blackman_window:
     """
 
     def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        def fall(F, x, last, rounded):
-            x = x * rounded(math.pi / last)
-            wide, narrow = [F.cos(x * k) * rounded(f) for k, f in ((2, 0.5), (4, 0.08))]
-            return narrow - wide + rounded(0.42)
-
-        return _made(F, "blackman_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
+        return _made(F, "blackman_window", window_length, periodic, (dtype, layout, device, requires_grad), _blackman)
 
     samples, errors = _samples, _errors("blackman_window")
 
@@ -160,10 +191,6 @@ class kaiser_window:
 
     def function(F, window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False,
                  requires_grad=False):
-        def fall(F, x, last, rounded):
-            away = x * (2.0 / last) - 1
-            return F.i0(F.sqrt(F.clamp(1 - away * away, min=0)) * beta) / F.i0(F.slice(x, 0, 0, 1) * 0 + beta)
-
-        return _made(F, "kaiser_window", window_length, periodic, (dtype, layout, device, requires_grad), fall, True)
+        return _made(F, "kaiser_window", window_length, periodic, (dtype, layout, device, requires_grad), _kaiser(beta), True)
 
     samples, errors = _samples, _errors("kaiser_window")

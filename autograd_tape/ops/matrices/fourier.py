@@ -78,7 +78,7 @@ def _geometry_of(a: np.ndarray, dim: Any, last: int = 0) -> tuple[list[int], lis
     return _geometry(a.shape, a.strides, a.flags.c_contiguous, tuple(dim) if dim.__class__ is list else dim, last)
 
 
-def _factor(normalization: int, count: int) -> float:
+def factor_of(normalization: int, count: int) -> float:
     return 1.0 if not normalization else 1 / (math.sqrt(count) if normalization == 1 else count)
 
 
@@ -146,7 +146,7 @@ def c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.nd
     lines, last = input if order is None else input.transpose(order), input.ndim - 1
     for axis in range(last + 1 - len(dims), last):
         lines = _along(lines, axis, forward, 1.0, axis > last + 1 - len(dims))
-    return _laid_out(_along(lines, last, forward, _factor(normalization, count), len(dims) > 1), back, input.dtype)
+    return _laid_out(_along(lines, last, forward, factor_of(normalization, count), len(dims) > 1), back, input.dtype)
 
 
 def _c2c_on_meta(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
@@ -187,7 +187,7 @@ def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool, conjuga
     dims, order, back, count = _geometry_of(input, dim, 1)
     if not dims:
         _real_dims(dim, input.ndim)
-    factor, several, last = _factor(normalization, count), len(dims) > 1, input.ndim - 1
+    factor, several, last = factor_of(normalization, count), len(dims) > 1, input.ndim - 1
     n = input.shape[dims[-1]]
     h, first, lines = n // 2 + 1, 1.0 if several else factor, input if order is None else input.transpose(order)
     found = transformed(lines, last, n, h if onesided else n, _complex(input.dtype), conjugate, first)
@@ -272,7 +272,7 @@ def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, con
         input, conjugate = laid_out(np.conjugate(input), input), False
     _, order, back, _ = _geometry_of(input, last)
     lines, n = input if order is None else input.transpose(order), last_dim_size
-    half, factor, dtype = lines[..., :n // 2 + 1], _factor(normalization, count), _REAL[input.dtype.char]
+    half, factor, dtype = lines[..., :n // 2 + 1], factor_of(normalization, count), _REAL[input.dtype.char]
     found = transformed(half, input.ndim - 1, n, n, dtype, not conjugate, factor)
     if found is None:
         if lines.shape[-1] != n or conjugate:  # as many as there are to be, of which the first half counts

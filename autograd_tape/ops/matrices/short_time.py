@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, type_name
+from ...executors.kernels.fourier import transformed
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
@@ -15,7 +16,7 @@ from ...tensor import TensorRef
 from ...warned import warn_once
 from .._host import NO_ITEM, on_one_device, values_of
 from ..views.parts import add_windows, unfold_array
-from .fourier import c2c, c2r, r2c
+from .fourier import c2c, c2r, factor_of, r2c
 from .spectra import no_elements
 
 _NONE = type(None)
@@ -145,9 +146,7 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
         raise AutogradError("Cannot have onesided output if window or input is complex")
     kind = int(normalized)
     if _plain(F, x, window) and x._data.size:
-        found = unfold_array(x._data, 1, n_fft, hop)
-        found = found if window is None else found * window._data
-        found = (c2c(found, (2,), kind, True) if is_complex else r2c(found, (2,), kind, onesided)).swapaxes(1, 2)
+        found = _of_pieces(x._data, None if window is None else window._data, n_fft, hop, kind, onesided).swapaxes(1, 2)
         result = F.wrap(found if input.ndim == 2 else found[0])
         return result if as_complex else F.view_as_real(result)
     pieces = F.unfold(x, 1, n_fft, hop)
@@ -160,6 +159,19 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
     if input.ndim == 1:
         result = F.squeeze_(result, 0)
     return result if as_complex else F.view_as_real(result)
+
+
+def _of_pieces(x: np.ndarray, window: np.ndarray | None, n: int, hop: int, kind: int, onesided: bool) -> np.ndarray:
+    """The transforms of pieces of `n` numbers of signals (several, numbers), times a window: (several, pieces, frequencies)."""
+    pieces, char = unfold_array(x, 1, n, hop), x.dtype.char
+    if (window is None or window.dtype.char == char.lower()) and x.flags.c_contiguous and hop <= x.shape[1]:  # pieces lie in order
+        weights = () if window is None else (window.astype(np.float64),)
+        length = n // 2 + 1 if onesided else n
+        found = transformed(pieces, 2, n, length, np.dtype(char.upper()), False, factor_of(kind, n), False, *weights)
+        if found is not None:
+            return found
+    pieces = pieces if window is None else pieces * window
+    return c2c(pieces, (2,), kind, True) if pieces.dtype.kind == "c" else r2c(pieces, (2,), kind, onesided)
 
 
 def _padded(F, window, n):

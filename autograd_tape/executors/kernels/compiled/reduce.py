@@ -18,6 +18,20 @@ def sum_rows(x, y, start, stop):
         y[r] = row_total(x[r])
 
 
+@kernel("r0[k] w0[o*total] i i i i i i (o>0) (count>0) (size>=0) (step>=0) (pitch>=0) (total>=0) ((count-1)*step+size<=total) "
+        "((o*count-1)*pitch+size<=k) (float(o)*count*pitch<9e18) :o", EXACT)
+def overlap(x, y, o, count, size, step, pitch, total, start, stop):
+    """Rows [start, stop) of ``y``: sums of ``count`` windows of ``size`` numbers, ``step`` apart there and ``pitch`` in ``x``, the last one
+    first."""
+    for r in range(start, stop):
+        row = y[r * total : (r + 1) * total]
+        row[:] = 0
+        for p in range(count - 1, -1, -1):
+            xs, ys = x[(r * count + p) * pitch : (r * count + p) * pitch + size], row[p * step : p * step + size]
+            for i in range(ys.size):
+                ys[i] += xs[i]
+
+
 @kernel("r3[o,n,m] w3[o,b,m] i (per_block>0) :o*b")
 def sum_blocks(x, parts, per_block, start, stop):
     """Sums over the middle axis of ``x`` (outer, n, inner) in blocks of ``per_block``: ``parts`` (outer, blocks, inner)."""
