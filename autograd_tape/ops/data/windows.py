@@ -101,9 +101,11 @@ def _kaiser(beta: float) -> Fall:
 
 
 def _triangle(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
-    x = x * rounded(2.0 / last)
-    half = last // 2 + 1
-    return F.cat([F.slice(x, 0, 0, half), F.slice(x, 0, half) * -1 + 2])
+    x *= rounded(2.0 / last)
+    falling = F.slice(x, 0, last // 2 + 1)
+    falling *= -1
+    falling += 2
+    return x
 
 
 def _blackman(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
