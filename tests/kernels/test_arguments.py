@@ -64,7 +64,7 @@ def _store(array: np.ndarray, at: int, vector: np.ndarray) -> None:
 def _turn(source, at, pitch, rows, target, to, step, columns):
     """What compiled code does with eight vectors (see ``simd.turn``)."""
     vectors = [np.array(source[_lanes(source, at + min(j, rows - 1) * pitch)]) for j in range(8)]
-    for j, column in enumerate(np.stack(vectors, 1)):
+    for j, column in reversed([*enumerate(np.stack(vectors, 1))]):
         target[_lanes(target, to + min(j, columns - 1) * step)] = column
 
 
@@ -208,7 +208,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "random.box_muller_f64": {"n": (0, 64)},
     "folds.fold": {"outer": (0, 2), "n": (0, 300), "inner": (0, 40), "per_block": (1, 300), "term": (0, 4), "last": (-1, 3)},
     "fourier.transform": {"o": (0, 3), "m": (1, 12), "n": (1, 9), "have": (1, 18), "give": (1, 18), "lines": (1, 20), "big": (0, 60),
-                          "small": (1, 30), "along": (1, 9), "given": (1, 9), "size": (0, 600)},
+                          "small": (1, 30), "along": (1, 9), "given": (1, 9), "size": (0, 600), "of": (1, 12)},
     "matrices.cross": {"n1": (1, 2), "n2": (1, 2), "na": (4, 20), "nb": (4, 20),
                        **dict.fromkeys(("a1", "a", "a2", "b1", "b", "b2"), (0, 2))},
     "matrices.multiply": {"na": (4, 20), "nb": (4, 20), **dict.fromkeys("bmkp", (1, 2)),

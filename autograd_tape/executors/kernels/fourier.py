@@ -79,8 +79,10 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], char: str, axis: int
         span = 0
     needed = n if char.islower() or result.isupper() else n // 2 + 1
     have, give = [size * (1 + c.isupper()) for c, size in ((char, needed), (result, length))]
-    numbers = prod(shape[:axis]), prod(shape[axis + 1:]), n, lines, *steps, shape[axis], have, give
-    return (*shape[:axis], length, *shape[axis + 1:]), span, kind, -(-count // _LANES), roots, numbers
+    o, m = prod(shape[:axis]), prod(shape[axis + 1:])
+    of = m if m > _LANES else o * m  # what does not lie side by side is moved number by number
+    numbers = o, m, n, of, lines, *steps, shape[axis], have, give
+    return (*shape[:axis], length, *shape[axis + 1:]), span, kind, count // of * -(-of // _LANES), roots, numbers
 
 
 @lru_cache(64)

@@ -261,18 +261,17 @@ class _fft_r2c:
 
 
 def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, conjugate: bool = False) -> np.ndarray:
-    *others, last = _real_dims(dim, input.ndim)
+    others, last, count = _half_geometry(input.shape, tuple(dim) if dim.__class__ is list else dim, last_dim_size)
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
-    _check_half(input.shape[last], last_dim_size)
-    count = math.prod([input.shape[d] for d in others]) * last_dim_size
     if others:
         input = c2c(input, others, 0, False)
     elif conjugate and (0 in input.strides or 1 in input.shape):  # results lie in the order in which conjugates do
         input, conjugate = laid_out(np.conjugate(input), input), False
     _, order, back, _ = _geometry_of(input, last)
     lines, n = input if order is None else input.transpose(order), last_dim_size
-    half, factor, dtype = lines[..., :n // 2 + 1], factor_of(normalization, count), _REAL[input.dtype.char]
+    half = lines if lines.shape[-1] == n // 2 + 1 else lines[..., :n // 2 + 1]
+    factor, dtype = factor_of(normalization, count), _REAL[input.dtype.char]
     found = transformed(half, input.ndim - 1, n, n, dtype, not conjugate, factor)
     if found is None:
         if lines.shape[-1] != n or conjugate:  # as many as there are to be, of which the first half counts
@@ -280,6 +279,14 @@ def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, con
             lines[..., :n // 2 + 1] = np.conjugate(half) if conjugate else half
         found = _execute(lines, True, False, factor)
     return _laid_out(found, back, dtype)
+
+
+@lru_cache(1024)
+def _half_geometry(shape: Shape, dim: int | Shape, n: int) -> tuple[list[int], int, int]:
+    """(the dimensions but the last one, that one, how many numbers a sum is of), where the last one has `n` numbers in all."""
+    *others, last = _real_dims(dim, len(shape))
+    _check_half(shape[last], n)
+    return others, last, math.prod([shape[d] for d in others]) * n
 
 
 def _check_half(found: int, n: int) -> None:

@@ -270,8 +270,10 @@ def _read(x, w, line, count, lines, big, small, along, length, width, step):
     at = (group * big + within * small) * width
     if within + count > lines or (small > 1 or count < LANES) and (
             along > 1 or at + (count - 1) * small * width + max(size, LANES) > x.size):
-        for j in range(LANES):
-            place = line + min(j, count - 1)
+        if count < LANES:
+            w[: length * width * step] = 0
+        for j in range(count):
+            place = line + j
             at = (place // lines * big + place % lines * small) * width
             for i in range(length):
                 for b in range(width):
@@ -367,7 +369,7 @@ def _mirrored(w, x, n):
 
 
 @_loop
-def _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop):
+def _transform(scratch, found, x, y, roots, window, o, m, n, of, lines, big, small, along, given, have, give, inverse, factor, start, stop):
     w = borrowed(scratch)
     real, signal, width = have == n, give == n, 1 if have == n else 2
     two = (real or signal) and n % 2 == 0  # real numbers as half as many complex ones
@@ -375,9 +377,11 @@ def _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, 
     apart, room = step if real else LANES, (n + LANES) * PAIR
     factors = borrowed(found[: _factors(count, found)])
     result = factors.size % 2 * room
+    blocks = (of + LANES - 1) // LANES
     for block in range(start, stop):
-        line = LANES * block
-        here = min(LANES, o * m - line)
+        group = block // blocks
+        line = group * of + LANES * (block - group * blocks)
+        here = min(LANES, (group + 1) * of - line)
         if real and not two:
             w[: n * PAIR] = 0
         _read(x, w, line, here, lines, big, small, along, given, width, apart)
@@ -413,13 +417,14 @@ def _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, 
 
 
 @kernel(
-    "r0[size] w0[o*give*m] d1[2*n] d1[n]? i i i i i i i i i i i s (o>=0) (m>0) (n>0) (big>=0) (small>=0) (along>0) (lines>0) (given>0) "
-    "(((have==n)&((give==2*n)|(give==2*(n//2+1))))|((give==n)&(have==2*(n//2+1)))|((have==2*n)&(give==2*n))) (float(o)*n*m<1e18) "
-    "(given*(1+(have!=n))<=have) (float(o)*m/lines*big+float(lines)*small+float(given)*along<1e18) "
-    "(((o*m-1)//lines*big+(lines-1)*small+(given-1)*along+1)*(1+(have!=n))<=size) :(o*m+7)//8",
+    "r0[size] w0[o*give*m] d1[2*n] d1[n]? i i i i i i i i i i i i s (o>=0) (m>0) (n>0) (of>0) (o*m%of==0) (big>=0) (small>0) (along>0) "
+    "(lines>0) (given>0) (given*(1+(have!=n))<=have) "
+    "(((have==n)&((give==2*n)|(give==2*(n//2+1))))|((give==n)&(have==2*(n//2+1)))|((have==2*n)&(give==2*n))) "
+    "(float(o)*n*m<1e18) (float(o)*m/lines*big+float(lines)*small+float(given)*along<1e18) "
+    "(((o*m-1)//lines*big+(lines-1)*small+(given-1)*along+1)*(1+(have!=n))<=size) :o*m//of*((of+7)//8)",
 )
-def transform(x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop):
-    """Transforms of ``o * m`` lines of ``n`` numbers, times ``factor``; eight lines at a time, [start, stop) of those.
+def transform(x, y, roots, window, o, m, n, of, lines, big, small, along, given, have, give, inverse, factor, start, stop):
+    """Transforms of ``o * m`` lines of ``n`` numbers, times ``factor``; eight lines at a time, [start, stop) of those, ``of`` so many.
 
     Where lines lie in ``x`` is said in `_read`; ``y`` is (o, n, m). A line has ``have`` numbers, and its transform ``give``: 2 n where they
     are complex, n where they are real, and of a first half, which tells the other, 2 (n // 2 + 1). Of a line ``given`` elements are there,
@@ -427,4 +432,4 @@ def transform(x, y, roots, window, o, m, n, lines, big, small, along, given, hav
     real numbers, and so is what is no inverse but ends with them. ``roots`` are those of 1, the powers of exp(-2 pi i / n).
     """
     scratch, found = np.empty(3 * (n + LANES) * PAIR, np.float64), np.empty(64, np.int64)
-    _transform(scratch, found, x, y, roots, window, o, m, n, lines, big, small, along, given, have, give, inverse, factor, start, stop)
+    _transform(scratch, found, x, y, roots, window, o, m, n, of, lines, big, small, along, given, have, give, inverse, factor, start, stop)

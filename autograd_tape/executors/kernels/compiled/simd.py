@@ -166,7 +166,7 @@ def alternating(typingctx, a, b, half):
 @intrinsic
 def turn(typingctx, source, at, pitch, rows, target, to, step, columns):
     """Eight vectors of an array, ``pitch`` apart, as the columns of a matrix whose rows are written to another array, ``step`` apart. Only
-    ``rows`` vectors are there, and ``columns`` places to write to: others are the last one's, once more."""
+    ``rows`` vectors are there: others are the last one, once more; and only ``columns`` places to write to: others are dropped."""
 
     def codegen(context, builder, signature, args):
         word = ir.IntType(64)
@@ -187,7 +187,7 @@ def turn(typingctx, source, at, pitch, rows, target, to, step, columns):
         while n < LANES:  # each time, what is four vectors apart becomes neighbours
             pairs = zip(vectors[:LANES // 2], vectors[LANES // 2:])
             vectors, n = [_alternating(builder, a, b, half) for a, b in pairs for half in (0, 1)], 2 * n
-        for vector, place in zip(vectors, places(4, *args[5:8])):
+        for vector, place in reversed(list(zip(vectors, places(4, *args[5:8])))):
             builder.store(vector if narrow else _converted(builder, vector, source.dtype, target.dtype), place, align=size)
         return context.get_dummy_value()
 
