@@ -63,7 +63,7 @@ def test_few_singular_values_are_found(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(torch.pca_lowrank(A, q=3)[1].numpy(), S.numpy(), atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(9000, 2), (2, 3000, 3), (1, 17000, 1), (2, 9000)])
+@pytest.mark.parametrize("shape", [(9000, 2), (2, 6000, 3), (1, 17000, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_long_matrices_have_inverses(shape: tuple[int, ...], dtype: str) -> None:
     rng = np.random.default_rng(6)
@@ -71,6 +71,7 @@ def test_long_matrices_have_inverses(shape: tuple[int, ...], dtype: str) -> None
     a[..., -1] = a[..., 0]  # and so of lower rank, where there are two columns
     A = torch.tensor(a.astype(dtype))
     P, tolerance = torch.linalg.pinv(A), 1e-4 if dtype == "float32" else 1e-12
-    np.testing.assert_allclose((A @ P @ A).numpy(), A.numpy(), atol=tolerance)
-    np.testing.assert_allclose((P @ A).numpy(), (P @ A).mH.resolve_conj().numpy(), atol=tolerance)
-    np.testing.assert_allclose((P @ A @ P).numpy(), P.numpy(), atol=tolerance)
+    small = P @ A
+    np.testing.assert_allclose((A @ small).numpy(), A.numpy(), atol=tolerance)
+    np.testing.assert_allclose(small.numpy(), small.mH.resolve_conj().numpy(), atol=tolerance)
+    np.testing.assert_allclose((small @ P).numpy(), P.numpy(), atol=tolerance)

@@ -288,8 +288,9 @@ def solve_triangles(matrices: np.ndarray, *steps: tuple[np.ndarray, bool, bool])
     [[[-34.0, 4.0]]]
     """
     (count, n, k), char = matrices.shape, matrices.dtype.char
-    if any([t.shape != (count, n, n) or t.dtype != matrices.dtype for t, _, _ in steps]):
-        raise ValueError("as many square matrices of the same dtype expected")
+    for t, _, _ in steps:
+        if t.shape != (count, n, n) or t.dtype != matrices.dtype:
+            raise ValueError("as many square matrices of the same dtype expected")
     if n >= _WHOLE and k <= _SIDES and routines.shown(char):
         columns = matrices.swapaxes(1, 2).copy()
         for t, upper, unit in steps:

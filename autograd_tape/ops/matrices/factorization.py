@@ -45,12 +45,14 @@ def _columns(a: np.ndarray) -> np.ndarray:
 
 def from_columns(columns: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     """Matrices (*lead, n, k), column-major, in the memory of their columns (b, k, n)."""
-    found = columns.reshape(*lead, *columns.shape[1:]).swapaxes(-2, -1)
+    found = (columns.reshape(*lead, *columns.shape[1:]) if lead else columns[0]).swapaxes(-2, -1)
     return found if found.size else _columns(found)
 
 
 def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     """Matrices, or others with two dimensions of their own, that broadcast over `lead`: those dimensions in one."""
+    if not lead:
+        return a[None]
     spread = a if a.shape[:-2] == lead else np.broadcast_to(a, (*lead, *a.shape[-2:]))
     return spread if len(lead) == 1 else spread.reshape(math.prod(lead), *a.shape[-2:])
 
