@@ -239,7 +239,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     """Statements that return what `quick` makes of plain arrays, if it makes something of them: of real numbers or truth values, and where
     the record says `quick_complex`, of complex numbers. Where it says `quick_conjugates`, of real numbers their conjugates are returned."""
     frontend = cells["_F"]
-    named = frontend.returned(rec) if len(rec.returns) > 1 and rec.field("gives") is None else None
+    named = frontend.returned(rec) if rec.field("quick_named") else None
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
               "_sizes": _SIZES, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,

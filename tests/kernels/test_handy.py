@@ -182,6 +182,28 @@ def test_few_numbers_of_matrices(name: str, rng: np.random.Generator) -> None:
         _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(a.T, b.T, -1 - dim % a.ndim)))
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (4, 2), (2, 4), (3, 5, 2), (2, 2, 2, 3), (6, 1), (1, 6)])
+def test_reflectors_of_few_numbers_are_lapacks(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> None:
+    """Where machine code was made beforehand."""
+    *_, m, n = shape
+    a, previous, found = rng.standard_normal(shape).astype(dtype), _on_demand.use_numba("numpy"), []
+    drawn, zero, large = a.copy(), a.copy(), a * np.finfo(dtype).max ** 0.9
+    zero[..., 0] = 0
+    try:
+        for mode in ("numpy", "kept"):
+            _on_demand.use_numba(mode)
+            found.append([])
+            for x in (drawn, zero) if dtype == np.float32 else (drawn, zero, large):
+                h, tau = matrices.reflectors(x)
+                found[-1] += [h, tau, *[matrices.reflected(h.swapaxes(-2, -1)[..., :min(m, n)], tau, c) for c in {min(m, n), m}]]
+                found[-1] += [y for rows in {min(m, n), m} for y in matrices.qr(x, rows, True)] + [matrices.qr(x, min(m, n), False)[1]]
+    finally:
+        _on_demand.use_numba(previous)
+    for composed, compiled in zip(*found):
+        scale = np.abs(composed).max() or 1
+        np.testing.assert_allclose(compiled / scale, composed / scale, atol=40 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("name", ["bfloat16", "float16"])
 def test_products_of_few_halves_are_rounded_once(name: str, rng: np.random.Generator) -> None:
     """Where machine code was made beforehand; sums of numbers with few digits are exact, whoever adds them up."""

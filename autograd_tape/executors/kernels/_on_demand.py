@@ -37,6 +37,8 @@ SIZE_SHORT = 64
 SIZE_HALF = SIZE_FUSED // 16
 #: What these are where the machine code was made beforehand, so that nobody waits for it.
 _KEPT = SIZE_CHEAP // 16, SIZE_FUSED // 16, 8 * SIZE_SHORT, 1
+#: Up to which `state.fused` machine code was made beforehand.
+KEPT = _KEPT[1]
 #: Seconds spent on few numbers without machine code after which it is worth being loaded, where it was kept, and being compiled: a
 #: millisecond, and one or two seconds, but once for all processes to come.
 LOADED, COMPILED = 5e-4, 0.5

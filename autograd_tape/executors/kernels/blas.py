@@ -21,7 +21,7 @@ import numpy as np
 
 from ...locks import fork_safe_lock, on_fork
 from . import sharing
-from ._on_demand import state
+from ._on_demand import KEPT, state
 from .handy import Handy
 
 __all__ = ["few_halves", "matmul", "multiplier", "one_blas_thread", "product", "squares"]
@@ -36,9 +36,8 @@ _AS_THEY_LIE, _TURNED_AS_IT_LIES = 10**6, 250_000
 _QUICK = 1 << 14
 #: Columns that are to fit where a sum is cut in parts, and how short these get.
 _WIDE, _SHORT = 32, 256
-#: Multiply-adds in half precision up to which a loop takes less than conversions, and thresholds of kernels where machine code was made
-#: beforehand.
-_SUMS, _BEFOREHAND = 2048, 512
+#: Multiply-adds in half precision up to which a loop takes less than conversions.
+_SUMS = 2048
 #: Its processors that have kernels for that.
 _CORES = frozenset([b"SkylakeX", b"Cooperlake", b"SapphireRapids"])
 
@@ -218,7 +217,7 @@ def few_halves(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """``np.matmul(a, b)`` of few numbers of one half precision, rounded once: sums in single precision, one product after another. None of
     many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
     char = a.dtype.char
-    if state.fused > _BEFOREHAND or char not in "eE" or a.dtype is not b.dtype or a.size * b.shape[-1] > _SUMS:
+    if state.fused > KEPT or char not in "eE" or a.dtype is not b.dtype or a.size * b.shape[-1] > _SUMS:
         return None
     way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous)
     if way is None:

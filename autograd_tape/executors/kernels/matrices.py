@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 
 from . import lapack, pairs, routines
-from ._on_demand import LazyModule, contiguous, is_half, state, uses_numba
+from ._on_demand import KEPT, LazyModule, contiguous, is_half, state, uses_numba
 from .blas import squares
 from .handy import Exact, Handy
 from .sharing import MOVED, copy, share_rows
 from ...warned import ignoring
 
 __all__ = [
-    "bounds", "cross", "factor_symmetric", "invert_definite", "lu", "orders", "permutations", "qr", "reflected", "reflectors", "solve_lu",
-    "solve_symmetric", "solve_triangles", "trace", "triangles",
+    "bounds", "cross", "factor_symmetric", "invert_definite", "keep_triangle", "lu", "orders", "permutations", "qr", "reflected",
+    "reflectors", "solve_lu", "solve_symmetric", "solve_triangles", "trace", "triangles",
 ]
 
 _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
 _exchanged, _traced = Handy("matrices", "exchange"), Handy("matrices", "trace")
+_reflect, _unreflect, _factor = [Handy("matrices", name) for name in ("reflect", "unreflect", "factor")]
 _apart, _crossed = Exact("matrices", "apart"), Exact("matrices", "cross")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
@@ -33,8 +34,10 @@ _WHOLE, _BLOCK = 64, 32
 _LARGE = 160
 #: How much more than a multiplication counts one of those that NumPy would make a handful at a time.
 _STEPS = 1024
-#: Of how many numbers on QR factorizations are made matrix by matrix.
-_NUMBERS = 1024
+#: Up to how many elements masks of triangles are kept.
+_MASKED = 1 << 16
+#: Of how many numbers on QR factorizations are made matrix by matrix, and up to how many by a loop of our own.
+_NUMBERS, _LOOPS = 1024, 64
 #: From how many columns on a matrix is LAPACK's, and for how many right sides at most it substitutes quicker in triangles as large as what
 #: is one block.
 _SOME, _SIDES = 32, 8
@@ -414,6 +417,29 @@ def invert_definite(factors: np.ndarray, upper: bool) -> np.ndarray | None:
     return columns
 
 
+@lru_cache(32)
+def _mask(m: int, n: int, sign: int, least: int, item: int) -> np.ndarray:
+    """Where a column is at least so far behind the row, or with a `sign` of -1 before it: integers of so many bytes with all bits set."""
+    inside = sign * (np.arange(n) - np.arange(m)[:, None]) >= least
+    return np.negative(inside, dtype=f"i{item}", casting="unsafe")
+
+
+def keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
+    """Zeros, in matrices that lie in rows, outside of what `_mask` says."""
+    m, n = a.shape[-2:]
+    if a.itemsize in (4, 8) and m * n <= _MASKED:
+        bits = a.view(f"i{a.itemsize}")
+        np.bitwise_and(bits, _mask(m, n, sign, least, a.itemsize), bits)
+    else:
+        np.copyto(a, np.zeros((), a.dtype), where=sign * (np.arange(n) - np.arange(m)[:, None]) < least)
+    return a
+
+
+def _few_numbers(a: np.ndarray) -> bool:
+    """Whether loops of our own factor matrices: few numbers, where machine code was made beforehand."""
+    return a.size <= _LOOPS and state.fused <= KEPT and a.dtype.char in "fd"
+
+
 def _by_routines(m: int, n: int, char: str) -> bool:
     """Whether QR factorizations are made by LAPACK's routines, matrix by matrix: of few numbers NumPy's loops take less than the calls."""
     return m * n >= _NUMBERS and routines.shown(char)
@@ -427,11 +453,16 @@ def reflectors(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     [[-5.0, 0.5]]
     """
     *lead, m, n = matrices.shape
+    k = min(m, n)
+    if _few_numbers(matrices):
+        columns, tau = matrices.swapaxes(-2, -1).copy(), np.empty((*lead, k), matrices.dtype)
+        _reflect.surely(matrices.dtype.char)(prod(lead), 1, columns, tau, prod(lead), m, n, k)
+        return columns, tau
     if not _by_routines(m, n, matrices.dtype.char):
         h, tau = lapack.qr_factors(matrices)
         return h.swapaxes(-2, -1).astype(matrices.dtype, order="C"), tau.astype(matrices.dtype, copy=False)
-    columns, tau = copy(matrices.swapaxes(-2, -1)), np.empty((*lead, min(m, n)), matrices.dtype)
-    for a, factors in zip(columns.reshape(-1, n, m), tau.reshape(-1, min(m, n))):
+    columns, tau = copy(matrices.swapaxes(-2, -1)), np.empty((*lead, k), matrices.dtype)
+    for a, factors in zip(columns.reshape(-1, n, m), tau.reshape(-1, k)):
         routines.reflect(a, factors)
     return columns, tau
 
@@ -446,7 +477,8 @@ def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
     m, k, dtype = h.shape[-2], tau.shape[-1], h.dtype
     if k < h.shape[-1]:
         h = h[..., :k]
-    if not _by_routines(m, n, dtype.char):
+    few = _few_numbers(h)
+    if not few and not _by_routines(m, n, dtype.char):
         wide = np.float64 if dtype.kind == "f" else np.complex128
         h, tau = h.astype(wide), tau.astype(wide)
         if k < n < m:  # others, whose factors are zero, change nothing
@@ -454,26 +486,38 @@ def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
         return lapack.qr_product(h, tau, k < n == m).swapaxes(-2, -1).astype(dtype, order="C")
     q = np.empty((*h.shape[:-2], n, m), dtype)
     q[..., :k, :] = h.swapaxes(-2, -1)
+    if few:
+        count = prod(h.shape[:-2])
+        _unreflect.surely(dtype.char)(count, 1, q, contiguous(tau), count, m, n, k)
+        return q
     for a, factors in zip(q.reshape(-1, n, m), contiguous(tau).reshape(-1, k)):
         routines.multiply_reflectors(a, factors)
     return q
 
 
 def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[Any, np.ndarray]:
-    """Q, unless it is not wanted, and R with so many rows, of matrices (..., m, n) that are not empty, both as columns; R is not zero below
-    its diagonal.
+    """Q, unless it is not wanted, and R with so many rows, of matrices (..., m, n) that are not empty, both as columns.
 
     >>> qr(np.array([[3.0], [4.0]]), 1, True)[1].tolist()
     [[-5.0]]
     """
-    m, n = matrices.shape[-2:]
+    *lead, m, n = matrices.shape
+    if wanted and _few_numbers(matrices):
+        columns, k = matrices.swapaxes(-2, -1).copy(), min(m, n)
+        tau, q, r = [np.empty((*lead, *shape), matrices.dtype) for shape in ((k,), (rows, m), (n, rows))]
+        _factor.surely(matrices.dtype.char)(prod(lead), 1, columns, tau, q, r, prod(lead), m, n, k, rows)
+        return q, r
     if _by_routines(m, max(n, rows), matrices.dtype.char):
         columns, tau = reflectors(matrices)
-        return (reflected(columns.swapaxes(-2, -1), tau, rows) if wanted else None,
-                columns if rows == m else columns[..., :rows].copy())
-    h, tau = lapack.qr_factors(matrices)
-    q, r = lapack.qr_product(h, tau, rows > n) if wanted else None, h[..., :rows, :].swapaxes(-2, -1).astype(matrices.dtype, order="C")
-    return None if q is None else q.swapaxes(-2, -1).astype(matrices.dtype, order="C"), r
+        found = reflected(columns.swapaxes(-2, -1), tau, rows) if wanted else None
+        r = columns if rows == m else columns[..., :rows].copy()
+    else:
+        h, tau = lapack.qr_factors(matrices)
+        found = lapack.qr_product(h, tau, rows > n).swapaxes(-2, -1).astype(matrices.dtype, order="C") if wanted else None
+        r = h[..., :rows, :].swapaxes(-2, -1).astype(matrices.dtype, order="C")
+    r[..., n:] = 0
+    keep_triangle(r[..., :n, :n] if n < rows else r[..., :rows, :], -1, 0)
+    return found, r
 
 
 def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray) -> np.ndarray | None:

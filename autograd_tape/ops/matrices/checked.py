@@ -229,6 +229,7 @@ class triangular_solve:
     lacks = {"half int bool rare": lambda input, A, **_: "triangular_solve_cpu" if input.dtype is A.dtype else None}
     out_dtype = EXPECTED
 
+    quick_named = True
     def quick(input, A, upper, transpose, unitriangular):
         n = A.shape[-1] if A.ndim > 1 else 0
         if not alone(A) or A.dtype is not input.dtype or A.shape[-2] != n or input.ndim != A.ndim or input.shape[:-1] != A.shape[:-1]:

@@ -57,36 +57,15 @@ def one_batch(a: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
     return spread if len(lead) == 1 else spread.reshape(math.prod(lead), *a.shape[-2:])
 
 
-_MASKED = 1 << 16  # elements up to which masks are kept
-
-
-@lru_cache(32)
-def _mask(m: int, n: int, sign: int, least: int, item: int) -> np.ndarray:
-    """Where a column is at least so far behind the row, or with a `sign` of -1 before it: integers of so many bytes with all bits set."""
-    inside = sign * (np.arange(n) - np.arange(m)[:, None]) >= least
-    return np.negative(inside, dtype=f"i{item}", casting="unsafe")
-
-
-def keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
-    """Zeros, in matrices that lie in rows, outside of what `_mask` says."""
-    m, n = a.shape[-2:]
-    if a.itemsize in (4, 8) and m * n <= _MASKED:
-        bits = a.view(f"i{a.itemsize}")
-        np.bitwise_and(bits, _mask(m, n, sign, least, a.itemsize), bits)
-    else:
-        np.copyto(a, np.zeros((), a.dtype), where=sign * (np.arange(n) - np.arange(m)[:, None]) < least)
-    return a
-
-
 def upper_triangle(a: np.ndarray) -> np.ndarray:
     """The upper triangles of matrices, in rows, in memory of their own."""
-    return keep_triangle(np.array(a, order="C"), 1, 0)
+    return kernels.keep_triangle(np.array(a, order="C"), 1, 0)
 
 
 def unit_lower(a: np.ndarray) -> np.ndarray:
     """The lower triangles of matrices with ones on their diagonals, as many columns as rows or less, in rows, in memory of their own."""
     *lead, m, n = a.shape
-    result = keep_triangle(np.array(a, order="C"), -1, 1)
+    result = kernels.keep_triangle(np.array(a, order="C"), -1, 1)
     result.reshape(math.prod(lead), m * n)[:, :n * (n + 1):n + 1] = 1
     return result
 
@@ -620,15 +599,13 @@ class cholesky:
 
 
 def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
+    if not A.size and mode == "r":
+        return np.zeros(0, A.dtype), _columns(np.asarray(linalg.qr(A, mode)))
     if not A.size or mode not in ("reduced", "complete", "r"):
-        q, r = linalg.qr(A, mode) if mode != "r" else (np.zeros(0, A.dtype), linalg.qr(A, mode))
-        return q if mode == "r" else _columns(q), _columns(r)
+        q, r = linalg.qr(A, mode)
+        return _columns(q), _columns(r)
     m, k = A.shape[-2], min(A.shape[-2:])
-    rows = m if mode == "complete" else k
-    q, r = kernels.qr(A, rows, mode != "r")
-    if k < rows:
-        r[..., k:] = 0
-    keep_triangle(r[..., :k, :k], -1, 0)
+    q, r = kernels.qr(A, m if mode == "complete" else k, mode != "r")
     return np.zeros(0, A.dtype) if q is None else q.swapaxes(-2, -1), r.swapaxes(-2, -1)
 
 

@@ -27,7 +27,7 @@ from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
     _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns,
-    keep_triangle, one_batch, singular, unit_lower, upper_triangle,
+    one_batch, singular, unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
 from ...annotations import Fn, Functions, Values
@@ -56,8 +56,10 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
 
 def _regular_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The same of plain matrices, where none is singular."""
-    LU, pivots, info = _lu_factor(A) if alone(A) else (None, None, None)
-    return None if info is None or np.count_nonzero(info) else (LU, pivots)
+    if not alone(A):
+        return None
+    LU, pivots, info = _lu_factor(A)
+    return None if np.count_nonzero(info) else (LU, pivots)
 
 
 def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -94,7 +96,7 @@ def _lu(A: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _lu_unpack(LU: np.ndarray, pivots: np.ndarray, data: bool = True, exchange: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    k, nothing = min(LU.shape[-2:]), None if data and exchange else np.empty(0, LU.dtype)
+    k, nothing = min(LU.shape[-2:]), np.empty(0, LU.dtype)
     if pivots.shape[-1] > k:  # more of them change nothing
         pivots = pivots[..., :k]
     P = _permutation(pivots, LU.shape[-2], LU.dtype) if exchange else nothing
@@ -212,6 +214,7 @@ class linalg_lu_factor:
 
     lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
+    quick_named = True
     def quick(A, pivot): return _regular_factors(A) if pivot else None
     def function(F, A, *, pivot=True):
         return F.returned(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
@@ -657,10 +660,10 @@ def _by_reflections(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | 
     n, columns, wide = A.shape[-1], B.shape[-1], np.float64 if A.dtype.kind == "f" else np.complex128
     if columns <= n:  # which become Q^H B beside R
         whole, _ = lapack.qr_factors(np.concatenate([A, B], -1))
-        r, turned = keep_triangle(whole[..., :n, :n].copy(), 1, 0), whole[..., :n, n:]
+        r, turned = kernels.keep_triangle(whole[..., :n, :n].copy(), 1, 0), whole[..., :n, n:]
     else:
         q, r = kernels.qr(A.astype(wide, copy=False), n, True)
-        r, turned = keep_triangle(r, -1, 0).swapaxes(-2, -1), np.matmul(q.conj() if wide is np.complex128 else q, B)
+        r, turned = r.swapaxes(-2, -1), np.matmul(q.conj() if wide is np.complex128 else q, B)
     if not np.diagonal(r, 0, -2, -1).all():
         return None
     sides = np.empty((*r.shape[:-1], n + columns), wide)
@@ -747,6 +750,7 @@ class linalg_lstsq:
     out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
     amp = "float32"
 
+    quick_named = True
     def quick(A, B, rcond, driver):
         fits = alone(A) and A.ndim == B.ndim and A.shape[:-1] == B.shape[:-1] and A.dtype is B.dtype
         if not fits or driver not in (None, "gelsy"):

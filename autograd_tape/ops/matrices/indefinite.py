@@ -18,7 +18,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .factorization import _check_matrix, _columns, alone, check_equation, from_columns, keep_triangle
+from .factorization import _check_matrix, _columns, alone, check_equation, from_columns
 from .general import INT32, like_lapack, without_data
 from ...warned import ignoring
 
@@ -105,12 +105,12 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     else:
         pivots, info = np.zeros(rows.shape[:2], np.int32), np.zeros(len(rows), np.int32)
         with ignoring():
-            for i, a in enumerate(keep_triangle(rows, 1, 0)):
+            for i, a in enumerate(kernels.keep_triangle(rows, 1, 0)):
                 info[i] = _ldl(a.T, hermitian and A.dtype.kind == "c", pivots[i])
     if check_errors and info.any():
         raise AutogradError(f"torch.linalg.ldl_factor: Unknown error code: {info[info.nonzero()[0][0]]}.",
                             found="a singular matrix", remedy="use ldl_factor_ex, which tells of it in `info`")
-    LD = keep_triangle(rows, 1, 0).reshape(A.shape).swapaxes(-2, -1)
+    LD = kernels.keep_triangle(rows, 1, 0).reshape(A.shape).swapaxes(-2, -1)
     return LD if LD.size else _columns(LD), pivots.reshape(A.shape[:-1]), info.reshape(batch)
 
 
@@ -155,9 +155,12 @@ class linalg_ldl_factor:
 
     words = {"input": "A"}
     out_dtype = EXPECTED
+    quick_named = True
     def quick(A, hermitian):
-        LD, pivots, info = _ldl_factor(A, hermitian) if alone(A) and A.shape[-1] == A.shape[-2] else (None, None, None)
-        return None if info is None or np.count_nonzero(info) else (LD, pivots)
+        if not alone(A) or A.shape[-1] != A.shape[-2]:
+            return None
+        LD, pivots, info = _ldl_factor(A, hermitian)
+        return None if np.count_nonzero(info) else (LD, pivots)
 
     def function(F, A, *, hermitian=False):
         return F.returned(get_record("linalg_ldl_factor"))(*F.linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])

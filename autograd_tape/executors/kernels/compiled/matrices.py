@@ -3,10 +3,11 @@ is computed of few numbers of matrices."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from .base import EXACT, f4, f8, i8, kernel, rounded, u8, wide
 
@@ -238,6 +239,85 @@ def apart(factors, ones, lower, upper, b, m, n, k, columns, start, stop):
                     upper[over + u8(j)] = 0
                 for j in range(i, n):
                     upper[over + u8(j)] = factors[row + u8(j) * right]
+
+
+@register_jitable
+def _reflect(h, at, m, n, tau, to):
+    """Overwrites the columns of a matrix (m, n), the first of which is at a place, with R and Householder's reflectors, as LAPACK does."""
+    for j in range(min(m, n)):
+        column = h[at + j * m : at + (j + 1) * m]
+        alpha, largest = f8(column[j]), 0.0
+        for i in range(j + 1, m):
+            largest = max(largest, abs(f8(column[i])))
+        if largest == 0:
+            tau[to + j] = 0
+            continue
+        total, largest = 0.0, max(largest, abs(alpha))
+        for i in range(j, m):
+            total += (f8(column[i]) / largest) * (f8(column[i]) / largest)
+        beta = -math.copysign(largest * math.sqrt(total), alpha)
+        factor, scale = (beta - alpha) / beta, alpha - beta
+        tau[to + j] = factor
+        column[j] = beta
+        for i in range(j + 1, m):
+            column[i] /= scale
+        for c in range(j + 1, n):
+            _mirror(column, h[at + c * m : at + (c + 1) * m], j, m, factor)
+
+
+@register_jitable
+def _mirror(column, other, j, m, factor):
+    """Applies a reflector, which has a 1 at row j and what a column has below it."""
+    total = f8(other[j])
+    for i in range(j + 1, m):
+        total += f8(column[i]) * f8(other[i])
+    total *= factor
+    other[j] -= total
+    for i in range(j + 1, m):
+        other[i] -= total * f8(column[i])
+
+
+@register_jitable
+def _unreflect(q, at, m, c, k, tau, to):
+    """Overwrites k reflectors with c columns of their product."""
+    for j in range(k, c):
+        for i in range(m):
+            q[at + j * m + i] = i == j
+    for step in range(k):
+        j = k - 1 - step
+        column, factor = q[at + j * m : at + (j + 1) * m], f8(tau[to + j])
+        for other in range(j + 1, c):
+            _mirror(column, q[at + other * m : at + (other + 1) * m], j, m, factor)
+        for i in range(m):
+            column[i] = 0 if i < j else 1 - factor if i == j else -factor * column[i]
+
+
+@kernel("w0[b*n*m] w0[b*k] i i i i (b>=0) (m>=0) (n>=0) (k>=0) (k<=m) (k<=n) ((k==m)|(k==n)) :b", EXACT)
+def reflect(h, tau, b, m, n, k, start, stop):
+    """R and reflectors in place of the columns of matrices (m, n), and the reflectors' factors."""
+    for item in range(start, stop):
+        _reflect(h, item * n * m, m, n, tau, item * k)
+
+
+@kernel("w0[b*c*m] r0[b*k] i i i i (b>=0) (m>=0) (k>=0) (k<=c) (c<=m) :b", EXACT)
+def unreflect(q, tau, b, m, c, k, start, stop):
+    """The first c columns of products of k reflectors in place of these."""
+    for item in range(start, stop):
+        _unreflect(q, item * c * m, m, c, k, tau, item * k)
+
+
+@kernel("w0[b*n*m] w0[b*k] w0[b*c*m] w0[b*n*c] i i i i i (b>=0) (m>=0) (n>=0) (k>=0) (k<=m) (k<=n) ((k==m)|(k==n)) (c>=k) (c<=m) :b", EXACT)
+def factor(h, tau, q, r, b, m, n, k, c, start, stop):
+    """`reflect`, then the first c columns of Q, and R with c rows, as columns."""
+    for item in range(start, stop):
+        _reflect(h, item * n * m, m, n, tau, item * k)
+        for j in range(n):
+            for i in range(c):
+                r[(item * n + j) * c + i] = h[(item * n + j) * m + i] if i <= j else 0
+        for j in range(k):
+            for i in range(m):
+                q[(item * c + j) * m + i] = h[(item * n + j) * m + i]
+        _unreflect(q, item * c * m, m, c, k, tau, item * k)
 
 
 def _nothing(array: Any) -> Any:
