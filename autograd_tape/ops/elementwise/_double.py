@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...executors.kernels import formulas
-from ...executors.kernels.formulas import exponent, many, polynomial, two_to, up_to
+from ...executors.kernels.formulas import Scalar, Split, copysign, exponent, many, polynomial, sqrt, two_to, up_to
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -73,6 +73,59 @@ def log(x: float) -> float:
     s = f / (2.0 + f)
     half = 0.5 * f * f
     return n * _LN2[0] - ((half - (s * (half + polynomial(_LOG, s * s)) + n * _LN2[1])) - f)
+
+
+#: Erf's inverse at x over x, less 1, in 0.85**2 - x**2; and the normal distribution's at 1/2 + q over q, less 2.5, in 0.425**2 - q**2 (both
+#: interpolate at Chebyshev's points). From there quantiles in sqrt(-log(p)) - 1.6, down to exp(-25) (Wichura, "Algorithm AS 241", 1988).
+_ERFINV_P = (-0.12233167601556241, -2.8172757184967816, -15.77854969268713, -32.952462447744466, -28.66207254784748, -8.287641349257543,
+             1.853102764317349, 1.417498116790695, 0.19753231156709125)
+_ERFINV_Q = (0.14340918757944623, 4.415447845022331, 34.27168633694468, 106.6842827681525, 160.82024089026783, 127.7637240724386,
+             54.45524337901241, 11.730846723805138, 1.0)
+_NDTRI_P = (-19589.153653992656, -106795.92910647564, -136694.6878918898, -59561.60140208829, -7232.218657073823, 1185.2853089003813,
+            370.0151221417662, 31.44807353258012, 0.8871328727963667)
+_NDTRI_Q = (9398.464517206588, 72342.69749284587, 140376.82723612542, 109244.70555458816, 41169.98166790856, 8176.878340636071,
+            871.2838940641985, 46.92338689522055, 1.0)
+_FAR_P = (7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258e0,
+          3.64784832476320460504e0, 5.76949722146069140550e0, 4.63033784615654529590e0, 1.42343711074968357734e0)
+_FAR_Q = (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
+          6.89767334985100004550e-1, 1.67638483018380384940e0, 2.05319162663775882187e0, 1.0)
+#: p of quantiles from which on this holds, and |q| up to which they are near.
+_LEAST, _NEAR = 1.4e-11, 0.425
+
+
+def _quantile_far(p: float) -> float:
+    """Of the lower half, without its sign."""
+    r = sqrt(-log(p)) - 1.6
+    return polynomial(_FAR_P, r) / polynomial(_FAR_Q, r)
+
+
+def _erfinv_near(x: float) -> float:
+    r = 4.0 * _NEAR * _NEAR - x * x
+    return copysign(x + x * (polynomial(_ERFINV_P, r) / polynomial(_ERFINV_Q, r)), x)  # of -0, too
+
+
+def _erfinv_far(x: float) -> float:
+    return copysign(_quantile_far(0.5 * (1.0 - abs(x))) * math.sqrt(0.5), x)
+
+
+def erfinv(whole: Scalar) -> Split:
+    """Erf's inverse, by the `whole` function at its ends."""
+    return Split(_erfinv_near, ((lambda x: abs(x) > 1.0 - 2.0 * _LEAST, whole), (lambda x: abs(x) > 2.0 * _NEAR, _erfinv_far)))
+
+
+def _ndtri_near(p: float) -> float:
+    q = p - 0.5
+    r = _NEAR * _NEAR - q * q
+    return 2.5 * q + q * (polynomial(_NDTRI_P, r) / polynomial(_NDTRI_Q, r))
+
+
+def _ndtri_far(p: float) -> float:
+    return copysign(_quantile_far(p if p < 0.5 else 1.0 - p), p - 0.5)
+
+
+def ndtri(whole: Scalar) -> Split:
+    """The normal distribution's inverse, by the `whole` function at its ends."""
+    return Split(_ndtri_near, ((lambda p: p < _LEAST or p > 1.0 - _LEAST, whole), (lambda p: abs(p - 0.5) > _NEAR, _ndtri_far)))
 
 
 sines, cosines = many(np.sin, up_to(LARGEST, sin, formulas.sin)), many(np.cos, up_to(LARGEST, cos, formulas.cos))

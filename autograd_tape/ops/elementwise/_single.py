@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ...executors.kernels.formulas import copysign, exponent, polynomial, sqrt, two_to
+from ...executors.kernels.formulas import Split, copysign, exponent, polynomial, sqrt, two_to
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -153,56 +153,73 @@ _LOG_PI, _HALF_LOG_2PI = math.log(math.pi), 0.5 * math.log(2 * math.pi)
 _MOST = 1e45  # beyond what single precision has
 
 
-def _mirrored(x: float) -> float:
-    """`x`, or 1 - `x` below a half; without infinities."""
-    y = 1.0 - x if x < 0.5 else x
-    return _MOST if y > _MOST else y
+def _is_left(x: float) -> bool:
+    return x <= 0.0
 
 
-def lgamma(x: float) -> float:
-    y = _mirrored(x)
-    logarithm = log(y)
-    if y < 3.0:
-        v = y + 1.0 if y < 1.5 else y
-        value = polynomial(_LGAMMA, (v - 2.25) / 0.75) * (v - 2.0)
-        value = value - logarithm if y < 1.5 else value
-    else:
-        value = (y - 0.5) * logarithm - y + _HALF_LOG_2PI + polynomial(_STIRLING, 18.0 / (y * y) - 1.0) / y
-    if x < 0.5:
-        f = x - _nearest(x)
-        sine = abs(f * polynomial(_SINE, 8.0 * f * f - 1.0))
-        return _LOG_PI - log(sine) - value if sine > 0.0 else math.inf
-    return math.inf if x == math.inf else value
+def _sine(x: float) -> tuple[float, float]:
+    """That of pi times a number of which whole ones are left out, and 8 times the square of what is left, less 1."""
+    f = x - _nearest(x)
+    w = 8.0 * f * f - 1.0
+    return f * polynomial(_SINE, w), w
 
 
-def digamma(x: float) -> float:
-    y = _mirrored(x)
+def _lgamma_right(x: float) -> float:
+    """Above 0."""
+    y = _MOST if x > _MOST else x
+    logarithm = log(y * (y + 1.0) if y < 0.5 else y)
+    v = y + 2.0 if y < 0.5 else y + 1.0 if y < 1.5 else y
+    value = polynomial(_LGAMMA, (v - 2.25) / 0.75) * (v - 2.0)
+    value = value - logarithm if y < 1.5 else value
+    far = (y - 0.5) * logarithm - y + _HALF_LOG_2PI + polynomial(_STIRLING, 18.0 / (y * y) - 1.0) / y
+    return math.inf if x == math.inf else value if y < 3.0 else far
+
+
+def _lgamma_left(x: float) -> float:
+    sine = abs(_sine(x)[0])
+    return _LOG_PI - log(sine) - _lgamma_right(1.0 - x) if sine > 0.0 else math.inf
+
+
+lgamma = Split(_lgamma_right, ((_is_left, _lgamma_left),))
+
+
+def _digamma_right(x: float) -> float:
+    y = _MOST if x > _MOST else x
     v = 6.0 if y > 6.0 else y
     z = y + 6.0 if y < 6.0 else y
     square = 1.0 / (z * z)
     value = log(z) - 0.5 / z + square * polynomial(_PSI, 72.0 * square - 1.0)
     value = value - polynomial(_RISING1, v) / polynomial(_RISING, v) if y < 6.0 else value
-    if x < 0.5:
-        f = x - _nearest(x)
-        w = 8.0 * f * f - 1.0
-        sine = f * polynomial(_SINE, w)
-        if abs(sine) > 0.0:
-            return value - math.pi * polynomial(_COSINE, w) / sine
-        return copysign(math.inf, -x) if x == 0.0 else math.nan
     return math.inf if x == math.inf else value
 
 
-def trigamma(x: float) -> float:
-    """Infinite at the poles."""
-    y = _mirrored(x)
+def _digamma_left(x: float) -> float:
+    sine, w = _sine(x)
+    if abs(sine) > 0.0:
+        return _digamma_right(1.0 - x) - math.pi * polynomial(_COSINE, w) / sine
+    return copysign(math.inf, -x) if x == 0.0 else math.nan
+
+
+digamma = Split(_digamma_right, ((_is_left, _digamma_left),))
+
+
+def _trigamma_right(x: float) -> float:
+    y = _MOST if x > _MOST else x
     v = 6.0 if y > 6.0 else y
     z = y + 6.0 if y < 6.0 else y
     square = 1.0 / (z * z)
     value = (1.0 + 0.5 / z + square * polynomial(_TRIGAMMA, 72.0 * square - 1.0)) / z
     p, q = polynomial(_RISING, v), polynomial(_RISING1, v)
     value = value + (q * q - p * polynomial(_RISING2, v)) / (p * p) if y < 6.0 else value
-    if x < 0.5:
-        f = x - _nearest(x)
-        sine = f * polynomial(_SINE, 8.0 * f * f - 1.0)
-        return math.pi * math.pi / (sine * sine) - value if abs(sine) > 0.0 else math.inf if x == x and x > -math.inf else math.nan
     return 0.0 if x == math.inf else value
+
+
+def _trigamma_left(x: float) -> float:
+    """Infinite at the poles."""
+    sine = _sine(x)[0]
+    if abs(sine) > 0.0:
+        return math.pi * math.pi / (sine * sine) - _trigamma_right(1.0 - x)
+    return math.inf if x > -math.inf else math.nan
+
+
+trigamma = Split(_trigamma_right, ((_is_left, _trigamma_left),))

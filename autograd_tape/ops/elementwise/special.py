@@ -25,7 +25,7 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
-from . import _single as single
+from . import _double as double, _single as single
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
@@ -105,7 +105,7 @@ def _erfinv_of(x: float) -> float:
     return copysign_(_polished(y, (1.0 - a) - erfc_(y)) if a > 0.9999999 else y, x)
 
 
-_erfinv = unary(_erfinv_of, 2, single=single.erfinv)
+_erfinv = unary(double.erfinv(_erfinv_of), single=single.erfinv)
 
 
 @op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
@@ -232,7 +232,7 @@ def _ndtri_of(p: float) -> float:
     return -x if p >= 0.5 else x
 
 
-_ndtri = unary(_ndtri_of, 2, single=single.ndtri)
+_ndtri = unary(double.ndtri(_ndtri_of), single=single.ndtri)
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
