@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..annotations import Arguments
 from ..dtypes import FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
+from ..executors.kernels.pairs import ufunc2
 from ..modes import GradMode, grad_mode
 from ..record import Record
 from ..strided import copy_like
@@ -33,9 +35,9 @@ def common_of(rec: Record, asked: str | None, frontend: Frontend) -> Common | No
 
 
 def mixes(rec: Record) -> bool:
-    """Whether `Common.mixed` is for an operation: of two numbers, in floating point, with a kernel that lays results out itself."""
-    return (rec.family == "binary" and rec.promotion == "float" and rec.result == "same" and len(rec.params) == 2
-            and rec.quiet != "none" and getattr(rec.field("numpy"), "lays_out", False) and rec.field("check") is None)
+    """Whether `Common.mixed` is for an operation: of two numbers, without checks of its own, and carried out by no other."""
+    return (rec.family == "binary" and rec.promotion in ("float", "promote") and rec.result == "same" and len(rec.params) == 2
+            and rec.namespace != "_internal" and rec.quiet != "none" and rec.field("check") is None and rec.field("redirect") is None)
 
 
 def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -49,14 +51,16 @@ class Common:
     """The operands of one operation, and what kinds of those that there were have in common."""
 
     def __init__(self, rec: Record, frontend: Frontend) -> None:
-        self.rec, self._kernel, self._wrap = rec, rec.field("numpy"), frontend.wrap
+        kernel = rec.field("numpy")
+        self.rec, self._kernel = rec, partial(ufunc2, kernel) if isinstance(kernel, np.ufunc) else kernel
+        self._wrap, self._lays_out = frontend.wrap, getattr(kernel, "lays_out", False)
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
         self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
         self._kinds: dict[tuple[object, ...], Kind | None] = {}
 
     def mixed(self, x: Any, other: Any) -> Any:
         """What the kernel gives for a plain tensor and another, or a number, whose common kind the general path has found before; None
-        where that is to take them, as where something is recorded."""
+        where that is to take them, as where something is recorded, or where the result is to be laid out."""
         a = x._data
         try:
             if other.__class__ in _PLAIN_NUMBERS:
@@ -67,6 +71,8 @@ class Common:
                 b = common.scalar(other) if b is None else b
             else:
                 b = other._data
+                if not (self._lays_out or a.flags.c_contiguous and b.flags.c_contiguous):
+                    return None
                 common = self._kinds[default_dtype(), x._k, not a.ndim, other._k, not b.ndim]
                 if common is None or x._node is not None or other._node is not None:
                     return None
@@ -74,7 +80,10 @@ class Common:
                     b = b.astype(common.np) if b.flags.c_contiguous else in_dtype(b, common.np)
             if x._k is not common:
                 a = a.astype(common.np) if a.flags.c_contiguous else in_dtype(a, common.np)
-            return self._wrap(self._kernel(a, b), common)
+            result = self._kernel(a, b)
+            if result.__class__ is not np.ndarray or result.dtype is not common.np:
+                result = np.asarray(result, common.np)
+            return self._wrap(result, common)
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
 

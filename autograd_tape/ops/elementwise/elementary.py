@@ -10,7 +10,7 @@ from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels.halves import ufunc as on_halves
-from ...executors.kernels.pairs import pairwise
+from ...executors.kernels.pairs import FEW, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, block
 from ...functions.out import castable, OutRule
 from ...dtypes import BOOL
@@ -291,7 +291,8 @@ def _ldexp(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     if is_half(other.dtype):
         return on_halves(np.multiply, np.asarray(input), on_halves(np.exp2, other))
     # Few powers as torch's, by the C library, many by NumPy's vectors, as near to those of torch's.
-    return np.multiply(input, np.power(other.dtype.type(2), other) if other.size < 16 else np.exp2(other))
+    powers = np.power(other.dtype.type(2), other) if other.size < 16 else np.exp2(other)
+    return np.multiply(input, powers) if input.size < FEW else ufunc2(np.multiply, input, np.asarray(powers))
 
 
 @op("ldexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
