@@ -47,8 +47,6 @@ FEW = 48
 CALL, NUMBER = 5e-6, 1e-6
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK, _GRAIN = 16384, 8192
-#: Numbers that are not shared.
-_SHORT = 1024
 
 
 class _Divided(Exception):
@@ -206,6 +204,8 @@ class Formula:
         self.function, self.beyond = function if isinstance(function, Split) else (function, ())
         self.whole = function.joined() if isinstance(function, Split) else function
         self.operands, self.cost, self.own, self.numbers, self.chars = operands, cost, own, numbers, chars
+        #: Numbers that are not shared.
+        self.short = 2 * _GRAIN // cost - 1
         #: Seconds in Python.
         self.spent = 0.0
         #: Whether machine code is on disk, by dtype character.
@@ -342,11 +342,11 @@ def many(function: np.ufunc, double: Scalar | Split) -> Callable[[np.ndarray], n
 
 
 def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
-    ready = formula.ready
+    ready, most = formula.ready, formula.short
 
     def kernel(input: np.ndarray, *options: float) -> np.ndarray:
         alone = ready.get(input.dtype)
-        if alone is not None and input.size <= _SHORT and state.fused != _NEVER:
+        if alone is not None and input.size <= most and state.fused != _NEVER:
             if input.flags.carray:
                 out = np.empty(input.shape, input.dtype)
                 alone[0](alone[1], input.size, 1, input, out, *options)
@@ -374,13 +374,13 @@ def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> 
 
 
 def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
-    ready = formula.ready
+    ready, most = formula.ready, formula.short
 
     def kernel(x: Any, z: Any) -> np.ndarray:
         alone = ready.get(dtype := getattr(x, "dtype", None))
         if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER and (found := in_rows(x, z)) is not None:
             a, b, (shape, n, sizes), back = found
-            if n <= _SHORT:
+            if n <= most:
                 out = np.empty(shape, x.dtype)
                 try:
                     alone[0](alone[1], n, 1, a, b, out, *sizes)
@@ -409,12 +409,12 @@ def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
 
 
 def _of_three(formula: Formula) -> Callable[..., np.ndarray]:
-    ready = formula.ready
+    ready, most = formula.ready, formula.short
 
     def kernel(*operands: Any) -> np.ndarray:
         first = operands[0]
         alone = ready.get(getattr(first, "dtype", None))
-        if alone is not None and (found := _at_once(alone, operands)) is not None:
+        if alone is not None and (found := _at_once(alone, operands, most)) is not None:
             return found
         if any([a is None for a in operands]):  # which NumPy takes for NaN
             raise TypeError("a tensor without elements")
@@ -435,7 +435,7 @@ def _of_three(formula: Formula) -> Callable[..., np.ndarray]:
     return kernel
 
 
-def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...]) -> np.ndarray | None:
+def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...], most: int) -> np.ndarray | None:
     """Machine code over few numbers that lie in rows or in columns; None of many, or of operands of several dtypes."""
     first = operands[0]
     dtype, shape, same = first.dtype, first.shape, True
@@ -449,11 +449,11 @@ def _at_once(alone: tuple[Fn, np.ndarray], operands: tuple[Any, ...]) -> np.ndar
     out: np.ndarray
     if same and len(shape) > 1 and not first.flags.c_contiguous and all([
             a.flags.f_contiguous and a.flags.aligned and a.__class__ is np.ndarray for a in operands]):
-        if (out := np.empty(shape, dtype, "F")).size > _SHORT:
+        if (out := np.empty(shape, dtype, "F")).size > most:
             return None
         alone[0](alone[1], out.size, 1, *[a.T if a.shape else _spread(a, shape[::-1]) for a in operands], out.T)
         return out
-    if (out := np.empty(shape, dtype)).size > _SHORT:
+    if (out := np.empty(shape, dtype)).size > most:
         return None
     columns = [a if a.__class__ is np.ndarray and a.shape == shape and a.flags.carray else _spread(a, shape) for a in operands]
     alone[0](alone[1], out.size, 1, *columns, out)
