@@ -383,12 +383,13 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
     return "\n".join(lines) + "\n"
 
 
-def _numbers_and_checks(rec: Record, half: bool, integers: bool) -> tuple[Param | None, str, list[str], list[str]]:
+def _numbers_and_checks(rec: Record, half: bool, integers: bool, inplace: bool = False
+                        ) -> tuple[Param | None, str, list[str], list[str]]:
     """The Operand that an entrance takes as a number, too, of which kind that is then, and the statements that check arguments: those of
     tensors, and of one with a number."""
     operand = _scalar_operand(rec)
     if integers:
-        return operand, "_k", _vetting(rec, None), _vetting(rec, operand)
+        return operand, "_k", _vetting(rec, None, inplace), _vetting(rec, operand, inplace)
     kind_of_number = "_k"
     if half and rec.field("opmath") == "number":  # numbers are not rounded before
         operand, kind_of_number = operand if _in_single(rec) else None, "SINGLE"
@@ -414,12 +415,14 @@ def _checking(rec: Record, number: Param | None) -> list[str]:
             "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
 
 
-def _vetting(rec: Record, number: Param | None) -> list[str]:
+def _vetting(rec: Record, number: Param | None, inplace: bool) -> list[str]:
     """Statements that see to it that the general path would call the kernel for integers, which dtypes and numbers decide, and in checks of
     several tensors elements, too; and that leave the kind of what is computed in `_k`."""
     given = [f"{p.name}, {p.name}.__class__" for p in rec.params if not p.is_tensor or p is number]
-    arguments = _by_position(rec)
-    out = [f"            if (_g := ({', '.join(['_k', *given])},)) not in checked:", f"                vet(({arguments},))",
+    arguments, leads = _by_position(rec), rec.field("redirect") is not None and not inplace
+    out = [f"            if (_g := ({', '.join(['_k', *given])},)) not in checked:",
+           *[f"                if (_r := led(({arguments},))) is not None: return _r"] * leads,
+           f"                vet(({arguments},))",
            "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
     if rec.field("check") is not None and len(rec.tensor_params) > 1 and number is None:
         out.append(f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})")
@@ -592,7 +595,7 @@ def _overwrites(rec: Record) -> bool:
 def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool = False) -> list[str]:
     """The quiet path of an operation whose result is copied over its first input; see `forward_source`."""
     first = rec.params[0].name
-    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers)
+    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, True)
     finish = ["if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
               "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
 
@@ -710,8 +713,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if integers:
         from ..executors.kernels.valued import valued
 
-        cells |= {"vet": door.vet, "check": rec.field("check"), "checked": set(), "floating": floating, "converted": in_dtype}
-        cells["valued"] = valued
+        cells |= {"vet": door.vet, "led": door.led, "check": rec.field("check"), "checked": set(), "floating": floating}
+        cells |= {"converted": in_dtype, "valued": valued}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}

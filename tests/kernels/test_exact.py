@@ -57,6 +57,7 @@ CALLS: dict[str, tuple[tuple[torch.dtype, ...], list[tuple[tuple[int, ...], ...]
     "hardtanh": (WHOLE, [((40, 30),), ((3,),)], lambda x: F.hardtanh(x, -2.5, 3.0)),
     "relu6": (WHOLE, [((40, 30),)], F.relu6),
     "threshold": (WHOLE, [((40, 30),)], lambda x: F.threshold(x, 1, -7)),
+    "threshold, not whole": (WHOLE, [((40, 30),)], lambda x: torch.stack([F.threshold(x, t, 20.5) for t in (0.1, -0.1, -2.5, 1e17)])),
     "clamp": (WHOLE, [((40, 30),)], lambda x: torch.clamp(x, -2, 5)),
     "pow": (WHOLE, [((40, 30), (40, 1)), ((5,), (5,))], torch.pow),
     "reciprocal": (FLOATS, [((40, 30),)], torch.reciprocal),

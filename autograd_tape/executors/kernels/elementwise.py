@@ -390,20 +390,21 @@ _gated, _gated_backward = Exact("elementwise", "gated"), Exact("elementwise", "g
 def gated(x: np.ndarray, axis: int) -> np.ndarray | None:
     """The first half of an axis times the sigmoid of the second, in rows; None where NumPy is to compute it."""
     size, char = x.size >> 1, x.dtype.char
-    if size < _enough(x) or char not in "fdeE" or not x.flags.carray:
+    if size < _enough(x) or char not in "fdeE" or not x.flags.carray or (run := _gated.over(char, size, 1)) is None:
         return None
     out = np.empty((*x.shape[:axis], x.shape[axis] >> 1, *x.shape[axis + 1 :]), x.dtype)
-    _gated.over(char, size, 1)(size, 1, x, out, prod(out.shape[axis:]))
+    run(size, 1, x, out, prod(out.shape[axis:]))
     return out
 
 
 def gated_backward(grad: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray | None:
     """The gradient of that."""
     char = x.dtype.char
-    if grad.size < _enough(x) or char not in "fdeE" or grad.dtype != x.dtype or not x.flags.carray:
+    if grad.size < _enough(x) or char not in "fdeE" or grad.dtype != x.dtype or not x.flags.carray or (
+            run := _gated_backward.over(char, grad.size, 1)) is None:
         return None
     out = np.empty(x.shape, x.dtype)
-    _gated_backward.over(char, grad.size, 1)(grad.size, 1, contiguous(grad), x, out, x.size // prod(x.shape[:axis]) >> 1)
+    run(grad.size, 1, contiguous(grad), x, out, x.size // prod(x.shape[:axis]) >> 1)
     return out
 
 

@@ -37,6 +37,7 @@ def _rounding(ufunc: Fn) -> Fn:
             return ufunc(input)
         return np.positive(input) if input.dtype.kind in "iu" else halves.ufunc(ufunc, input)
 
+    kernel.simple = True  # type: ignore[attr-defined]
     return kernel
 
 
@@ -144,7 +145,12 @@ class frac:
 def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     if input.dtype.kind in "iu":
         return copy_like(input)
-    return _to_digits(input, 10.0 ** max(decimals, -decimals), float(decimals < 0)) if decimals else np.rint(input)
+    if decimals:
+        return _to_digits(input, 10.0 ** max(decimals, -decimals), float(decimals < 0))
+    return np.rint(input) if input.itemsize > 2 else halves.ufunc(np.rint, input)
+
+
+_round.simple = _round.takes_half = True  # type: ignore[attr-defined]
 
 
 @one_pass("digits", exact=True)

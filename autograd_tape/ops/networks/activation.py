@@ -72,7 +72,7 @@ def _rectified_many(input: np.ndarray) -> np.ndarray:
     return np.maximum(input, input.dtype.type(0))
 
 
-_rectified.simple = True
+_rectified.simple = True  # type: ignore[attr-defined]
 
 
 @op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
@@ -346,9 +346,10 @@ class threshold:
     may_share = "itself"
     @one_pass("threshold", exact=True)
     def numpy(input, threshold, value):
-        if threshold.__class__ is int and value.__class__ is int and (
-                found := fused.of_integers(fused.ABOVE, input, threshold, value)) is not None:
-            return found
+        if input.dtype.char == "l" and abs(threshold) < _WHOLE > abs(value):
+            found = fused.of_integers(fused.ABOVE, input, math.floor(threshold), int(value))
+            if found is not None:
+                return found
         if (char := input.dtype.char) == "f" or char == "d":
             return where(input <= NUMBERS[char, threshold], NUMBERS[char, value], input)
         return where(input <= threshold, input.dtype.type(value), input)
