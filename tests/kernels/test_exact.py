@@ -12,7 +12,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors import get_executor
 from autograd_tape.executors.kernels import _on_demand
-from autograd_tape.executors.kernels.elementwise import EXACT
+from autograd_tape.executors.kernels.elementwise import EXACT, same
 from autograd_tape.ops.elementwise import arithmetic, complex, rounding
 from autograd_tape.ops.networks import activation, loss
 
@@ -94,6 +94,21 @@ def test_calls_give_the_same_bits_and_gradients(name: str, columns: bool) -> Non
                 assert one[:3] == other[:3], (dtype, operands)
                 np.testing.assert_array_equal(one[3], other[3], str((dtype, operands)))
                 assert (np.signbit(one[3]) == np.signbit(other[3]))[one[3] == one[3]].all()
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE, torch.bool])
+def test_equality_by_machine_code(dtype: torch.dtype) -> None:
+    previous = _on_demand.use_numba("numba")
+    try:
+        x = torch.arange(3000).to(dtype)._data
+        for at in (None, 0, 1500, 2999):
+            y = x.copy()
+            if at is not None:
+                y[at] = not y[at]
+            assert same(x, y) is (at is None)
+        assert same(x[::2], x[::2]) is None
     finally:
         _on_demand.use_numba(previous)
 

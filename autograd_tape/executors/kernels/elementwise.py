@@ -297,12 +297,17 @@ _same = Handy("elementwise", "same")
 
 def same(x: np.ndarray, z: np.ndarray) -> bool | None:
     """Whether two arrays of one shape and dtype have the same elements; None where NumPy is to find out."""
-    char = x.dtype.char
-    if not x.flags.carray or not z.flags.carray or (run := _same.of("B" if char == "?" else char, x.size)) is None:
+    char, n = x.dtype.char, x.size
+    run = _same.of("B" if char == "?" else char, n)
+    if run is None:
         return None
-    found = np.empty(1, np.uint8)
-    run(x.size, 1, x, z, found)
-    return found[0] == 1
+    found = np.empty(1, bool)
+    try:
+        run(n, 1, x, z, found)
+    except TypeError:  # memory that does not lie in rows, or is not aligned
+        return None
+    result: bool = found.item()
+    return result
 
 
 def _dense(c: np.ndarray) -> np.ndarray:

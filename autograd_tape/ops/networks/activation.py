@@ -21,6 +21,7 @@ from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
 from ...functions.out import FOUND, OutRule
 from ...functions.refusals import cast_unsafely, negated, never, on_meta
 from ...record import op
+from ...strided import laid_out
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
@@ -285,7 +286,7 @@ class prelu:
 
     def quick(input, weight):
         count = weight.size
-        if weight.dtype is not input.dtype or weight.ndim > 1 or not count or not input.ndim or not input.flags.c_contiguous:
+        if weight.dtype is not input.dtype or weight.ndim > 1 or not count or not input.ndim or not input.flags.forc:
             return None
         if count == 1:
             weight = weight.reshape(())
@@ -294,7 +295,7 @@ class prelu:
         elif input.ndim > 2:
             weight = weight.reshape(_channels(input, weight))
         char = input.dtype.char
-        return _rectifier(input, weight) if char in "fdeE" else None
+        return laid_out(_rectifier(input, weight), input) if char in "fdeE" else None
 
     def samples(rng):
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
