@@ -87,7 +87,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     everything = "Q_REAL" if loud else "Q_ALL"
     if everything == "Q_ALL" and (rec.field("moves") or rec.family in ("view", "view?")) and rec.field("check") is None:
         everything = "Q_ANY"
-    if rec.quiet == "numbers":  # half precision has an entrance of its own, whose kernel computes in single
+    of_two = isinstance(rec.field("numpy"), np.ufunc) and len(rec.tensor_params) == 2
+    if rec.quiet == "numbers" or of_two:  # half precision has an entrance of its own, whose kernel computes in single
         everything = {"Q_ALL": "Q_NUMBERS", "Q_REAL": "Q_REAL_NUMBERS"}.get(everything, everything)
     quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
@@ -197,6 +198,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
         quick = f"_a.size < {min(least, LEAST)}" + f" or _a.size < {least} and _a.strides == {big[1]}.strides" * (least > LEAST)
+        if half:  # NumPy takes its time for float16
+            quick = f"_a.size < ({least} if _k.np.char == 'E' else {2 * FEW})"
         alike = f"_a.shape == {big[1]}.shape and ({quick})"
         # One number may come first where numbers of Python's may not come second.
         few = f"(_a := {first}).size < {FEW}" + f" > {big[1]}.size" * all([p.type == "Tensor" for p in passed])

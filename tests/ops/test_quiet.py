@@ -294,7 +294,7 @@ def test_tables_of_half_precision_hold_what_the_kernel_gives(name: str) -> None:
 
 
 @pytest.mark.parametrize("half", HALVES)
-@pytest.mark.parametrize("function", [np.exp, np.log10, np.sin, np.sqrt, np.floor, np.isnan], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [np.exp, np.log10, np.sin, np.expm1], ids=lambda f: f.__name__)
 def test_tables_of_ufuncs_hold_what_they_give(function: np.ufunc, half: Any) -> None:
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"):
