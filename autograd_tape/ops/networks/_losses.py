@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import warned
-from ...dtypes import dtype_of, kind, promote
+from ...dtypes import CPU, dtype_of, kind, promote
 from ...errors import ShapeMismatchError
+from ...executors.choose import executor_for
 from ...functions.out import CASTS
 from ...modes import GradMode, grad_mode
 from ...tensor import TensorRef, foreign
@@ -50,6 +51,18 @@ def plain(F: Functions, *tensors: TensorRef) -> bool:
         if t._k is not k or t._node is not None and grad_mode() is GradMode.ENABLED:
             return False
     return True
+
+
+def alike(*arrays: np.ndarray, half: bool = False) -> bool:
+    """Whether arrays, as a quick way gets them, have one floating dtype and shape and lie in one order; `half`: also of half precision."""
+    first = arrays[0]
+    return first.dtype.char in ("fdeE" if half else "fd") and first.ndim > 0 and first.size > 0 and first.flags.forc and all(
+        [a.dtype is first.dtype and a.shape == first.shape and a.strides == first.strides for a in arrays])
+
+
+def arrays_only() -> Functions:
+    """The operations on plain arrays, for a quick way made of several."""
+    return executor_for(CPU).F
 
 
 def size_text(x: Any) -> str:

@@ -25,7 +25,7 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._precision import in_halves, in_single
 from ..reductions.sums import loss_of
-from ._losses import constant, reduced, reduction_name, sharded, size_text, weighed
+from ._losses import REDUCTIONS, alike, arrays_only, constant, reduced, reduction_name, sharded, size_text, weighed
 from .softmax import _log_softmax_values
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -647,16 +647,21 @@ def _count(input: Any, reduction: str) -> float:
     return float(max(prod(input.shape), 1)) if reduction == "mean" else 1.0
 
 
+def _entropies(input: np.ndarray, target: np.ndarray) -> np.ndarray:
+    if input.itemsize == 2:
+        return narrow(_entropies(widened(input), widened(target)), input.dtype)
+    _check_probabilities(input)
+    low = np.array(-100).astype(input.dtype)
+    return np.asarray((target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low))
+
+
 @op("bce(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
     result="same", broadcasts=True, node="BinaryCrossEntropyBackward0", complex="binary_cross_entropy")
 class bce:
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100, reduced."""
 
-    def numpy(input, target, reduction):
-        _check_probabilities(input)
-        low = np.array(-100).astype(input.dtype)
-        each = (target - 1) * np.maximum(np.log1p(-input), low) - target * np.maximum(np.log(input), low)
-        return loss_of(np.asarray(each), reduction)
+    @takes_half
+    def numpy(input, target, reduction): return loss_of(_entropies(input, target), reduction, input, target)
     sharding = sharded
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction):
@@ -688,6 +693,10 @@ class binary_cross_entropy:
     lacks = {"float8": "binary_cross_entropy"}
     refuses_grad = {"weight": "binary_cross_entropy"}
     amp = "float32"
+    def quick(input, target, weight, size_average, reduce, reduction):
+        if weight is None and size_average is None and reduce is None and reduction in REDUCTIONS and alike(input, target):
+            return np.asarray(bce.field("numpy")(input, target, reduction))
+
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if tuple(input.shape) != tuple(target.shape):
@@ -725,7 +734,7 @@ class bce_with_logits:
     """log(1 + exp(input)) - target * input, computed without overflow, reduced."""
 
     @takes_half
-    def numpy(input, target, reduction): return loss_of(_logits_loss(input, target), reduction)
+    def numpy(input, target, reduction): return loss_of(_logits_loss(input, target), reduction, input, target)
     sharding = sharded
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction):
@@ -788,6 +797,15 @@ class binary_cross_entropy_with_logits:
 # -- distributions ----------------------------------------------------------------------------------------------------
 
 
+_KL_MEAN = ("reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
+
+
+def _divergence(F: Functions, input: Any, target: Any, log_target: bool) -> Any:
+    return F.exp(target) * (target - input) if log_target else F.xlogy(target, target) - target * input
+
+
 @op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
     "bool log_target=False) -> Tensor",
     namespace="nn.functional", method=False, out=False, complex="RuntimeError: kl_div: Complex inputs not supported.")
@@ -805,23 +823,31 @@ class kl_div:
             kept = "sum"
         else:
             if reduction == "mean" and size_average is None and reduce is None:
-                warned.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                            "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
+                warned.warn(_KL_MEAN)
             kept = reduction_name(reduction, size_average, reduce)
         if target._k.dtype.category != FLOATING:
             raise AutogradError(f"kl_div: {'Integral' if target._k.dtype.category < FLOATING else 'Complex'} inputs not supported.")
-        if log_target:
-            loss = F.exp(target) * (target - input)
-        else:
-            loss = F.xlogy(target, target) - target * input
-        loss = reduced(F, loss, kept)
+        loss = reduced(F, _divergence(F, input, target, log_target), kept)
         return loss / input.shape[0] if reduction == "batchmean" and input.ndim else loss
+
+    def quick(input, target, size_average, reduce, reduction, log_target):
+        if size_average is not None or reduce is not None or reduction not in ("batchmean", *REDUCTIONS) or not alike(input, target):
+            return None
+        each = _divergence(arrays_only(), input, target, log_target)
+        if reduction == "mean":
+            warned.warn(_KL_MEAN)
+        if reduction != "batchmean":
+            return np.asarray(loss_of(each, reduction))
+        return np.asarray(divided(np.asarray(loss_of(each, "sum")), len(input)))
 
     def samples(rng):
         r = rng.standard_normal
         yield Sample((r((2, 3)), rng.uniform(0.1, 0.9, (2, 3))), {"reduction": "batchmean"})
         yield Sample((r((2, 3)), r((2, 3))), {"log_target": True, "reduction": "sum"})
+
+
+def _of_rate(F: Functions, input: Any, target: Any, log_input: bool, eps: float) -> Any:
+    return F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
 
 
 @op("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-8, "
@@ -837,11 +863,15 @@ class poisson_nll_loss:
     amp = "float32"
     def function(F, input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
-        loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
+        loss = _of_rate(F, input, target, log_input, eps)
         if full:
             stirling = target * F.log(target) - target + 0.5 * F.log(target * (2 * np.pi))
             loss = loss + F.masked_fill(stirling, target <= 1, 0)
         return reduced(F, loss, reduction)
+
+    def quick(input, target, log_input, full, size_average, eps, reduce, reduction):
+        if not full and size_average is None and reduce is None and reduction in REDUCTIONS and alike(input, target):
+            return np.asarray(loss_of(_of_rate(arrays_only(), input, target, log_input, float(eps)), reduction))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.uniform(2, 5, (2, 3))

@@ -12,14 +12,16 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused, reduce
 from ...executors.kernels.halves import narrow, widened
+from ...executors.kernels.pairs import halved, ufunc2
 from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._precision import in_halves, in_single
 from .._samples import refuse_complex_gradient
-from ..reductions.sums import loss_of
-from ._losses import check_fits, reduced, reduction_name, sharded, share_of, size_text, warn_sizes
+from ..reductions.norms import quick_distance
+from ..reductions.sums import _sum, loss_of
+from ._losses import REDUCTIONS, alike, arrays_only, check_fits, reduced, reduction_name, sharded, share_of, size_text, warn_sizes
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -68,11 +70,8 @@ def _mse_slope(F: Functions, grad: Any, input: Any, target: Any, share: float) -
 
 def _mse_half(input: Any, target: Any, reduction: str) -> Any:
     """`mse` of half precision, which torch rounds after the difference and after the square."""
-    d = input - target
-    if reduction == "none":
-        return d * d
-    total = np.add.reduce(np.asarray(d * d).astype(np.float32), None)
-    return (total / d.size if reduction == "mean" else total).astype(d.dtype)
+    d = halved(np.subtract, input, target)
+    return loss_of(halved(np.multiply, d, d), reduction)
 
 
 @op("mse(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
@@ -118,6 +117,10 @@ class mse_loss:
 
     lacks = {"float8": "mse_cpu"}
     amp = "float32"
+    def quick(input, target, size_average, reduce, reduction, weight):
+        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and alike(input, target, half=True):
+            return np.asarray((_mse if input.itemsize != 2 else _mse_half)(input, target, reduction))
+
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
             reduction = reduction_name(reduction, size_average, reduce)
@@ -143,6 +146,10 @@ class l1_loss:
 
     lacks = {"uint float8": "add_stub"}
     amp = "float32"
+    def quick(input, target, size_average, reduce, reduction, weight):
+        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and alike(input, target):
+            return np.asarray(loss_of(_apart(input, target), reduction))
+
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
         warn_sizes(input, target)
@@ -189,7 +196,7 @@ class smooth_l1:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target, reduced."""
 
     @fused.takes_half
-    def numpy(input, target, beta, reduction): return loss_of(_bent_at(input, target, beta), reduction)
+    def numpy(input, target, beta, reduction): return loss_of(_bent_at(input, target, beta), reduction, input, target)
     sharding = sharded
     shape = shapes.reduced_pair
     def compose(F, input, target, beta, reduction):
@@ -220,6 +227,10 @@ class smooth_l1_loss:
 
     lacks = {"float8": "smooth_l1_cpu"}
     amp = "float32"
+    def quick(input, target, size_average, reduce, reduction, beta):
+        if size_average is None and reduce is None and reduction in REDUCTIONS and beta > 0 and alike(input, target, half=True):
+            return np.asarray(loss_of(_bent_at(input, target, beta), reduction))
+
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
         warn_sizes(input, target)
         reduction = reduction_name(reduction, size_average, reduce)
@@ -249,7 +260,7 @@ class huber:
 
     saved_as = {"unlike": None}
     @fused.takes_half
-    def numpy(input, target, delta, unlike, reduction): return loss_of(_bent(input, target, delta), reduction)
+    def numpy(input, target, delta, unlike, reduction): return loss_of(_bent(input, target, delta), reduction, input, target)
     sharding = sharded
     shape = shapes.reduced_pair
     def compose(F, input, target, delta, unlike, reduction):
@@ -283,6 +294,10 @@ class huber_loss:
 
     lacks = {"float8": "huber_cpu"}
     amp = "float32"
+    def quick(input, target, reduction, delta, weight):
+        if reduction in REDUCTIONS and delta > 0 and weight is None and alike(input, target, half=True):
+            return np.asarray(loss_of(_bent(input, target, delta), reduction))
+
     def function(F, input, target, reduction="mean", delta=1.0, weight=None):
         warn_sizes(input, target)
         reduction = reduction_name(reduction)
@@ -404,6 +419,11 @@ class soft_margin_loss:
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
 
 
+def _hinge(F: Functions, input: Any, target: Any, margin: float) -> Any:
+    zeros = F.zeros_like(input)
+    return F.where(target != 1, F.clamp_min(margin - input, 0), zeros) + F.where(target != -1, input, zeros)
+
+
 @op("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
     "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class hinge_embedding_loss:
@@ -423,12 +443,18 @@ class hinge_embedding_loss:
                                 "it is not safe!") if on_meta(input) else refused
         if input._k.dtype.category < FLOATING:
             margin = int(margin)
-        zeros = F.zeros_like(input)
-        far = F.where(target != 1, F.clamp_min(margin - input, 0), zeros)
-        near = F.where(target != -1, input, zeros)
-        return reduced(F, far + near, reduction)
+        return reduced(F, _hinge(F, input, target, margin), reduction)
+
+    def quick(input, target, margin, size_average, reduce, reduction):
+        if size_average is None and reduce is None and reduction in REDUCTIONS and alike(input) and target.shape == input.shape and (
+                target.flags.c_contiguous is input.flags.c_contiguous):
+            return np.asarray(loss_of(_hinge(arrays_only(), input, target, float(margin)), reduction))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))).astype(int)
+
+
+def _ranked(F: Functions, input1: Any, input2: Any, target: Any, margin: float) -> Any:
+    return F.clamp_min(-target * (input1 - input2) + margin, 0)
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
@@ -447,9 +473,20 @@ class margin_ranking_loss:
         if not input1.ndim == input2.ndim == target.ndim:
             raise ShapeMismatchError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                                      f"{size_text(input1)}, input2: {size_text(input2)}, target: {size_text(target)} ")
-        return reduced(F, F.clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+        return reduced(F, _ranked(F, input1, input2, target, margin), reduction)
+
+    def quick(input1, input2, target, margin, size_average, reduce, reduction):
+        if size_average is None and reduce is None and reduction in REDUCTIONS and alike(input1, input2, target):
+            return np.asarray(loss_of(_ranked(arrays_only(), input1, input2, target, float(margin)), reduction))
 
     def samples(rng): yield rng.standard_normal(4), rng.standard_normal(4), np.sign(rng.standard_normal(4)), 0.3
+
+
+def _turned(F: Functions, product: Any, square1: Any, square2: Any, target: Any, margin: float) -> Any:
+    """The losses of angles, by products and squares of vectors."""
+    cos = product / F.sqrt((square1 + 1e-12) * (square2 + 1e-12))
+    zeros = F.zeros_like(cos)
+    return F.where(target == 1, 1 - cos, zeros) + F.where(target == -1, F.clamp_min(cos - margin, 0), zeros)
 
 
 @op("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
@@ -473,16 +510,34 @@ class cosine_embedding_loss:
         if target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
             raise AutogradError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
                                 f"{list(input2.shape)}.")
-        d, eps = target.ndim, 1e-12
-        product = F.sum(input1 * input2, d)
-        squares = (F.sum(input1 * input1, d) + eps) * (F.sum(input2 * input2, d) + eps)
-        cos = product / F.sqrt(squares)
-        zeros = F.zeros_like(cos)
-        near = F.where(target == 1, 1 - cos, zeros)
-        far = F.where(target == -1, F.clamp_min(cos - margin, 0), zeros)
-        return reduced(F, near + far, reduction)
+        sums = [F.sum(x * y, target.ndim) for x, y in ((input1, input2), (input1, input1), (input2, input2))]
+        return reduced(F, _turned(F, *sums, target, margin), reduction)
+
+    def quick(input1, input2, target, margin, size_average, reduce, reduction):
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS or target.ndim != 1 or input1.ndim != 2 or (
+                input1.shape != input2.shape or input1.dtype is not input2.dtype or input1.dtype.char not in "fdl?" or not input1.size
+                or len(target) != len(input1)):
+            return None
+        sums = [np.asarray(_sum(ufunc2(np.multiply, x, y), 1, False)) for x, y in ((input1, input2), (input1, input1), (input2, input2))]
+        if input1.dtype.kind != "f":
+            sums = [s.astype(np.float32) for s in sums]
+        return np.asarray(loss_of(_turned(arrays_only(), *sums, target, margin), reduction))
 
     def samples(rng): yield rng.standard_normal((4, 3)), rng.standard_normal((4, 3)), np.array([1.0, -1.0, 1.0, -1.0])
+
+
+def _quick_triplets(anchor: np.ndarray, positive: np.ndarray, negative: np.ndarray, margin: float, p: float, eps: float, swap: bool,
+                    reduction: str) -> np.ndarray | None:
+    if not margin > 0 or reduction not in REDUCTIONS or anchor.ndim < 2 or not anchor.shape == positive.shape == negative.shape:
+        return None
+    near, far = quick_distance(anchor, positive, p, eps, False), quick_distance(anchor, negative, p, eps, False)
+    if near is None or far is None or near.dtype is not far.dtype or swap:
+        return None
+    if near.itemsize == 2:
+        apart = halved(np.subtract, fused.with_number(np.add, near, margin, False), far)
+    else:
+        apart = near.dtype.type(margin) + near - far
+    return np.asarray(loss_of(np.maximum(apart, apart.dtype.type(0)), reduction))
 
 
 @op("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-6, bool swap=False, "
@@ -508,6 +563,10 @@ class triplet_margin_loss:
         if swap:
             far = F.minimum(far, F.pairwise_distance(positive, negative, p, eps))
         return reduced(F, F.clamp_min(margin + near - far, 0), reduction)
+
+    def quick(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
+        if size_average is None and reduce is None:
+            return _quick_triplets(anchor, positive, negative, margin, p, eps, swap, reduction)
 
     def samples(rng):
         r = rng.standard_normal
@@ -538,5 +597,9 @@ class triplet_margin_with_distance_loss:
         if swap:
             far = F.minimum(far, distance(positive, negative))
         return reduced(F, F.clamp_min(margin + near - far, 0), reduction)
+
+    def quick(anchor, positive, negative, distance_function, margin, swap, reduction):
+        if distance_function is None:
+            return _quick_triplets(anchor, positive, negative, margin, 2.0, 1e-6, swap, reduction)
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 4)), rng.standard_normal((3, 4))

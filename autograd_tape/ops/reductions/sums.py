@@ -20,6 +20,7 @@ from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARE
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
 from ...functions.refusals import on_meta
 from ...record import Sample, op
+from ...strided import laid_out
 from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .. import _shapes as shapes
@@ -159,8 +160,10 @@ def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
-def loss_of(each: np.ndarray, reduction: str) -> Any:
-    """What the losses of elements come to."""
+def loss_of(each: np.ndarray, reduction: str, *operands: np.ndarray) -> Any:
+    """What the losses of elements come to, which are added up in the order in which those of `operands` lie."""
+    if operands and not operands[0].flags.c_contiguous:
+        each = laid_out(each, *operands)
     return each if reduction == "none" else _mean(each, None, False) if reduction == "mean" else _sum(each, None, False)
 
 
