@@ -419,8 +419,7 @@ class soft_margin_loss:
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
 
 
-def _hinge(F: Functions, input: Any, target: Any, margin: float) -> Any:
-    zeros = F.zeros_like(input)
+def _hinge(F: Functions, input: Any, target: Any, margin: float, zeros: Any) -> Any:
     return F.where(target != 1, F.clamp_min(margin - input, 0), zeros) + F.where(target != -1, input, zeros)
 
 
@@ -443,12 +442,12 @@ class hinge_embedding_loss:
                                 "it is not safe!") if on_meta(input) else refused
         if input._k.dtype.category < FLOATING:
             margin = int(margin)
-        return reduced(F, _hinge(F, input, target, margin), reduction)
+        return reduced(F, _hinge(F, input, target, margin, F.zeros_like(input)), reduction)
 
     def quick(input, target, margin, size_average, reduce, reduction):
         if size_average is None and reduce is None and reduction in REDUCTIONS and alike(input) and target.shape == input.shape and (
                 target.flags.c_contiguous is input.flags.c_contiguous):
-            return np.asarray(loss_of(_hinge(arrays_only(), input, target, float(margin)), reduction))
+            return np.asarray(loss_of(_hinge(arrays_only(), input, target, float(margin), np.zeros_like(input)), reduction))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))).astype(int)
 
@@ -476,8 +475,14 @@ class margin_ranking_loss:
         return reduced(F, _ranked(F, input1, input2, target, margin), reduction)
 
     def quick(input1, input2, target, margin, size_average, reduce, reduction):
-        if size_average is None and reduce is None and reduction in REDUCTIONS and alike(input1, input2, target):
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS:
+            return None
+        if alike(input1, input2, target):
             return np.asarray(loss_of(_ranked(arrays_only(), input1, input2, target, float(margin)), reduction))
+        if margin.__class__ is float and input1.size and input1.shape == input2.shape == target.shape and all(
+                [a.dtype.char == "l" and a.flags.c_contiguous for a in (input1, input2, target)]):
+            apart = (target * (input2 - input1)).astype(np.float32)
+            return np.asarray(loss_of(np.maximum(apart + np.float32(margin), np.float32(0)), reduction))
 
     def samples(rng): yield rng.standard_normal(4), rng.standard_normal(4), np.sign(rng.standard_normal(4)), 0.3
 
@@ -485,7 +490,7 @@ class margin_ranking_loss:
 def _turned(F: Functions, product: Any, square1: Any, square2: Any, target: Any, margin: float) -> Any:
     """The losses of angles, by products and squares of vectors."""
     cos = product / F.sqrt((square1 + 1e-12) * (square2 + 1e-12))
-    zeros = F.zeros_like(cos)
+    zeros = np.zeros_like(cos) if cos.__class__ is np.ndarray else F.zeros_like(cos)
     return F.where(target == 1, 1 - cos, zeros) + F.where(target == -1, F.clamp_min(cos - margin, 0), zeros)
 
 
@@ -516,7 +521,7 @@ class cosine_embedding_loss:
     def quick(input1, input2, target, margin, size_average, reduce, reduction):
         if size_average is not None or reduce is not None or reduction not in REDUCTIONS or target.ndim != 1 or input1.ndim != 2 or (
                 input1.shape != input2.shape or input1.dtype is not input2.dtype or input1.dtype.char not in "fdl?" or not input1.size
-                or len(target) != len(input1)):
+                or input1.strides != input2.strides or len(target) != len(input1)):
             return None
         sums = [np.asarray(_sum(ufunc2(np.multiply, x, y), 1, False)) for x, y in ((input1, input2), (input1, input1), (input2, input2))]
         if input1.dtype.kind != "f":

@@ -30,9 +30,8 @@ def _rows(input: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _reduced(losses: np.ndarray, reduction: str, shape: tuple[int, ...]) -> np.ndarray:
     if reduction == "none":
         return losses.reshape(shape)
-    with ignoring():
-        total = np.add.reduce(losses)
-        return np.asarray(total if reduction == "sum" else total / losses.dtype.type(losses.size))
+    total = np.add.reduce(losses)
+    return np.asarray(total if reduction == "sum" else total / losses.dtype.type(losses.size))
 
 
 def _shares(grad: np.ndarray, rows: int, reduction: str) -> np.ndarray:

@@ -100,7 +100,7 @@ def _kept(F: Functions, reduced: Values, shape: Sequence[int], dim: Dims, keepdi
 
 
 @in_single(again=lambda F, x, ord, dim, keepdim: F.linalg_vector_norm(x, ord, dim, keepdim), steps=True)
-def _vector_norm_grad(F: Functions, grad: Values, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
+def _vector_norm_grad(F: Functions, grad: Any, x: Any, result: Any, ord: float, dim: Dims, keepdim: bool) -> Any:
     """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch; half precision is rounded where torch rounds it."""
     shape = tuple(x.shape)
     if ord == 2 and x.__class__ is np.ndarray and (found := length_gradients(grad, x, result, dim)) is not None:
@@ -725,7 +725,7 @@ def _apart(F: Functions, x1: Values, x2: Values) -> Values:
     return F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1])) - F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
 
 
-def _from_second(F: Functions, grad: Values, x1: Values, x2: Values, distances: Values, p: float) -> Values:
+def _from_second(F: Functions, grad: Any, x1: Any, x2: Any, distances: Any, p: float) -> Values:
     """The gradient of distances for the first points."""
     if grad.__class__ is np.ndarray and grad.dtype.char in "fd":
         return _cdist_backward(grad, x1, x2, distances, p)
