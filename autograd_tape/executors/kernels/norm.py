@@ -62,7 +62,7 @@ def _as(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """A weight or bias as a flat array of the compute dtype; empty for ``None``."""
     if parameter is None:
-        return np.empty(0, dtype)
+        return _NOTHING[dtype.char]
     return contiguous(parameter.astype(dtype, copy=False)).reshape(-1)
 
 
@@ -244,7 +244,7 @@ def _normalized(
 
 
 def _double_flat(*parameters: np.ndarray | None) -> list[np.ndarray]:
-    return [_flat(p, np.dtype(np.float64)) for p in parameters]
+    return [_NOTHING["d"] if p is None else _flat(p, _DOUBLE) for p in parameters]
 
 
 def _spread(k: int, m: int, *parameters: np.ndarray | None) -> tuple[Any, ...]:
@@ -255,6 +255,7 @@ def _spread(k: int, m: int, *parameters: np.ndarray | None) -> tuple[Any, ...]:
     return k * m, 1, *[p if m == 1 else p.repeat(m) for p in flat]
 
 
+_DOUBLE = np.dtype(np.float64)
 _NOTHING = {char: np.empty(0, dtype) for char, dtype in (("f", np.float32), ("d", np.float64), ("e", np.float16), ("E", bfloat16.np))}
 
 
@@ -493,18 +494,18 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    at_once = _in_pieces(x, x.shape[0] * groups, prod(x.shape[2:]))
-    c = _own(x) if at_once else contiguous(_wide(x))
-    rows, n, channels = _channels(c)
+    n, channels, *rest = x.shape
     if groups < 1 or channels % groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(x.shape)} and num_groups={groups}"
         )
-    width = channels // groups
-    if at_once:
-        y, mean, rstd, _ = _normalized(c, (1, n * groups, width, rows.shape[1], groups), weight, bias, eps)
+    width, positions = channels // groups, prod(rest)
+    if _in_pieces(x, n * groups, positions):
+        y, mean, rstd, _ = _normalized(_own(x), (1, n * groups, width, positions, groups), weight, bias, eps)
         return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
+    c = contiguous(_wide(x))
+    rows = _channels(c)[0]
     with ignoring():
         mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
         rstd = 1 / np.sqrt(var + eps)
