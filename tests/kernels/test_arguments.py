@@ -7,6 +7,7 @@ or shorter or one number changed, which are refused or stay inside; and indices 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import types
 import zlib
@@ -18,6 +19,9 @@ import numpy as np
 import pytest
 
 from autograd_tape.executors.kernels import _entry, _on_demand, _kernel
+
+if _on_demand.available():
+    from autograd_tape.executors.kernels.compiled.simd import MANY
 
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
@@ -81,11 +85,10 @@ def _tile(rows, width, planes, shifts, first, last, at, weights, places, base, s
 
 def _dots(rows, width, left, at, pitch, right, spots, shifts, k, first, last, results, target, step):
     """The same of ``simd.dots``."""
-    for j in range(rows):
-        for i in range(width):
-            for p in range(first, last):
-                product = left[_lanes(left, at + j * pitch + 8 * p)] * right[_lanes(right, spots[p] + shifts[k + i])]
-                results[target + j * step + i] += np.sum(product)
+    lanes = 16 if MANY and left.itemsize == 4 else 8
+    for j, i, p, part in itertools.product(range(rows), range(width), range(first, last), range(0, lanes, 8)):
+        product = left[_lanes(left, at + j * pitch + lanes * p + part)] * right[_lanes(right, spots[p] + shifts[k + i] + part)]
+        results[target + j * step + i] += np.sum(product)
 
 
 class _Math:

@@ -65,8 +65,8 @@ def _within(numbers, last):
 
 
 @register_jitable
-def _convolved(rows, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more, left):
-    """A tile of ``rows`` (8, 4 or 1) channels; ``left`` pixels or more are to be computed."""
+def _convolved(rows, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more, left, long):
+    """A tile of ``rows`` (8, 4 or 1) channels, in ``long`` registers of twice as many pixels; ``left`` or more are to be computed."""
     if rows == 1:
         if left > 2 * PIXELS:
             tile(1, 9, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
@@ -81,6 +81,8 @@ def _convolved(rows, planes, shifts, first, last, at, weights, places, base, ste
             tile(4, 2, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
         else:
             tile(4, 1, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
+    elif long and left > PIXELS:
+        tile(8, 6, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
     elif left > 2 * LANES:
         tile(8, 3, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
     elif left > LANES:
@@ -133,7 +135,8 @@ def convolve(x, weights, bias, shifts, places, y, groups, parts, beside, step, s
     planes = np.zeros(channels * phases * size + size + pitch, x.dtype)
     results = np.empty((count // parts + 1) * rows * pitch, x.dtype)
     ys, slices, row = y.reshape(-1), y.shape[3] * y.shape[4], y.shape[4]
-    taps, pixels, there = shifts.size, 3 * PIXELS if rows == 1 else PIXELS, -1
+    taps, there, long = shifts.size, -1, rows == 8 and x.itemsize == 4
+    pixels = 3 * PIXELS if rows == 1 else 2 * PIXELS if long else PIXELS
     for unit in range(start, stop):
         sample, part = unit // parts, unit % parts
         if sample != there:
@@ -147,7 +150,7 @@ def convolve(x, weights, bias, shifts, places, y, groups, parts, beside, step, s
                         group, o = t // tiles, t % tiles * rows
                         at, base = group * each + z * plane + q, group * beside + o * step
                         _convolved(rows, planes, shifts, first, min(first + BLOCK, taps), at, weights, places, base, step,
-                                   min(rows, of_group - o), results, (t - begin) * rows * pitch + q, pitch, first > 0, span - q)
+                                   min(rows, of_group - o), results, (t - begin) * rows * pitch + q, pitch, first > 0, span - q, long)
             for t in range(begin, end):
                 group, o = t // tiles, t % tiles * rows
                 for j in range(min(rows, of_group - o)):
@@ -174,18 +177,18 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
     each = channels // groups * phases * size
     if not _within(shifts, each) or not _within(bounds, x.shape[0]):
         return False
-    rows, few = 4, 6 if MANY else 3
+    rows, few, lanes = 4, 6 if MANY else 3, 2 * LANES if MANY and x.itemsize == 4 else LANES
     tiles = (of_group + rows - 1) // rows
     count = groups * tiles
-    vectors = max(0, (oh - 1) * wide + ow + LANES - 1) // LANES
-    each_x, each_g = channels * phases * size, (count // pieces + 1) * rows * oz * vectors * LANES
+    vectors = max(0, (oh - 1) * wide + ow + lanes - 1) // lanes
+    each_x, each_g = channels * phases * size, (count // pieces + 1) * rows * oz * vectors * lanes
     together = max(1, min(TOGETHER // (each_x + each_g + 1), x.shape[0]))
     length = together * oz * vectors
-    planes = np.zeros(together * each_x + size + LANES * (vectors + 1), x.dtype)
-    cotangents = np.zeros((count // pieces + 1) * rows * length * LANES, x.dtype)
+    planes = np.zeros(together * each_x + size + lanes * (vectors + 1), x.dtype)
+    cotangents = np.zeros((count // pieces + 1) * rows * length * lanes, x.dtype)
     spots = np.empty(length, np.int64)
     for p in range(length):
-        spots[p] = p // (oz * vectors) * each_x + p // vectors % oz * plane + p % vectors * LANES
+        spots[p] = p // (oz * vectors) * each_x + p // vectors % oz * plane + p % vectors * lanes
     one = np.zeros(rows * few, x.dtype)
     for unit in range(start, stop):
         part, piece = unit // pieces, unit % pieces
@@ -204,7 +207,7 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
                         line = ((t - begin) * rows + j) * length + i * oz * vectors
                         for z in range(oz):
                             for r in range(oh):
-                                at, source = (line + z * vectors) * LANES + r * wide, (z * oh + r) * ow
+                                at, source = (line + z * vectors) * lanes + r * wide, (z * oh + r) * ow
                                 if ow >= LANES:
                                     for s in range(0, ow, LANES):
                                         s = min(s, ow - LANES)
@@ -213,19 +216,19 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
                                     for s in range(ow):
                                         cotangents[at + s] = gs[source + s]
             used = n * oz * vectors
-            for first in range(0, used, SHORT):
-                last = min(first + SHORT, used)
+            for first in range(0, used, SHORT * LANES // lanes):
+                last = min(first + SHORT * LANES // lanes, used)
                 for t in range(begin, end):
                     group, o = t // tiles, t % tiles * rows
-                    here, at = min(rows, of_group - o), (t - begin) * rows * length * LANES
+                    here, at = min(rows, of_group - o), (t - begin) * rows * length * lanes
                     shifted = planes[group * each :]
                     for k in range(0, taps, few):
                         target, kept = (group * of_group + o) * taps + k, min(few, taps - k)
                         if here == rows and kept == few:
                             if few == 6:
-                                dots(4, 6, cotangents, at, length * LANES, shifted, spots, shifts, k, first, last, sums, target, taps)
+                                dots(4, 6, cotangents, at, length * lanes, shifted, spots, shifts, k, first, last, sums, target, taps)
                             else:
-                                dots(4, 3, cotangents, at, length * LANES, shifted, spots, shifts, k, first, last, sums, target, taps)
+                                dots(4, 3, cotangents, at, length * lanes, shifted, spots, shifts, k, first, last, sums, target, taps)
                             continue
                         # What is over goes by way of tiles that compute some of it once more.
                         wide_tile = taps >= few
@@ -233,11 +236,11 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
                         for i in range(kept if not wide_tile else 1):
                             one[:] = 0
                             if not wide_tile:
-                                dots(4, 1, cotangents, at, length * LANES, shifted, spots, shifts, k + i, first, last, one, 0, few)
+                                dots(4, 1, cotangents, at, length * lanes, shifted, spots, shifts, k + i, first, last, one, 0, few)
                             elif few == 6:
-                                dots(4, 6, cotangents, at, length * LANES, shifted, spots, shifts, k0, first, last, one, 0, few)
+                                dots(4, 6, cotangents, at, length * lanes, shifted, spots, shifts, k0, first, last, one, 0, few)
                             else:
-                                dots(4, 3, cotangents, at, length * LANES, shifted, spots, shifts, k0, first, last, one, 0, few)
+                                dots(4, 3, cotangents, at, length * lanes, shifted, spots, shifts, k0, first, last, one, 0, few)
                             for j in range(here):
                                 for m in range(kept if wide_tile else 1):
                                     sums[target + j * taps + i + m] += one[j * few + k - k0 + m]

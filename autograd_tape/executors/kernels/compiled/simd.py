@@ -1,7 +1,7 @@
 """Vectors of eight numbers as values of compiled code, for loops that the compiler does not turn into SIMD code by itself.
 
 ``load(a, i)`` takes eight elements of a flat C-contiguous array from ``i`` on, and nobody checks that they are there.
-The compiler splits a vector where the processor's are shorter.
+The compiler splits a vector where the processor's are shorter; tiles of float32 have vectors of sixteen where it has AVX-512.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def borrowed(typingctx, array):
     return array(array), codegen
 
 
-def _spread(builder: Any, number: Any) -> Any:
-    kind = ir.VectorType(number.type, LANES)
+def _spread(builder: Any, number: Any, lanes: int = LANES) -> Any:
+    kind = ir.VectorType(number.type, lanes)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), _order(*[0] * LANES))
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), _order(*[0] * lanes))
 
 
 @intrinsic
@@ -121,7 +121,7 @@ def spread(typingctx, number):
 
 
 def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    name = f"llvm.fma.v{LANES}{'f32' if a.type.element == ir.FloatType() else 'f64'}"
+    name = f"llvm.fma.v{a.type.count}{'f32' if a.type.element == ir.FloatType() else 'f64'}"
     kind = ir.FunctionType(a.type, [a.type] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, c])
 
@@ -267,7 +267,7 @@ def lane(typingctx, vector, i):
 
 
 def _sum(builder: Any, part: Any) -> Any:
-    n = LANES
+    n = part.type.count
     while n > 1:
         n //= 2
         halves = [_order(*range(at, at + n)) for at in (0, n)]
@@ -290,10 +290,15 @@ def total(typingctx, vector):
 MANY = bool(binding.get_host_cpu_features().get("avx512vl"))
 
 
-def _vectors(array_type: Any) -> tuple[Any, int]:
-    """Eight elements of an array as LLVM knows them, and the bytes of one."""
+def lanes_of(dtype: Any) -> int:
+    """How many numbers a register has, `LANES` or more."""
+    return 2 * LANES if MANY and dtype.bitwidth == 32 else LANES
+
+
+def _vectors(array_type: Any, lanes: int = LANES) -> tuple[Any, int]:
+    """Elements of an array as LLVM knows them, and the bytes of one."""
     number = ir.FloatType() if array_type.dtype == types.float32 else ir.DoubleType()
-    return ir.VectorType(number, LANES), array_type.dtype.bitwidth // 8
+    return ir.VectorType(number, lanes), array_type.dtype.bitwidth // 8
 
 
 def _apart(builder: Any, name: str, values: list[Any], write: Callable[[Any, list[Any]], None], *attributes: str) -> None:
@@ -315,12 +320,13 @@ def tile(typingctx, rows, width, planes, shifts, first, last, at, weights, place
     """``results[target + j * pitch + i] (+)= sum of weights[base + j * step + places[k]] * planes[at + shifts[k] + i]`` over k in
     [first, last), for ``rows`` (a literal) numbers j and ``width`` (a literal) vectors of i; added to what is there if ``more``. Only
     ``here`` rows of weights are there: others are the last one's, once more."""
-    count, wide = rows.literal_value, width.literal_value
+    lanes = lanes_of(planes.dtype) if width.literal_value % 2 == 0 else LANES
+    count, wide = rows.literal_value, width.literal_value * LANES // lanes
 
     def codegen(context, builder, signature, args):
         planes_, shifts_, weights_, places_, results_ = (context.make_array(kind)(context, builder, arg).data for kind, arg in (
             (planes, args[2]), (shifts, args[3]), (weights, args[7]), (places, args[8]), (results, args[12])))
-        kind, size = _vectors(planes)
+        kind, size = _vectors(planes, lanes)
         word = ir.IntType(64)
         values = [builder.gep(planes_, [args[6]]), shifts_, args[4], args[5], builder.gep(weights_, [args[9]]), places_, args[10], args[11],
                   builder.gep(results_, [args[13]]), args[14], args[15]]
@@ -335,7 +341,7 @@ def tile(typingctx, rows, width, planes, shifts, first, last, at, weights, place
             def spots() -> Iterator[tuple[Any, Any]]:
                 for j, line in enumerate(sums):
                     for v, total in enumerate(line):
-                        index = inside.add(inside.mul(word(j), pitch), word(LANES * v))
+                        index = inside.add(inside.mul(word(j), pitch), word(lanes * v))
                         yield inside.bitcast(inside.gep(result, [index]), kind.as_pointer()), total
 
             with inside.if_else(more) as (then, otherwise):
@@ -344,20 +350,20 @@ def tile(typingctx, rows, width, planes, shifts, first, last, at, weights, place
                         inside.store(inside.load(spot, align=size), total)
                 with otherwise:
                     for _, total in spots():
-                        inside.store(ir.Constant(kind, [0.0] * LANES), total)
+                        inside.store(ir.Constant(kind, [0.0] * lanes), total)
             with cgutils.for_range_slice(inside, first, last, word(1), word) as (k, _):
                 x = inside.gep(source, [inside.load(inside.gep(shifts, [k]))])
                 place = inside.load(inside.gep(places, [k]))
-                xs = [inside.load(inside.bitcast(inside.gep(x, [word(LANES * v)]), kind.as_pointer()), align=size) for v in range(wide)]
+                xs = [inside.load(inside.bitcast(inside.gep(x, [word(lanes * v)]), kind.as_pointer()), align=size) for v in range(wide)]
                 for pointer, line in zip(lines, sums):
-                    t = _spread(inside, inside.load(inside.gep(pointer, [place])))
+                    t = _spread(inside, inside.load(inside.gep(pointer, [place])), lanes)
                     for vector, total in zip(xs, line):
                         inside.store(_fma(inside, t, vector, inside.load(total)), total)
             for spot, total in spots():
                 inside.store(inside.load(total), spot, align=size)
 
         # Unrolled, the loop would want more registers than there are.
-        _apart(builder, f"tile_{count}_{wide}_{size}", values, write, "optsize")
+        _apart(builder, f"tile_{count}_{wide}_{lanes}_{size}", values, write, "optsize")
         return context.get_dummy_value()
 
     return types.void(rows, width, planes, shifts, types.intp, types.intp, types.intp, weights, places, types.intp, types.intp, types.intp,
@@ -366,14 +372,14 @@ def tile(typingctx, rows, width, planes, shifts, first, last, at, weights, place
 
 @intrinsic(prefer_literal=True)
 def dots(typingctx, rows, width, left, at, pitch, right, spots, shifts, k, first, last, results, target, step):
-    """``results[target + j * step + i] += sum of left[at + j * pitch + 8 * p + l] * right[spots[p] + shifts[k + i] + l]`` over p in
-    [first, last) and l < 8, for ``rows`` (a literal) numbers j and ``width`` (a literal) of i."""
-    count, wide = rows.literal_value, width.literal_value
+    """``results[target + j * step + i] += sum of left[at + j * pitch + n * p + l] * right[spots[p] + shifts[k + i] + l]`` over p in
+    [first, last) and l < n (``lanes_of``), for ``rows`` (a literal) numbers j and ``width`` (a literal) of i."""
+    count, wide, lanes = rows.literal_value, width.literal_value, lanes_of(left.dtype)
 
     def codegen(context, builder, signature, args):
         left_, right_, spots_, shifts_, results_ = (context.make_array(kind)(context, builder, arg).data for kind, arg in (
             (left, args[2]), (right, args[5]), (spots, args[6]), (shifts, args[7]), (results, args[11])))
-        kind, size = _vectors(left)
+        kind, size = _vectors(left, lanes)
         word = ir.IntType(64)
         values = [builder.gep(left_, [args[3]]), args[4], right_, spots_, builder.gep(shifts_, [args[8]]), args[9], args[10],
                   builder.gep(results_, [args[12]]), args[13]]
@@ -383,11 +389,11 @@ def dots(typingctx, rows, width, left, at, pitch, right, spots, shifts, k, first
             sums = [[cgutils.alloca_once(inside, kind) for _ in range(wide)] for _ in range(count)]
             for line in sums:
                 for total in line:
-                    inside.store(ir.Constant(kind, [0.0] * LANES), total)
+                    inside.store(ir.Constant(kind, [0.0] * lanes), total)
             xs = [inside.gep(right, [inside.load(inside.gep(shifts, [word(i)]))]) for i in range(wide)]
             lines = [inside.gep(left, [inside.mul(word(j), pitch)]) for j in range(count)]
             with cgutils.for_range_slice(inside, first, last, word(1), word) as (p, _):
-                spot, at = inside.load(inside.gep(spots, [p])), inside.mul(p, word(LANES))
+                spot, at = inside.load(inside.gep(spots, [p])), inside.mul(p, word(lanes))
                 vectors = [inside.load(inside.bitcast(inside.gep(x, [spot]), kind.as_pointer()), align=size) for x in xs]
                 for pointer, line in zip(lines, sums):
                     g = inside.load(inside.bitcast(inside.gep(pointer, [at]), kind.as_pointer()), align=size)
