@@ -15,6 +15,7 @@ import numpy as np
 
 from . import folds, reduce
 from ._on_demand import LazyModule, compute_array, contiguous, state, within
+from .halves import recast, widened
 from .handy import Handy
 from .sharing import share_rows
 from ...strided import in_format, suggests_channels_last
@@ -389,10 +390,11 @@ class Plan:
         width: results in a row.
         given, made: shapes with planes of rows.
         inner: the order of dimensions with the channels last, where results are to lie as images do.
+        innermost: whether channels lie innermost, by strides and an element's bytes.
     """
 
-    __slots__ = ("arguments", "by_rows", "divisors", "given", "inner", "lines", "made", "outer", "planes", "rows", "sees", "shape",
-                 "width", "windows", "work")
+    __slots__ = ("arguments", "by_rows", "divisors", "given", "inner", "innermost", "lines", "made", "outer", "planes", "rows", "sees",
+                 "shape", "width", "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
         n = len(w.size)
@@ -408,17 +410,25 @@ class Plan:
         self.given, self.made = (self.planes, *w.full_size[1:]), (self.planes, *w.full_out[1:])
         self.inner = (0, *range(2, n + 2), 1) if keeps and len(lead) == 2 else None
         self.outer = (0, n + 1, *range(1, n + 1))
+        self.innermost: dict[tuple[Sizes, int], bool] = {}
 
 
 def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
     """``x`` or a copy, in the order of memory; and how many channels lie innermost there, if they do, as those of results are to."""
-    inner = plan.inner
-    if inner is None or x.shape[-1] > 1 and x.strides[1] > x.strides[-1]:
+    key, inner = (x.strides, x.itemsize), plan.inner
+    innermost = plan.innermost.get(key)
+    if innermost is None:
+        closely = inner is not None and x.strides[0] * len(x) >= x.nbytes and x.transpose(inner).flags.c_contiguous
+        innermost = plan.innermost[key] = inner is not None and not (x.shape[-1] > 1 and x.strides[1] > x.strides[-1]) and (
+            closely and 1 not in x.shape[1:] or suggests_channels_last(x))
+    if not innermost:
         return x.copy("C"), 0
     turned = x.transpose(inner)
-    if not (x.strides[0] * len(x) >= x.nbytes and turned.flags.c_contiguous and 1 not in x.shape[1:] or suggests_channels_last(x)):
-        return x.copy("C"), 0
     return turned if turned.flags.c_contiguous and turned.flags.aligned else turned.copy("C"), x.shape[1]
+
+
+def _read_as(c: np.ndarray, char: str) -> np.ndarray:
+    return widened(c) if c.dtype.itemsize == 2 and char == "f" else c.astype(char)
 
 
 #: The dtypes that kernels read windows as, to choose from them and to add them up.
@@ -439,7 +449,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     flags = x.flags
     c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
     if c.dtype.char != char:
-        c = c.astype(char)
+        c = _read_as(c, char)
     if channels:
         y, p = np.empty((plan.planes // channels, *plan.windows.out, channels), c.dtype), plan.planes // channels
         index = np.empty(y.shape, np.int64) if places else _NOWHERE
@@ -454,7 +464,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
         index = np.empty(plan.shape, np.int64) if places else _NOWHERE
         _max_windows.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
     if y.dtype is not x.dtype:
-        y = y.astype(x.dtype)
+        y = recast(y, x.dtype)
     return (y, index) if places else y
 
 
@@ -470,10 +480,10 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
     flags = x.flags
     c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
     if c.dtype.char != char:
-        c = c.astype(char)
+        c = _read_as(c, char)
     if channels:
         if char == "E":  # sums are to be rounded once
-            c, char = c.astype(np.float32), "f"
+            c, char = widened(c), "f"
         p = plan.planes // channels
         y = np.empty((p, *plan.windows.out, channels), c.dtype)
         _mean_windows.share(char, p, plan.work * channels, 1, c, y, plan.divisors, p, *plan.windows.full_size, channels,
@@ -485,7 +495,7 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
             kernel.share(char, plan.planes, plan.work, 1, c.reshape(plan.given), y.reshape(plan.made), *plan.rows)
         else:
             kernel.share(char, plan.planes, plan.work, 1, c, y, plan.divisors, *plan.arguments)
-    return y if y.dtype is x.dtype else y.astype(x.dtype)
+    return y if y.dtype is x.dtype else recast(y, x.dtype)
 
 
 def _in_two(values: Sizes, one: int) -> Sizes:
