@@ -427,6 +427,10 @@ def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
     return turned if turned.flags.c_contiguous and turned.flags.aligned else turned.copy("C"), x.shape[1]
 
 
+def _made(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return y if y.dtype is x.dtype else recast(y, x.dtype)
+
+
 def _read_as(c: np.ndarray, char: str) -> np.ndarray:
     return widened(c) if c.dtype.itemsize == 2 and char == "f" else c.astype(char)
 
@@ -454,7 +458,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
         y, p = np.empty((plan.planes // channels, *plan.windows.out, channels), c.dtype), plan.planes // channels
         index = np.empty(y.shape, np.int64) if places else _NOWHERE
         _max_windows.share(char, p, plan.work * channels, 2, c, y, index, p, *plan.windows.full_size, channels, *plan.windows.bounds)
-        y = y.transpose(plan.outer)
+        y = _made(y, x).transpose(plan.outer)
         if places:
             index = index.transpose(plan.outer)
         elif plan.lines:  # torch's loop goes by rows
@@ -463,8 +467,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
         y = np.empty(plan.shape, c.dtype)
         index = np.empty(plan.shape, np.int64) if places else _NOWHERE
         _max_windows.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
-    if y.dtype is not x.dtype:
-        y = recast(y, x.dtype)
+        y = _made(y, x)
     return (y, index) if places else y
 
 
@@ -488,14 +491,13 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
         y = np.empty((p, *plan.windows.out, channels), c.dtype)
         _mean_windows.share(char, p, plan.work * channels, 1, c, y, plan.divisors, p, *plan.windows.full_size, channels,
                             *plan.windows.bounds)
-        y = y.transpose(plan.outer)
+        return _made(y, x).transpose(plan.outer)
+    y = np.empty(plan.shape, c.dtype)
+    if by_rows:
+        kernel.share(char, plan.planes, plan.work, 1, c.reshape(plan.given), y.reshape(plan.made), *plan.rows)
     else:
-        y = np.empty(plan.shape, c.dtype)
-        if by_rows:
-            kernel.share(char, plan.planes, plan.work, 1, c.reshape(plan.given), y.reshape(plan.made), *plan.rows)
-        else:
-            kernel.share(char, plan.planes, plan.work, 1, c, y, plan.divisors, *plan.arguments)
-    return y if y.dtype is x.dtype else recast(y, x.dtype)
+        kernel.share(char, plan.planes, plan.work, 1, c, y, plan.divisors, *plan.arguments)
+    return _made(y, x)
 
 
 def _in_two(values: Sizes, one: int) -> Sizes:
