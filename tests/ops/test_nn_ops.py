@@ -339,6 +339,35 @@ def test_half_precision_is_resampled_in_one_step(mode: str, half: type) -> None:
         np.testing.assert_array_equal(narrow, single.astype(half))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("queries", [1, 3])
+@pytest.mark.parametrize("hides", ["nothing", "mask", "bias"])
+def test_attention_where_keys_lie(hides: str, queries: int, dtype: type) -> None:
+    """Few queries, of plain tensors and recorded, over keys whose heads lie innermost or in rows; one sees nothing behind a mask."""
+    rng = np.random.default_rng(8)
+    q, k, v = (rng.standard_normal((2, n, 3, 8)).astype(dtype).transpose(0, 2, 1, 3) for n in (queries, 40, 40))
+    given = {"nothing": None, "mask": rng.random((queries, 40)) < 0.7, "bias": rng.standard_normal((1, 40)).astype(dtype)}[hides]
+    if given is not None and given.dtype == np.bool_:
+        given[0] = False
+    scores = np.float64(q) @ np.float64(k).swapaxes(-2, -1) / np.sqrt(8.0)
+    if given is not None:
+        scores = np.where(given, scores, -np.inf) if given.dtype == np.bool_ else scores + np.float64(given)
+    e = np.exp(scores - np.maximum(scores.max(-1, keepdims=True), -99))
+    wanted = e / np.maximum(e.sum(-1, keepdims=True), 1e-99) @ np.float64(v)
+    close = {"rtol": 2e-2, "atol": 2e-2} if dtype is ml_dtypes.bfloat16 else {"rtol": 2e-4, "atol": 1e-5}
+    mask, gradients = None if given is None else ref(given, False), []
+    for turn in (np.asarray, np.ascontiguousarray):
+        plain = F.scaled_dot_product_attention(*[TensorRef.of(turn(a)) for a in (q, k, v)], mask)
+        tensors = [TensorRef.of(turn(a), requires_grad=True) for a in (q, k, v)]
+        recorded = F.scaled_dot_product_attention(*tensors, mask)
+        for found in (plain, recorded):
+            assert found.numpy().dtype == dtype
+            np.testing.assert_allclose(np.float64(found.numpy()), wanted, **close)
+        gradients.append(at.grad(F.sum(recorded * recorded), tensors))
+    for one, other in zip(*gradients):
+        np.testing.assert_allclose(np.float64(one), np.float64(other), **close)
+
+
 def test_multi_margin_loss_between_infinities() -> None:
     """A margin that is no number counts for nothing, as in torch."""
     inf = float("inf")
