@@ -530,8 +530,7 @@ class Generator:
             if count == 1:
                 return keys.argmax(-1)[..., None]
             if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)):
-                from ..executors.kernels import order as orders  # whose package is loaded by now in most programs
-
+                orders = _orders()
                 if orders.fits(keys.size):
                     return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
             return (-keys).argsort(-1, "stable")[..., :count]
@@ -542,9 +541,10 @@ class Generator:
         below /= below[:, -1:]
         below[:, -1] = 1
         u = self._some("uniform", (len(below), count), np.dtype(F64))
-        if below.size * count <= _FEW:
-            found = [[bisect_left(row, x) for x in drawn] for row, drawn in zip(below.tolist(), u.tolist(), strict=True)]
-            out = np.array(found, np.int64)
+        if (found := _searched(below, u)) is not None:
+            out = found
+        elif below.size * count <= _FEW:
+            out = np.array([[bisect_left(row, x) for x in drawn] for row, drawn in zip(below.tolist(), u.tolist(), strict=True)], np.int64)
         elif below.size * count <= 1 << 14:
             out = np.add.reduce(below[:, None] < u[..., None], -1)
         else:
@@ -704,6 +704,19 @@ def _default_generator() -> Generator:
 
 
 # -- numerics ------------------------------------------------------------------------------------------------------
+
+
+def _orders() -> Any:
+    """Sorting and search, whose package is loaded by now in most programs."""
+    from ..executors.kernels import order
+
+    return order
+
+
+def _searched(below: Array, u: Array) -> Array | None:
+    """Where numbers go into their rows, by machine code that is at hand."""
+    found: Array | None = _orders().bisect(below.astype(F64, copy=False), u, False) if kernels.load(u.size) else None
+    return found
 
 
 def _box_muller32(words: npt.NDArray[np.uint32], mean: np.float32, std: np.float32) -> Array:
