@@ -218,6 +218,7 @@ class Record:
                           real numbers or truth values, with the arguments in order, those of no tensors of the very
                           classes that the schema says (so `quick` need not ask for them), as an array, a tuple of them or, where it
                           `gives` that, a bool; None where its `function` is to look at them, and an error leads there, too
+    `quick_if`            a condition on the parameters, as source, without which `quick` makes nothing
     `quick_complex`       whether `quick` takes complex numbers, too
     `quick_conjugates`    whether a view of their conjugates is given of what `quick` makes of real numbers
     `gives_input`         whether `quick` may give the very array of the first tensor, which then is the result: as it is, or, of an

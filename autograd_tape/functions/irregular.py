@@ -256,10 +256,12 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
                      f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None]")
         arrays.append(f"[_x._data for _x in {listed}]")
     others = {p.name: p.type for p in rec.params if not p.is_tensor}
+    if only := rec.field("quick_if"):
+        tests.append(only)
     for n in names:
         if n not in types:
             arrays.append(n)
-            tests += _exact_tests(n, others.get(n, "Any"))
+            tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
         plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
         if n != tensors[0]:
@@ -366,7 +368,7 @@ _SIZES = frozenset([int, type(None)])
 def _exact_tests(name: str, type: str) -> list[str]:
     """Source of the test whether a flag, number, name or shape is of the class that the schema says: `quick` sees what nothing refuses,
     and asks for nothing of that again."""
-    test = _EXACT.get(type.removesuffix("?"))
+    test = _EXACT.get(type.rstrip("?"))
     if test is None:
         return []
     return [f"({name} is None or {test.format(name)})" if type.endswith("?") else test.format(name)]

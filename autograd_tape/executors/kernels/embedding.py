@@ -374,9 +374,6 @@ def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     return out.dtype == source.dtype and _by_kernel(_reduced, _REDUCED.get(out.dtype.char, ""), out, axis, index, contiguous(source), how)
 
 
-_REDUCTIONS = {"sum": 0, "prod": 1, "max": 2, "amax": 2, "min": 3, "amin": 3, "mean": 4}
-
-
 def _cut_by(hand: Handy, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None,
             axis: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
     """The lengths or offsets as a kernel takes them, and outer, n, rest, many, bounds; None where it is not worth its loading, or these
@@ -392,12 +389,12 @@ def _cut_by(hand: Handy, data: np.ndarray, lengths: np.ndarray | None, offsets: 
     return np.ascontiguousarray(given, np.int64), sizes
 
 
-def segments(data: np.ndarray, reduce: str, lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int, unsafe: bool,
-             initial: float | None, start: float) -> np.ndarray | None:
-    """What segments of an axis are reduced to, from `start` on, step by step; None where a kernel is not worth its loading, or there are
-    no such segments.
+def segments(data: np.ndarray, how: int, lengths: np.ndarray | None, offsets: np.ndarray | None, axis: int, unsafe: bool,
+             start: float) -> np.ndarray | None:
+    """What segments of an axis are reduced to, from `start` on, step by step: sums (0), products, the largest, the least, means (4), or
+    where those of nothing are `start` (5). None where a kernel is not worth its loading, or there are no such segments.
 
-    >>> segments(np.ones(3), "sum", np.array([2, 2]), None, 0, False, None, 0.0) is None
+    >>> segments(np.ones(3), 0, np.array([2, 2]), None, 0, False, 0.0) is None
     True
     """
     if (found := _cut_by(_cut, data, lengths, offsets, axis)) is None:
@@ -406,7 +403,6 @@ def segments(data: np.ndarray, reduce: str, lengths: np.ndarray | None, offsets:
     outer, n, rest, many, bounds = sizes
     axis %= data.ndim
     y = np.empty((*data.shape[:axis], many - bounds, *data.shape[axis + 1:]), data.dtype)
-    how = 5 if reduce == "mean" and initial is not None else _REDUCTIONS[reduce]
     try:
         _cut.share(data.dtype.char, outer, n * rest, 2, contiguous(data), given, y, how, start, not (unsafe or bounds), *sizes)
     except IndexError:
@@ -414,7 +410,7 @@ def segments(data: np.ndarray, reduce: str, lengths: np.ndarray | None, offsets:
     return y
 
 
-def segments_gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, reduce: str, lengths: np.ndarray | None,
+def segments_gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, how: int, lengths: np.ndarray | None,
                       offsets: np.ndarray | None, axis: int) -> np.ndarray | None:
     """The gradient of `segments`; None also of products with zeros, or with what is no number."""
     if (found := _cut_by(_cut_gradient, data, lengths, offsets, axis)) is None or grad.shape != output.shape or (
@@ -425,7 +421,7 @@ def segments_gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, re
     y = np.empty(data.shape, data.dtype)
     try:
         _cut_gradient.share(data.dtype.char, outer, n * rest, 2, contiguous(grad), contiguous(output), contiguous(data), given, y,
-                            _REDUCTIONS[reduce], *sizes)
+                            how, *sizes)
     except (IndexError, ValueError):  # of a gradient of another shape
         return None
     return y

@@ -6,6 +6,7 @@ the sample variance", 1983); means and variances of blocks are joined in double 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -30,27 +31,32 @@ def moments(x: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarra
     >>> mean.tolist(), variance.tolist()
     ([[100000000.0], [5.0]], [[0.0], [0.0]])
     """
-    kept = tuple([1 if a in axes else n for a, n in enumerate(x.shape)])
     if not x.size:
+        kept = tuple([1 if a in axes else n for a, n in enumerate(x.shape)])
         nothing = np.full(kept, np.nan) if prod(kept) else np.empty(kept)
         return nothing, nothing.copy()
-    order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
-    at = [i for i, a in enumerate(order) if a in axes and x.shape[a] > 1] or [0]
-    between = [order[i] for i in range(at[0], at[-1]) if order[i] not in axes and x.shape[order[i]] > 1]
-    ordered = x.transpose(order)
-    if between or not ordered.flags.c_contiguous:  # no run of memory: rows of what belongs together
-        order = [a for a in range(x.ndim) if a not in axes] + list(axes)
-        ordered = x.transpose(order)
+    order, shape, lined, back = _geometry(x.shape, x.strides, x.itemsize, axes)
+    mean, variance = _table(contiguous(x.transpose(order)).reshape(shape))
+    return mean.reshape(lined).transpose(back), variance.reshape(lined).transpose(back)
+
+
+@lru_cache(1024)
+def _geometry(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int,
+              axes: tuple[int, ...]) -> tuple[list[int], tuple[int, int, int], tuple[int, ...], list[int]]:
+    """The dimensions as they lie in memory, or else rows of what belongs together; (outer, n, inner) of these, the shape of what is found
+    in them, and the order that turns it back."""
+    order = sorted(range(len(shape)), key=lambda a: -abs(strides[a]))
+    at = [i for i, a in enumerate(order) if a in axes and shape[a] > 1] or [0]
+    between = [order[i] for i in range(at[0], at[-1]) if order[i] not in axes and shape[order[i]] > 1]
+    closely = [itemsize * prod([shape[b] for b in order[i + 1:]]) for i in range(len(order))]
+    if between or [a for a, step in zip(order, closely) if shape[a] > 1 and strides[a] != step]:  # no run of memory
+        order = [a for a in range(len(shape)) if a not in axes] + list(axes)
         at = [i for i, a in enumerate(order) if a in axes] or [0]
     reduced = [a in axes for a in order]
-    shape = ordered.shape
-    n = prod([m for m, yes in zip(shape, reduced) if yes])
-    outer = prod([m for i, m in enumerate(shape) if not reduced[i] and i < at[0]])
-    found = _table(contiguous(ordered).reshape(outer, n, -1))
-    back = np.argsort(order)
-    lined = tuple([1 if yes else m for m, yes in zip(shape, reduced)])
-    mean, variance = (v.reshape(lined).transpose(back) for v in found)
-    return mean, variance
+    n = prod([shape[a] for a in axes])
+    outer = prod([shape[a] for i, a in enumerate(order) if not reduced[i] and i < at[0]])
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return order, (outer, n, prod(shape) // (outer * n)), tuple([1 if yes else shape[a] for a, yes in zip(order, reduced)]), back
 
 
 def of_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -479,6 +479,8 @@ class max_:
     """
 
     several_types = ("input", "dim")
+    quick_if = "dim is None and other is None"
+    def quick(input, dim, keepdim, other): return np.asarray(_max(input))
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
             return F.max_all(input) if out is None else F.max_all(input, out=out)
@@ -506,6 +508,8 @@ class min_:
     """
 
     several_types = ("input", "dim")
+    quick_if = "dim is None and other is None"
+    def quick(input, dim, keepdim, other): return np.asarray(_min(input))
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
             return F.min_all(input) if out is None else F.min_all(input, out=out)

@@ -20,10 +20,10 @@ from .._host import on_host, values_of
 from .._samples import check_number
 from ...warned import ignoring
 
-_KINDS: dict[str, tuple[np.ufunc, float]] = {
-    "sum": (np.add, 0.0), "mean": (np.add, 0.0), "prod": (np.multiply, 1.0),
-    **dict.fromkeys(("max", "amax"), (np.maximum, -np.inf)), **dict.fromkeys(("min", "amin"), (np.minimum, np.inf))}
-"""What joins two elements, and what a segment begins with."""
+_KINDS: dict[str, tuple[np.ufunc, float, int]] = {
+    "sum": (np.add, 0.0, 0), "mean": (np.add, 0.0, 4), "prod": (np.multiply, 1.0, 1),
+    **dict.fromkeys(("max", "amax"), (np.maximum, -np.inf, 2)), **dict.fromkeys(("min", "amin"), (np.minimum, np.inf, 3))}
+"""What joins two elements, what a segment begins with, and what the loop calls it."""
 
 _IMPROVED = "  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 
@@ -123,11 +123,11 @@ class _Cut:
 
 def _reduced(data: np.ndarray, reduce: str, lengths: np.ndarray | None = None, indices: np.ndarray | None = None,
              offsets: np.ndarray | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None) -> np.ndarray:
-    ufunc, identity = _KINDS[reduce]
+    ufunc, identity, how = _KINDS[reduce]
     if indices is not None:
         raise ValueError("lengths or offsets expected")
     start = identity if initial is None else float(initial)
-    if (found := segments(data, reduce, lengths, offsets, axis, unsafe, initial, start)) is not None:
+    if (found := segments(data, how + (reduce == "mean" and initial is not None), lengths, offsets, axis, unsafe, start)) is not None:
         return found
     cut = _Cut(data, lengths, offsets, axis, unsafe)
     with ignoring():
@@ -151,7 +151,7 @@ def _others(cut: _Cut, initial: float) -> np.ndarray:
 
 def _gradient(grad: np.ndarray, output: np.ndarray, data: np.ndarray, reduce: str, lengths: np.ndarray | None = None,
               offsets: np.ndarray | None = None, axis: int = 0, initial: float | None = None) -> np.ndarray:
-    if (made := segments_gradient(grad, output, data, reduce, lengths, offsets, axis)) is not None:
+    if (made := segments_gradient(grad, output, data, _KINDS[reduce][2], lengths, offsets, axis)) is not None:
         return made
     cut = _Cut(data, lengths, offsets, axis)
     if grad.shape != cut.result or output.shape != cut.result:
