@@ -13,7 +13,7 @@ import numpy as np
 
 from ..annotations import Fn
 from ..codegen import execute
-from ..dtypes import DType, converted
+from ..dtypes import DType, as_bits, converted
 from ..errors import MissingKernelError
 from ..record import Record, get_record
 from ..tensor import above
@@ -52,7 +52,12 @@ class RawOps:
                 return g.astype(dtype, copy=False)
             if dtype.isbuiltin == 0 or g.dtype.isbuiltin == 0:
                 return converted(g, dtype)
-            g = g.real.astype(dtype) if g.dtype.kind == "c" and dtype.kind != "c" else np.asarray(g).astype(dtype)
+            g = np.asarray(g.real if g.dtype.kind == "c" and dtype.kind != "c" else g)
+            if 0 in g.strides and g.size and dtype.itemsize == 2:  # each number once, and then its bits
+                whole = np.empty(shape, dtype)
+                as_bits(whole)[...] = as_bits(g[tuple([slice(None if step else 1) for step in g.strides])].astype(dtype))
+                return whole
+            g = g.astype(dtype)
         return g
 
     def reduce_to_shape(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
