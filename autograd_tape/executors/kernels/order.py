@@ -6,6 +6,7 @@ Results are those of the NumPy compositions in `ops/reductions/order.py`, so ker
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -118,23 +119,30 @@ _SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"} | {"e": np.dtype(np.floa
 """The dtypes that hold what others do of which the kernels below know nothing: they take float32, float64, bfloat16 and int64."""
 
 
+@lru_cache(1024)
+def _lines(shape: tuple[int, ...], d: int, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], int, int, int]:
+    """The shape of what is found along `d`, and (outer, size, inner)."""
+    return shape[:d] + sizes + shape[d + 1:], prod(shape[:d]), shape[d], prod(shape[d + 1:])
+
+
 def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers: int,
            beside: tuple[np.ndarray, ...] = ()) -> tuple[np.ndarray, np.ndarray] | None:
     """What a kernel finds along `d`, so that the results have `sizes` there, and the places; None where that is not worth its loading. It
     may need arrays `beside` the given one."""
     given, char = x.dtype, x.dtype.char
+    if x.shape[d] == 1:  # each is all there is
+        shape = _lines(x.shape, d, sizes)[0]
+        return np.array(x, order="C").reshape(shape), np.zeros(shape, np.int64)
     if char not in "fdEl":
         if char not in _SIMILAR:
             return None
         char = _SIMILAR[char].char
     if hand.of(char, x.size) is None and not fits(x.size):
         return None
-    if x.dtype.char != char or not x.flags.carray:
-        x = np.array(x, x.dtype if x.dtype.char == char else char, order="C")
-    shape = x.shape
-    before, size, after = shape[:d], shape[d], shape[d + 1 :]
-    values, index = np.empty(before + sizes + after, x.dtype), np.empty(before + sizes + after, np.int64)
-    outer, inner = prod(before), prod(after)
+    if given.char != char or not x.flags.carray:
+        x = np.array(x, given if given.char == char else char, order="C")
+    shape, outer, size, inner = _lines(x.shape, d, sizes)
+    values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     hand.share(char, outer * inner, size, 8, x, values, index, *beside, outer, size, inner, *numbers)
     return values if x.dtype is given else values.astype(given, copy=False), index
 

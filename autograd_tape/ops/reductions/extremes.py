@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...dtypes import as_bits
 from ...dims import expand_reduced, normalize_dims, within, wrap_dim
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import folds, reduce as shared
@@ -93,9 +94,13 @@ def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim
         rows = result.reshape(-1, shape[d])
         rows[np.arange(len(rows))[:, None], indices.reshape(len(rows), -1)] = grad.reshape(len(rows), -1)
         return result
-    if not keepdim:
-        grad, indices = np.expand_dims(grad, d), np.expand_dims(indices, d)
-    np.put_along_axis(result, indices, grad, d)
+    if indices.size and result.size:
+        if np.maximum.reduce(indices, None) >= shape[d]:
+            raise IndexRangeError(f"index {indices.max()} is out of bounds for dimension {d} with size {shape[d]}")
+        many = indices.size > _STARTS
+        starts, inner = (_starts.__wrapped__ if many else _starts)(tuple(shape), d)
+        places = starts + (indices if keepdim else np.expand_dims(indices, d)) * inner
+        as_bits(result).reshape(-1)[places.reshape(-1)] = as_bits(grad.reshape(-1))
     return result
 
 
