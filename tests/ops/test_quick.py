@@ -222,3 +222,23 @@ def test_a_sum_of_nothing_is_the_tensor_itself(dtype: str) -> None:
     x = torch.ones(2, 3).to(getattr(torch, dtype))
     assert x.sum_to_size(2, 3) is x and x.t().sum_to_size((3, 2))._base is x
     assert x.sum_to_size(1, 3).tolist() == [[2, 2, 2]] and x.sum_to_size(1, 3).dtype == x.sum(0, True).dtype
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool])
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("size", [(3,), (4, 3), (1, 3), (4, 1), (2, 4, 3), ()])
+def test_elements_that_a_smaller_mask_selects(dtype: torch.dtype, columns: bool, size: tuple[int, ...]) -> None:
+    x = torch.arange(12).reshape(4, 3).to(dtype)
+    x = x.t().contiguous().t() if columns else x
+    mask = torch.arange(int(np.prod(size, dtype=int))).reshape(size) % 3 != 1
+    whole, expected = np.broadcast_arrays(mask.numpy(), x.double().numpy())
+    assert torch.masked_select(x, mask).tolist() == torch.tensor(expected[whole]).to(dtype).tolist()
+
+
+@pytest.mark.parametrize("size", [0, 2, 9])
+@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (5,), ()])
+def test_places_that_are_as_many_as_wanted(size: int, shape: tuple[int, ...]) -> None:
+    x = torch.arange(int(np.prod(shape, dtype=int))).reshape(shape) % 3
+    places = np.argwhere(x.numpy())[:size].tolist()
+    found = torch.nonzero_static(x, size=size, fill_value=7)
+    assert found.tolist() == places + [[7] * len(shape)] * (size - len(places)) and found.is_contiguous()

@@ -589,7 +589,7 @@ def _plain_places(input: np.ndarray, mask: np.ndarray, indices: Any) -> tuple[np
         return None
     if [i for i in indices if i._k is not INT64_KIND or i._data.shape != mask.shape]:
         return None
-    return tuple([np.minimum(np.maximum(i._data, -n), n - 1) for i, n in zip(indices, input.shape)])
+    return tuple([i._data if within(i._data, n) else np.minimum(np.maximum(i._data, -n), n - 1) for i, n in zip(indices, input.shape)])
 
 
 def _set(F: Functions, mask: TensorRef) -> TensorRef:

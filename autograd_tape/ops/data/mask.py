@@ -22,6 +22,7 @@ from .._host import data_dependent, on_host, values_of
 from .._samples import IN_ALL, check_number
 from ..elementwise.arithmetic import broadcast_shapes
 from ..networks._losses import constant
+from ..views.shape import _common_shape, _expand
 from ...annotations import Sizes, Values
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
@@ -185,7 +186,10 @@ def _both(input: TensorRef, mask: TensorRef, **rest: object) -> None:
 
 def _select(input: np.ndarray, mask: np.ndarray) -> np.ndarray:
     if input.shape != mask.shape:
-        input, mask = np.broadcast_arrays(input, mask)
+        if mask.ndim == 1 < input.ndim and mask.size == input.shape[-1]:  # the same positions of each row
+            return input.compress(mask, -1).reshape(-1)
+        shape = _common_shape(input.shape, mask.shape)
+        input, mask = _expand(input, shape), _expand(mask, shape)
     return input[mask] if input.ndim else input.reshape(1)[mask.reshape(1)]
 
 
@@ -398,6 +402,15 @@ class nonzero_static:
 
     out_dtype = OutRule("nonzero_static: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     reads = "input"
+
+    def quick(input, size, fill_value):
+        if size < 0:
+            return None
+        found, places = np.empty((size, input.ndim), np.int64), _nonzero(input)[:size]
+        found[:len(places)] = places
+        if len(places) < size:
+            found[len(places):] = fill_value
+        return found
 
     def function(F, input, *, size, fill_value=-1):
         if size < 0:

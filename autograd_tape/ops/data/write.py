@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...annotations import Functions, Values
-from ...dtypes import DType, fitting, number_array
+from ...dtypes import CPU_KINDS, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
-from ...executors.kernels.sharing import fill as fill_with
+from ...executors.kernels.sharing import fill as fill_with, set_all
 from ...record import no_derivative, op
 from ...functions.namespace import REALS
 from ...strided import storage_offset, strided
@@ -95,8 +95,14 @@ class fill:
         fill_with(result, np.asarray(fitting(value, input.dtype), input.dtype))
         return result
     def store(a, value):  # others round twice, have codes, or wrap numbers around that NumPy refuses
-        if a.dtype.char in "fdl?":
+        if a.dtype.char in "fd" and a.flags.carray:
+            set_all(a, value)
+        elif a.dtype.char in "fdl?":
             a.fill(value)
+        elif value.__class__ is float or value.__class__ is int:
+            k = CPU_KINDS[a.dtype]
+            number = k.scalars.get(value)
+            fill_with(a, k.scalar(value) if number is None else number)
         else:
             fill_with(a, number_array(value, DType.by_np[a.dtype]))
     may_share = "itself others"
