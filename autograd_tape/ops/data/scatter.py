@@ -216,14 +216,14 @@ def _at_once(input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int 
         raise
 
 
-def is_plain(number: object, dtype: np.dtype) -> bool:
+def is_plain(number: Any, dtype: np.dtype) -> bool:
     """Whether a number is one that all dtypes of a kind can hold."""
     if dtype.kind in "iub":
-        return number.__class__ is int and -1 < number < 128  # type: ignore[operator]
-    return (number.__class__ is float or number.__class__ is int) and -IN_ALL <= number <= IN_ALL  # type: ignore[operator]
+        return number.__class__ is int and -1 < number < 128
+    return (number.__class__ is float or number.__class__ is int) and -IN_ALL <= number <= IN_ALL
 
 
-def all_of(number: float, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def all_of(number: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array of one number."""
     found = np.empty(shape, dtype)
     if dtype.isbuiltin == 1 and found.size < _FEW:
