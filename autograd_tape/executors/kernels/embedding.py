@@ -124,10 +124,11 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
     target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
     parts = contiguous(scaled.astype(computed, copy=False))
+    char, how = _ADDED.get(computed.char, ""), 2 if computed.char == "?" else 0
     outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
-    if outer == 1 and parts.size >= state.fused and computed.char != "?":
+    if outer == 1 and parts.size >= _ALONE and parts.size >= state.fused and computed.char != "?":
         _add_rows(target.reshape(-1, inner), index, parts.reshape(-1, inner))
-    elif not _by_kernel(_reduced, _ADDED.get(computed.char, ""), target, axis, index, parts, 2 if computed.char == "?" else 0):
+    elif not _by_kernel(_reduced, char, target, axis, index, parts, how):
         spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
         add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
     if target is not out:

@@ -380,8 +380,7 @@ def fill(out: np.ndarray, number: np.ndarray) -> None:
     """
     own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
     if n >= state.cheap and (char := _FILLED.get(out.dtype.char)) and (flags := out.flags).forc and flags.aligned:
-        value = (number if char in "fd" else number.view(char)).item()
-        share_elements(_arithmetic.fill, char, n, (out if flags.c_contiguous else out.T).reshape(-1), value)
+        share_elements(_arithmetic.fill, char, n, (out if flags.c_contiguous else out.T).reshape(-1), number.view(char).item())
         return
     if not own or item > 8 or (n * item < _MUCH if own == 1 else n < _FEW):
         out.fill(number)

@@ -413,7 +413,10 @@ def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool
                     raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
                 only = np.where(only < 0, only + n, only)
             shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
-            parts = values if values.shape == shape else np.broadcast_to(values, shape)
+            parts = values
+            if values.shape != shape:
+                parts = np.empty(shape, values.dtype)
+                parts[...] = values
             if target.flags.c_contiguous:
                 index_add(target, d, only, parts)
             else:

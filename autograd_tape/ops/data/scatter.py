@@ -734,20 +734,26 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
     if index.size != source.size:
         raise ValueError("the sizes differ")
     n = input.size
-    if input.flags.c_contiguous and not (accumulate and _how("sum", input.dtype) < 0):
-        try:
-            if (found := elements.with_others(input, 0, index, source, 0 if accumulate else None, flat=True)) is not None:
-                return found
-        except IndexError:
-            pass  # positions from the end, or outside
+    how = _how("sum", input.dtype) if accumulate else None
+    index, source = [(a if a.flags.c_contiguous else copy(a)).reshape(-1) for a in (index, source)]
+    by_kernel, inside = input.flags.c_contiguous and how != -1, index.size < _FEW or within(index, n)
+    try:
+        if by_kernel and inside and (found := elements.with_others(input, 0, index, source, how, flat=True)) is not None:
+            return found
+    except IndexError:
+        pass  # positions from the end, or outside
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
-    index, source = index.reshape(-1), source.reshape(-1)
     if not within(index, n):
-        bad = index[(index < -n) | (index >= n)][:1]
-        if bad.size:
-            raise IndexRangeError(f"out of range: tried to access index {bad[0]} on a tensor of {n} elements.")
-        index = np.where(index < 0, index + n, index)
+        if index.min() < -n or index.max() >= n:
+            bad = index[(index < -n) | (index >= n)][0]
+            raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
+        counted = index >> 63  # all bits of those from the end
+        counted &= n
+        counted += index
+        index = counted
+        if by_kernel and (found := elements.with_others(input, 0, index, source, how, flat=True)) is not None:
+            return found
     result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)  # a NumPy scalar would stay one under copy()
     flat = result.ravel("K")
     if not result.flags.c_contiguous:  # the elements stay as they lie

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...annotations import Functions, Values
@@ -76,6 +78,18 @@ class copy:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
 
+def _set(a: np.ndarray, value: Any) -> None:
+    """Sets all elements to a number."""
+    if a.dtype.char in "fd" and a.flags.carray:
+        set_all(a, value)
+    elif value.__class__ is float or value.__class__ is int:
+        k = CPU_KINDS[a.dtype]
+        number = k.scalars.get(value)
+        fill_with(a, k.scalar(value) if number is None else number)
+    else:  # others round twice, have codes, or wrap numbers around that NumPy refuses
+        fill_with(a, number_array(value, DType.by_np[a.dtype]))
+
+
 @op("fill(Tensor input, Operand value) -> Tensor", family="store", quiet="all", inplace=True, out=False, node="FillBackward1")
 class fill:
     """A tensor like `input` with every element `value`.
@@ -91,20 +105,13 @@ class fill:
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
     def numpy(input, value):
-        result = np.empty_like(input)
-        fill_with(result, np.asarray(fitting(value, input.dtype), input.dtype))
-        return result
-    def store(a, value):  # others round twice, have codes, or wrap numbers around that NumPy refuses
-        if a.dtype.char in "fd" and a.flags.carray:
-            set_all(a, value)
-        elif a.dtype.char in "fdl?":
-            a.fill(value)
-        elif value.__class__ is float or value.__class__ is int:
-            k = CPU_KINDS[a.dtype]
-            number = k.scalars.get(value)
-            fill_with(a, k.scalar(value) if number is None else number)
+        result = np.empty(input.shape, input.dtype) if input.flags.c_contiguous else np.empty_like(input)
+        if value.__class__ is float or value.__class__ is int:
+            _set(result, value)
         else:
-            fill_with(a, number_array(value, DType.by_np[a.dtype]))
+            fill_with(result, np.asarray(fitting(value, input.dtype), input.dtype))
+        return result
+    store = _set
     may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
