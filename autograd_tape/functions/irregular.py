@@ -202,6 +202,9 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     becomes = rec.field("becomes")
     if becomes is not None:
         passes = [*_become_lines(signature, cells, becomes), *passes]
+    overwrites = rec.field("overwrites")
+    if overwrites is not None:
+        passes = [*_overwrite_lines(signature, cells, overwrites), *passes]
     fresh = rec.field("fresh") if make is None else None
     if fresh is not None:
         passes = [*_fresh_lines(rec, signature, cells, fresh), *passes]
@@ -320,15 +323,30 @@ def _shown_lines(rec: Record, signature: Keywords, cells: Keywords, shown: Fn) -
 
 def _become_lines(signature: Keywords, cells: Keywords, becomes: Fn) -> list[str]:
     """Statements that put the view that `becomes` makes in the place of a tensor that no graph, tape or mode has to do with."""
-    cells |= {"_becomes": becomes, "_ns": cells["_F"].namespace, "_STUMBLES": STUMBLES, "Version": Version, "_recordings": recordings,
-              "_noting": noting, "grad_mode": grad_mode, "INFERENCE": modes.GradMode.INFERENCE}
+    t, test, given = _alone(signature, cells)
+    cells |= {"_becomes": becomes}
+    return ["try:", f"    if {test}:", f"        {t}._data = _becomes({given})",
+            *["        " + line for line in counted(t)], f"        return {t}", "except _STUMBLES: pass"]
+
+
+def _overwrite_lines(signature: Keywords, cells: Keywords, overwrites: Fn) -> list[str]:
+    """Statements that return such a tensor, if `overwrites` wrote to its memory, in which every element has a place of its own."""
+    t, test, given = _alone(signature, cells)
+    cells |= {"_overwrites": overwrites}
+    return ["try:", f"    if {test} and 0 not in {t}._data.strides and _overwrites({given}):",
+            *["        " + line for line in counted(t)], f"        return {t}", "except _STUMBLES: pass"]
+
+
+def _alone(signature: Keywords, cells: Keywords) -> tuple[str, str, str]:
+    """The name of the tensor that is changed in place, source of the test whether no graph, tape or mode has to do with it, and of its
+    array and the other arguments."""
+    cells |= {"_ns": cells["_F"].namespace, "_STUMBLES": STUMBLES, "Version": Version, "_recordings": recordings, "_noting": noting,
+              "grad_mode": grad_mode, "INFERENCE": modes.GradMode.INFERENCE}
     first, *others = [Parameter.of(p) for p in signature.values()]
     t = first.name
     tests = [f"({t}._k is _ns['Q_F32'] or {t}._k in _ns['Q_ANY'])", is_free(t), "grad_mode() is not INFERENCE", "not _recordings",
              "_noting.calls is None", *[f"not {p.name}" for p in others if p.spread == "**"]]
-    given = ", ".join([f"{p.spread}{p.name}" for p in others if p.spread != "**"])
-    return ["try:", f"    if {' and '.join(tests)}:", f"        {t}._data = _becomes({t}._data, {given})",
-            *["        " + line for line in counted(t)], f"        return {t}", "except _STUMBLES: pass"]
+    return t, " and ".join(tests), ", ".join([f"{t}._data", *[f"{p.spread}{p.name}" for p in others if p.spread != "**"]])
 
 
 _AS_EVER = {"pin_memory": "{0} is False", "requires_grad": "{0} is False", "named": "not {0}"}

@@ -242,3 +242,29 @@ def test_places_that_are_as_many_as_wanted(size: int, shape: tuple[int, ...]) ->
     places = np.argwhere(x.numpy())[:size].tolist()
     found = torch.nonzero_static(x, size=size, fill_value=7)
     assert found.tolist() == places + [[7] * len(shape)] * (size - len(places)) and found.is_contiguous()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+@pytest.mark.parametrize("name", [name for name in RECORDS if get_record(name).field("overwrites") is not None])
+def test_what_is_overwritten_at_once_is_what_the_function_overwrites(name: str, dtype: torch.dtype) -> None:
+    """In rows, in columns and in a part of something else; of what has a history the function says what becomes of it."""
+    door = FRONT_END.function(name).door
+    for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
+        x, *args = _arguments(sample, "float32", False)[0]
+        whole = (*args, *[p.default for p in door.params[1 + len(args):]])
+        for made in (lambda t: t, lambda t: t.t().contiguous().t(), lambda t: torch.stack([t, t], -1)[..., 1]):
+            found = []
+            for at_once in (True, False):
+                t = made(x.to(dtype).clone())
+                before = t._version
+                try:
+                    assert (getattr(torch.Tensor, name)(t, *args) if at_once else door.plain(t, *whole)) is t
+                except RuntimeError as error:  # which wraps around beyond the memory
+                    found.append((str(error), 0))
+                    continue
+                found.append((t.tolist(), t._version - before))
+            assert found[0] == found[1]
+    leaf = torch.zeros(3, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.fill_diagonal_(1)
+    assert torch.autograd.grad((leaf * 1).fill_diagonal_(1).sum(), leaf)[0].tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

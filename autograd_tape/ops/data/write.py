@@ -17,6 +17,7 @@ from ...strided import storage_offset, strided
 from ...tensor import TensorRef
 from .._host import on_host
 from .._samples import check_number
+from .scatter import is_plain
 
 
 def _everywhere(F: Functions, tangent: TensorRef, output: TensorRef) -> TensorRef:
@@ -208,6 +209,14 @@ class fill_diagonal_:
     tensor([[3., 0.],
             [0., 3.]])
     """
+
+    def overwrites(a, fill_value, wrap):
+        shape = a.shape
+        if wrap is not False or len(shape) < 2 or len(shape) > 2 and len({*shape}) > 1 or not a.size or not is_plain(fill_value, a.dtype):
+            return False
+        n, step = min(shape[:2]), (sum(a.strides),)
+        _set(np.ndarray(n, a.dtype, a, 0, step) if a.flags.c_contiguous else strided(a, (n,), step), fill_value)
+        return True
 
     def function(F, input, fill_value, wrap=False):
         data = input._data
