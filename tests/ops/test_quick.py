@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_pieces_of_plain_signals_are_those_of_recorded_ones(name: str) -> None:
         plain, other = getattr(torch, name)(*args), getattr(torch, name)(recorded, *args[1:]).detach()
         assert (plain.dtype, plain.shape, plain.stride()) == (other.dtype, other.shape, other.stride())
         assert str(plain.tolist()) == str(other.tolist())
+
+
+@pytest.mark.parametrize("name", ["ifft", "ihfft"])
+def test_inverse_transforms_of_real_numbers_are_views_of_conjugates(name: str) -> None:
+    for shape, n, dim in (((2, 5), None, -1), ((3, 4), 6, 0), ((40, 30), 3, 0), ((64, 33), None, 0)):
+        for dtype in (torch.float32, torch.float64, torch.int64, torch.bool):
+            x = (torch.arange(math.prod(shape)).reshape(shape) % 7).to(dtype)
+            recorded = (x.clone() if dtype.is_floating_point else x.float()).requires_grad_()
+            plain, other = [getattr(torch.fft, name)(t, n, dim) for t in (x, recorded)]
+            assert plain.is_conj() and other.is_conj() and not plain._base.is_conj()
+            assert (plain.dtype, plain.stride(), plain.tolist()) == (other.dtype, other.stride(), other.tolist())
 
 
 @pytest.mark.parametrize(("size", "step", "count"), [(4, 1, 9), (8, 3, 20), (64, 16, 3), (50, 5, 40), (16, 16, 4), (3, 5, 4), (92, 2, 115)])

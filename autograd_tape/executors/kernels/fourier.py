@@ -22,7 +22,7 @@ _LANES, _FEW = 8, 4
 _LONG, _LARGE = 4096, {"f": 400, "d": 256}
 #: Elements that places in memory may be apart.
 _FAR = 1 << 31
-_REAL = {"f": np.dtype(np.float32), "d": np.dtype(np.float64)}
+_REAL: dict[str, Any] = {"f": np.dtype(np.float32), "d": np.dtype(np.float64)}
 _NO_WINDOW = np.empty(0)
 
 
