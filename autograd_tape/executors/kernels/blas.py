@@ -216,31 +216,33 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def few_halves(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """``np.matmul(a, b)`` of few numbers of one half precision, rounded once: sums in single precision, one product after another. None of
     many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
-    char = a.dtype.char
-    if state.fused > KEPT or char not in "eE" or a.dtype is not b.dtype or a.size * b.shape[-1] > _SUMS:
+    if state.fused > KEPT or a.dtype is not b.dtype:
         return None
     way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous)
     if way is None:
         return None
     shape, sizes, turned_a, turned_b = way
     x, z = a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b
-    if not x.flags.carray or not z.flags.carray:
-        return None
     y = np.empty(shape, a.dtype)
-    (_multiplied.of(char, a.size) or _multiplied.surely(char))(sizes[0] * sizes[1], 1, x, z, y, *sizes)
+    try:
+        _multiplied.surely(a.dtype.char)(sizes[0] * sizes[1], 1, x, z, y, *sizes)
+    except TypeError:  # neither rows nor columns
+        return None
     return y
 
 
 @lru_cache(512)
 def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool
           ) -> tuple[tuple[int, ...], tuple[int, ...], bool, bool] | None:
-    """The shape of a product, the sizes and steps for `multiply`, and which operand is to be turned; None where there are no numbers, and
-    for batches that differ."""
+    """The shape of a product, the sizes and steps for `multiply`, and which operand is to be turned; None where there are no numbers, or
+    many, and for batches that differ."""
     whole_a, whole_b = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
     (*batch, m, k), (*other, n, p) = whole_a, whole_b
     if k != n or batch and other and batch != other or 0 in (*a, *b):
         return None
     count = prod(batch or other)
+    if count * m * k * p > _SUMS:
+        return None
     turned_a, turned_b = not a_in_rows and len(a) > 1, not b_in_rows and len(b) > 1
     steps = (m * k * bool(batch), *((1, m) if turned_a else (k, 1)), k * p * bool(other), *((1, k) if turned_b else (p, 1)))
     return (*(batch or other), *a[-2:-1], *b[1:][-1:]), (count, m, k, p, *steps), turned_a, turned_b

@@ -46,9 +46,9 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
     if A.ndim < 2 or not pivot:
         raise ValueError("matrices expected, whose rows may change places")
     *lead, m, n = A.shape
-    LU = _columns(A)
-    columns = LU.swapaxes(-2, -1)
+    columns = A.swapaxes(-2, -1).copy()
     pivots, info = kernels.lu(columns if A.ndim == 3 else columns.reshape(prod(lead), n, m))
+    LU = columns.swapaxes(-2, -1) if A.size else _columns(A)
     if check_errors and info.any():
         _refuse_singular(info, A.shape)
     return LU, pivots.reshape(*lead, min(m, n)), info.reshape(lead)

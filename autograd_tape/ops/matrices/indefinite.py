@@ -199,6 +199,9 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
     named = np.abs(pivots)
     if pivots.size and (np.minimum.reduce(named, None) < 1 or np.maximum.reduce(named, None) > n):
         raise AutogradError("torch.linalg.ldl_solve: pivots must be rows of LD, counted from 1", expected=f"1 to {n}")
+    if LD.ndim == 2 < B.ndim and B.size:  # all right sides beside one another
+        found = _ldl_solve(LD, pivots, np.moveaxis(B, -2, 0).reshape(n, -1), hermitian)
+        return _columns(np.moveaxis(found.reshape(n, *B.shape[:-2], B.shape[-1]), 0, -2))
     batch = broadcast_shape(LD.shape[:-2], B.shape[:-2])
     items = [np.broadcast_to(x, (*batch, *x.shape[-d:])).reshape(math.prod(batch), *x.shape[-d:])
              for x, d in ((LD, 2), (pivots, 1), (B, 2))]

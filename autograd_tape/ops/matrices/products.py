@@ -263,6 +263,8 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
+    if other.ndim == 1 and 0 < input.ndim < 3 and input.size < _MANY:
+        return input.dot(other)
     result = _stacks(input, other)
     return result if other.ndim < 3 or input.ndim < 3 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
