@@ -63,8 +63,8 @@ class Common:
         where that is to take them, as where something is recorded, or where the result is to be laid out."""
         a = x._data
         try:
-            if other.__class__ in _PLAIN_NUMBERS:
-                common = self._kinds[default_dtype(), x._k, not a.ndim, other.__class__, 0 <= other < 128]
+            if (of := other.__class__) in _PLAIN_NUMBERS:
+                common = self._kinds[default_dtype(), x._k, not a.ndim, of, 0 <= other < 128]
                 if common is None or x._node is not None:
                     return None
                 b = common.scalars.get(other)

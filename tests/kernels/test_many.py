@@ -57,3 +57,15 @@ def test_all_ways_to_an_operation_find_the_same(rec: Record, compiled: None) -> 
         y = x.to(dtype)
         exact = function(y if dtype.is_complex else y.double()).to(dtype)
         torch.testing.assert_close(function(y), exact, rtol=1e-2, atol=1e-2)
+
+
+def test_lengths_of_float64_neither_overflow_nor_vanish(compiled: None) -> None:
+    some = np.concatenate([
+        NUMBERS[:11], [1e-150, 1e150, 1.7e308, np.finfo(float).max], _rng.normal(size=40), 10.0 ** _rng.uniform(-300, 300, 40)])
+    x, y = np.meshgrid(some, some)
+    with np.errstate(over="ignore"):
+        expected = np.hypot(x, y)
+    found = torch.hypot(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    usual = np.isfinite(expected)
+    np.testing.assert_array_equal(found[~usual], expected[~usual])
+    np.testing.assert_array_less(np.abs(found[usual] - expected[usual]), 1.01 * np.spacing(expected[usual]))

@@ -201,8 +201,8 @@ class Formula:
     made: ClassVar[list[Formula]] = []
 
     def __init__(self, function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd") -> None:
-        self.function, self.beyond = function if isinstance(function, Split) else (function, ())
-        self.whole = function.joined() if isinstance(function, Split) else function
+        split = function if isinstance(function, Split) else Split(function, ())
+        self.function, self.beyond, self.whole = split.function, split.beyond, split.joined() if split.beyond else split.function
         self.operands, self.cost, self.own, self.numbers, self.chars = operands, cost, own, numbers, chars
         #: Numbers that are not shared.
         self.short = 2 * _GRAIN // cost - 1

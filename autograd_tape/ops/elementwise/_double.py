@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...executors.kernels import formulas
-from ...executors.kernels.formulas import Scalar, Split, copysign, exponent, many, polynomial, sqrt, two_to, up_to
+from ...executors.kernels.formulas import Scalar, Split, binary, copysign, exponent, many, polynomial, sqrt, two_to, up_to
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -73,6 +73,32 @@ def log(x: float) -> float:
     s = f / (2.0 + f)
     half = 0.5 * f * f
     return n * _LN2[0] - ((half - (s * (half + polynomial(_LOG, s * s)) + n * _LN2[1])) - f)
+
+
+_SCALE = 2.0 ** 600
+
+
+def _length(x: float, y: float) -> float:
+    return sqrt(x * x + y * y)
+
+
+def _is_extreme(x: float, y: float) -> bool:
+    a, b = abs(x), abs(y)
+    high = a if a > b else b
+    return not (high > 1e-140 and high < 1e150)
+
+
+def _extreme_length(x: float, y: float) -> float:
+    a, b = abs(x), abs(y)
+    if a == math.inf or b == math.inf:
+        return math.inf
+    if a > 1.0 or b > 1.0:
+        return _length(a / _SCALE, b / _SCALE) * _SCALE
+    return _length(a * _SCALE, b * _SCALE) / _SCALE
+
+
+lengths = binary(Split(_length, ((_is_extreme, _extreme_length),)))
+"""Of two numbers, sqrt(x * x + y * y)."""
 
 
 #: Erf's inverse at x over x, less 1, in 0.85**2 - x**2; and the normal distribution's at 1/2 + q over q, less 2.5, in 0.425**2 - q**2 (both

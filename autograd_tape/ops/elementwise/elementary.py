@@ -445,6 +445,13 @@ class atan2:
         yield (np.ones(2), 2.0), TypeError, "atan2(): argument 'other' (position 2) must be Tensor, not float"
 
 
+@pairwise("hypot", "feE")
+def _hypot(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if input.dtype.char == "d" and other.dtype is input.dtype and input.size >= state.fused:
+        return double.lengths(input, other)
+    return np.hypot(input, other)
+
+
 @op("hypot(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
     dtypes="float half", complex="hypot_cpu")
 class hypot:
@@ -456,7 +463,7 @@ class hypot:
 
     lacks = {"float8": "hypot_cpu"}
     ufunc = np.hypot
-    numpy = pairwise("hypot", "feE")(ufunc)
+    numpy = _hypot
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
     check = takes("float complex", "hypot_cpu")
