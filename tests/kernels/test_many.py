@@ -68,4 +68,5 @@ def test_lengths_of_float64_neither_overflow_nor_vanish(compiled: None) -> None:
     found = torch.hypot(torch.from_numpy(x), torch.from_numpy(y)).numpy()
     usual = np.isfinite(expected)
     np.testing.assert_array_equal(found[~usual], expected[~usual])
-    np.testing.assert_array_less(np.abs(found[usual] - expected[usual]), 1.01 * np.spacing(expected[usual]))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_less(np.abs(found[usual] - expected[usual]), 1.01 * np.spacing(expected[usual]))
