@@ -50,6 +50,7 @@ __all__ = [
     "silu_backward",
     "softplus",
     "softplus_backward",
+    "spread",
     "takes_half",
     "tanh",
     "tanh_backward",
@@ -82,7 +83,7 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float
     """The compiled vjp ``kernel`` over ``grad``, in whose order the result lies, and the saved ``x`` of the same shape."""
     c, g = _computed(x), grad
     if g.strides != c.strides and g.dtype == c.dtype and g.flags.forc and g.flags.aligned:
-        c = _like(c, g)
+        c = spread(c, g)
     dx = np.empty_like(c)
     if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
         g = np.empty_like(c)
@@ -197,7 +198,7 @@ def one_pass_vjp(
         def in_order(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
             """What was saved, lying as the cotangent does, and so will the result."""
             alike = x.strides == grad.strides or x.shape != grad.shape or x.dtype is not grad.dtype or not grad.flags.forc
-            return x if alike else _like(x, grad)
+            return x if alike else spread(x, grad)
 
         @wraps(formula)
         def vjp(F: Any, grad: Any, x: Any, *options: Any) -> Any:
@@ -259,7 +260,7 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
     """The gradient for ``x`` of such a loss; None where it is NumPy's."""
     grad, x, t = grad.view(np.ndarray), x.view(np.ndarray), t.view(np.ndarray)
     if kind >= LARGER and grad.flags.forc and x.dtype is grad.dtype is t.dtype:
-        x, t = [v if v.shape == grad.shape else _like(v, grad) for v in (x, t)]
+        x, t = [v if v.shape == grad.shape else spread(v, grad) for v in (x, t)]
     char, n = x.dtype.char, x.size
     if not n or char not in "fdeE" or not x.dtype.isnative or t.dtype != x.dtype or grad.dtype != x.dtype or t.shape != x.shape or (
             grad.ndim and grad.shape != x.shape) or not x.flags.forc or not x.flags.aligned:
@@ -268,11 +269,11 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
     if run is None:
         return None
     if t.strides != x.strides or not t.flags.aligned:
-        t = _like(t, x)
+        t = spread(t, x)
     if n > 1 and not any([step for size, step in zip(grad.shape, grad.strides) if size > 1]):
         g = grad[(slice(0, 1),) * grad.ndim].copy() if grad.ndim else grad
     else:
-        g = grad if grad.strides == x.strides and grad.flags.aligned else _like(grad, x)
+        g = grad if grad.strides == x.strides and grad.flags.aligned else spread(grad, x)
     dx = np.empty_like(x)
     arrays = bits(g), bits(x), bits(t), bits(dx), kind, number, share
     if n < _ALONE:
@@ -282,7 +283,7 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
     return dx if kind >= ENTROPY else contiguous(dx)  # torch lays the others out in rows
 
 
-def _like(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def spread(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A copy of ``a``, as large as ``x``, that lies in memory as that does."""
     out = np.empty_like(x)
     if a.dtype is x.dtype and x.itemsize == 2:  # which NumPy moves as bits, and not number by number

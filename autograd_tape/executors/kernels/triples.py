@@ -9,7 +9,7 @@ import numpy as np
 
 from ...annotations import Fn
 from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
-from .elementwise import takes_half
+from .elementwise import spread, takes_half
 from .halves import narrow, widened
 from .handy import Exact, Handy
 from .pairs import steps_of
@@ -45,7 +45,7 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         if (joint := _joint(shape, a.shape, b.shape)) is None:
             return None
         if joint != shape:
-            shape, x = joint, _spread(x, np.empty(joint, dtype))
+            shape, x = joint, spread(x, np.empty(joint, dtype))
         if x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous and (
                 steps := steps_of(shape, a.shape, b.shape)) is not None and steps[5] + steps[8] and (
                 x.size >= state.fused or _of_lines.of(char, x.size) is not None):
@@ -55,7 +55,9 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
             except TypeError:  # memory that is not aligned, a number that is complex
                 return None
             return out
-        a, b = [y if y.shape == shape else _spread(y, x) for y in (a, b)]
+        one = a is b
+        a = a if a.shape == shape else spread(a, x)
+        b = a if one else b if b.shape == shape else spread(b, x)
     if (run := _triples.over(char, n := x.size)) is None:
         return None
     if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
@@ -82,9 +84,3 @@ def _joint(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
         return None
     return None if 0 in joint else joint
 
-
-def _spread(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """An operand as large as another, and lying like it."""
-    out = np.empty_like(x)
-    out[...] = y
-    return out

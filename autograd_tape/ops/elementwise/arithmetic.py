@@ -44,11 +44,19 @@ def is_complex(x: Values) -> bool:
     return (x._k.np if isinstance(x, TensorRef) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).kind == "c"
 
 
+def _zeros(input: np.ndarray) -> np.ndarray:
+    """Rows of zeros are the system's; like others NumPy makes them number by number."""
+    return np.zeros(input.shape, input.dtype) if input.flags.c_contiguous else np.zeros_like(input)
+
+
+_zeros.simple = True  # type: ignore[attr-defined]
+
+
 @op("zero_gradient(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False)
 class zero_gradient:
     """Zeros in place of a cotangent: the gradient of a function that is constant almost everywhere. They have no history, as in torch."""
 
-    numpy = np.zeros_like
+    numpy = _zeros
     mindspore = "ops.ZerosLike"
     samples = domain(-2, 2)
 
@@ -463,8 +471,8 @@ class lerp:
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
         if 2 in (input.itemsize, end.itemsize, weight.itemsize):
-            if not weight.ndim and weight.itemsize > 2:  # a number, which is not rounded
-                return triple(BETWEEN, weight.item(), input, end, end)
+            if not weight.ndim:
+                return triple(BETWEEN, float(weight), input, end, end)
             return triple(WEIGHED, 1, input, end, weight)
         if not weight.ndim and weight.dtype.kind == "f":
             found = triple(BETWEEN, weight.item(), input, end, end)
