@@ -533,10 +533,10 @@ class cosine_embedding_loss:
 
 def _quick_triplets(anchor: np.ndarray, positive: np.ndarray, negative: np.ndarray, margin: float, p: float, eps: float, swap: bool,
                     reduction: str) -> np.ndarray | None:
-    if not margin > 0 or reduction not in REDUCTIONS or anchor.ndim < 2 or not anchor.shape == positive.shape == negative.shape:
+    if swap or not margin > 0 or reduction not in REDUCTIONS or anchor.ndim < 2 or not anchor.shape == positive.shape == negative.shape:
         return None
     near, far = quick_distance(anchor, positive, p, eps, False), quick_distance(anchor, negative, p, eps, False)
-    if near is None or far is None or near.dtype is not far.dtype or swap:
+    if near is None or far is None or near.dtype is not far.dtype:
         return None
     if near.itemsize == 2:
         apart = halved(np.subtract, fused.with_number(np.add, near, margin, False), far)
