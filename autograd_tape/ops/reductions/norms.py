@@ -741,6 +741,7 @@ def _pull_of(F: Functions, grad: Values, apart: Values, distances: Values, p: fl
 class cross_distances:
     """The distances of order `p` of all pairs of rows (..., n, d) and (..., m, d)."""
 
+    layout = "rows"
     sharding = "*b m D, *b n D -> *b m n"
     numpy = _cross_distances
     def shape(x1, x2, p): return (*broadcast_shape(x1[:-2], x2[:-2]), x1[-2], x2[-2])
