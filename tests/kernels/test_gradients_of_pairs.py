@@ -85,6 +85,17 @@ def test_losses(name: str, reduction: str, dtype: torch.dtype) -> None:
     in_both_modes(gradients)
 
 
+@pytest.mark.parametrize("name", LOSSES[:3])
+@pytest.mark.parametrize("shapes", [((5,), (3, 5)), ((3, 5), (5,)), ((3, 1), (1, 5))], ids=str)
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_means_of_losses_count_what_is_broadcast(name: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    pair = [torch.rand(shape, dtype=torch.float64).requires_grad_() for shape in shapes]
+    loss = getattr(torch.nn.functional, name)
+    expected = torch.autograd.grad(loss(*torch.broadcast_tensors(*pair), reduction="none").mean(), pair)
+    for a, b in zip(torch.autograd.grad(loss(*pair), pair), expected, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dim", [None, 0, 1, -1, (1, 2), (0, 2)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
 def test_lengths(dim: int | tuple[int, ...] | None, dtype: torch.dtype) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import warned
+from ...dims import broadcast_shape
 from ...dtypes import CPU, dtype_of, kind, promote
 from ...errors import ShapeMismatchError
 from ...executors.choose import executor_for
@@ -92,13 +93,14 @@ def reduced(F: Functions, loss: TensorRef, reduction: str) -> TensorRef:
     return F.sum(loss) if reduction == "sum" else loss
 
 
-def share_of(x: Any, reduction: str, factor: float = 1.0, single: bool = False) -> float:
-    """`factor` times what an element of `x` counts in a loss, as the dtype of `x` holds it; with `single`, half precision is computed with
-    in float32."""
+def share_of(x: Any, other: Any, reduction: str, factor: float = 1.0, single: bool = False) -> float:
+    """`factor` times what an element counts in a loss of two tensors, as the dtype of `x` holds it; with `single`, half precision is
+    computed with in float32."""
     if reduction != "mean":
         return factor
     dtype = x._k.np if isinstance(x, TensorRef) else x.dtype
-    share = factor / max(prod(x.shape), 1)
+    shape = x.shape if x.shape == other.shape else broadcast_shape(tuple(x.shape), tuple(other.shape))
+    share = factor / max(prod(shape), 1)
     return share if dtype.itemsize > 2 or single else float(np.asarray(share, np.float32).astype(dtype))
 
 

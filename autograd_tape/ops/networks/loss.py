@@ -57,7 +57,7 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
 def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
     if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and reduce.fits_distance(input, target):
         return reduce.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
-    share = share_of(input, reduction, 2.0)
+    share = share_of(input, target, reduction, 2.0)
     pairs = (input, target), (target, input)
     return [_mse_slope(F, grad, *pair, share) if needed else None for pair, needed in zip(pairs, needs)]
 
@@ -203,9 +203,9 @@ class smooth_l1:
         d = F.abs(input - target)
         return reduced(F, F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
     def vjp_input(F, grad, input, target, beta, reduction):
-        return _smooth_slope(F, grad, input, target, share_of(input, reduction, single=True), beta)
+        return _smooth_slope(F, grad, input, target, share_of(input, target, reduction, single=True), beta)
     def vjp_target(F, grad, input, target, beta, reduction):
-        return _smooth_slope(F, grad, target, input, share_of(input, reduction, single=True), beta)
+        return _smooth_slope(F, grad, target, input, share_of(input, target, reduction, single=True), beta)
     jvp = "transposed"
     batch = batches.each_loss
     aten = "smooth_l1_loss(input, target, *but([number(reduction), beta], [1, 1.0]))"
@@ -269,11 +269,11 @@ class huber:
     def vjp_input(F, grad, input, target, delta, unlike, reduction):
         if unlike:
             _refuse_unlike(*unlike.split())
-        return _bent_slope(F, grad, input, target, share_of(input, reduction), delta)
+        return _bent_slope(F, grad, input, target, share_of(input, target, reduction), delta)
     def vjp_target(F, grad, input, target, delta, unlike, reduction):
         if unlike:
             _refuse_unlike(*reversed(unlike.split()))
-        return _bent_slope(F, grad, target, input, share_of(input, reduction), delta)
+        return _bent_slope(F, grad, target, input, share_of(input, target, reduction), delta)
     jvp = "transposed"
     batch = batches.each_loss
     aten = "huber_loss(input, target, *but([number(reduction), delta], [1, 1.0]))"
