@@ -31,7 +31,7 @@ _ALONE, _SLABS = 32768, 4096
 #: Elements of a row that a loop takes as long to begin.
 _NARROW = 16
 #: What joins two numbers.
-_JOINED = {SUM: np.add, PRODUCT: np.multiply}
+_JOINED: dict[int, np.ufunc] = {SUM: np.add, PRODUCT: np.multiply}
 
 
 class _Plan(NamedTuple):
@@ -114,14 +114,13 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
     ways = None if order == sorted(order) else tuple(order + [d for d in range(len(shape)) if shape[d] == 1])
     plain = len(steps) == 1 and lying is None
     alone = (steps[0][0], *steps[0][2:]) if plain and prod(shape) < _ALONE else None
-    slabs = outer, n, inner = steps[0][2:5]
-    if not plain or not 1 < n < 8 or inner >= 8 or outer * n * inner < _SLABS or dtype.itemsize == 2:
-        slabs = None
+    _, _, outer, n, inner, _ = steps[0]
+    slabs = (outer, n, inner) if plain and 1 < n < 8 and inner < 8 and prod(shape) >= _SLABS and dtype.itemsize > 2 else None
     joined = None
     if axes is not None and 1 < len(axes) < len(shape):
         joined = (*kept, *sorted(reduced)), prod([shape[d] for d in kept]), prod(parts)
     outer, n, inner = whole[0]
-    narrow = outer * n * inner > _SLABS and (n < _NARROW if inner == 1 else inner < 8)
+    narrow = prod(shape) > _SLABS and (n < _NARROW if inner == 1 else inner < 8)
     single = len(whole) == 1 and lying is None and prod(shape) < _ALONE and not narrow
     once = (outer * -(-inner // _SUM_TILE), outer, n, inner, np.empty(0, dtype)) if single else None
     return _Plan(dtype.char.replace("?", "B"), ways, tuple(steps), found, lying, exact, many, alone, slabs, tuple(whole), narrow, once,
