@@ -274,7 +274,7 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     pair = OF_UFUNC.get(function)
-    if pair is not None and (found := pair(a, b, LEAST if a.shape == b.shape and function not in SLOW else FEW)) is not None:
+    if pair is not None and (found := pair(a, b, LEAST if a.shape == b.shape else FEW)) is not None:
         return found
     full, part = (a, b) if a.size >= b.size else (b, a)
     if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:
