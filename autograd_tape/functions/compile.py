@@ -190,8 +190,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
-    slow = rec.field("numpy") in SLOW or rec.field("numpy") is np.reciprocal
-    least, many = (halves.FEW[0], "halved") if half else (MANY, "many") if rec.field("many") else (LEAST if slow else BIG, f"ufunc{len(big)}")
+    least = LEAST if rec.field("numpy") in SLOW or rec.field("numpy") is np.reciprocal else BIG
+    least, many = (halves.FEW[0], "halved") if half else (MANY, "many") if rec.field("many") else (least, f"ufunc{len(big)}")
     if many == "many":
         return f"kernel({first}) if (_a := {first}).size < {least} else many(_a)"
     if scalar is None and len(big) == 2:
