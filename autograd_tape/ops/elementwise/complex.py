@@ -110,7 +110,7 @@ def _view_as_real(input: np.ndarray) -> np.ndarray:
     return input[..., None].view(real_of(input).dtype)
 
 
-_PART = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+_PART: dict[str, np.dtype] = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 
 
 @op("view_as_real(Tensor input) -> Tensor", family="view", quiet="all", out=False, method=False)
