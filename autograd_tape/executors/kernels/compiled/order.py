@@ -147,8 +147,8 @@ def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop)
     best, place, kept = np.empty(FEW + 1, i8), np.empty(FEW + 1, i8), min(k + 1, size)
     for r in range(start, stop):
         first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
-        if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for: if none is another's equal, that is all
-            worst, count, equal = i8(0), 0, 0
+        if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for, as long as none is another's equal
+            worst, count, equal = i8(0), 0, False
             for i in range(size):
                 w = key(wide(x[first + i * inner])) ^ flip
                 if count == kept and w >= worst:
@@ -159,9 +159,9 @@ def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop)
                     best[j], place[j] = best[j - 1], place[j - 1]
                     j -= 1
                 best[j], place[j] = w, i
-                worst = best[count - 1]
-            for i in range(kept - 1):
-                equal += best[i] == best[i + 1]
+                worst, equal = best[count - 1], j > 0 and best[j - 1] == w
+                if equal:
+                    break
             if not equal:
                 for i in range(k):
                     values[to + i * inner], index[to + i * inner] = x[first + place[i] * inner], place[i]
