@@ -13,7 +13,7 @@ import pytest
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import cpu_executor
-from autograd_tape.executors.kernels import _on_demand, folds
+from autograd_tape.executors.kernels import _on_demand, folds, reduce
 from autograd_tape.executors.kernels.reduce import add
 from autograd_tape.held import tensors_in
 from autograd_tape.ops import RECORDS
@@ -217,3 +217,17 @@ def test_gradients_of_what_was_broadcast_are_added_up(at_hand: None, rng: np.ran
             axes = (*range(lead), *[i + lead for i, n in enumerate(to) if n == 1 and shape[i + lead] != 1])
             assert found.dtype == dtype and found.shape == to and not np.shares_memory(found, x)
             np.testing.assert_array_equal(found.astype(np.float64), given.astype(np.float64).sum(axes).reshape(to))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("low", "high", "bins"), [(-1.0, 1.0, 4), (0.1, 0.7, 3), (-5.0, 5.0, 100), (0.0, 1e-40, 2)])
+def test_bins_are_those_of_numpys_passes(dtype: Any, low: float, high: float, bins: int) -> None:
+    x = np.append(np.random.default_rng(6).standard_normal(500), [low, high, np.nan, np.inf, -np.inf]).astype(dtype)
+    found = []
+    for mode in ("numpy", "numba"):
+        previous = _on_demand.use_numba(mode)
+        try:
+            found.append(reduce.binned(x, bins, low, high).tolist())
+        finally:
+            _on_demand.use_numba(previous)
+    assert found[0] == found[1] and sum(found[0])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.ops import RECORDS
 from autograd_tape.executors.kernels import _on_demand, order
 
 SHAPES = [((3, 7), 1), ((7, 3), 0), ((30, 41), 1), ((2, 3, 90), 1), ((2, 500), -1), ((0, 4), 1), ((400,), 0)]
@@ -99,3 +100,26 @@ def test_places_of_any_integers(width: int, rng: np.random.Generator) -> None:
     for descending in (False, True):
         expected = np.argsort(~rows if descending else rows, 1, "stable")
         np.testing.assert_array_equal(order.ordered(rows, descending), expected)
+
+
+@pytest.mark.parametrize("d", [0, 1, 2])
+def test_gradients_go_where_selections_were_and_nowhere_else(d: int) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    values, places = x.max(d)
+    grad = torch.arange(1.0, values.numel() + 1).reshape(values.shape)
+    expected = np.zeros((2, 3, 4))
+    np.put_along_axis(expected, np.expand_dims(places.numpy(), d), np.expand_dims(grad.numpy(), d), d)
+    assert torch.autograd.grad(values, x, grad, retain_graph=True)[0].tolist() == expected.tolist()
+    for wrong in (-1, x.shape[d]):
+        found = RECORDS["at_indices"].body.__dict__["numpy"]
+        with pytest.raises(IndexError):
+            found(grad.numpy(), np.full(values.shape, wrong), (2, 3, 4), d, False)
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "topk", "median", "nanmedian", "mode"])
+def test_along_one_element_each_is_its_own(name: str) -> None:
+    x = torch.tensor([[3.0, float("nan"), -0.0]])
+    values, places = getattr(torch, name)(x, *((1, 0) if name in ("kthvalue", "topk") else (0,)))
+    assert str(values.reshape(-1).tolist()) == str(x[0].tolist()) and places.reshape(-1).tolist() == [0, 0, 0]
+    values += 1
+    assert x[0, 0] == 3
