@@ -294,8 +294,10 @@ class prelu:
             return None
         elif input.ndim > 2:
             weight = weight.reshape(_channels(input, weight))
-        char = input.dtype.char
-        return laid_out(_rectifier(input, weight), input) if char in "fdeE" else None
+        if input.dtype.char not in "fdeE":
+            return None
+        found = _rectifier(input, weight)
+        return found if input.flags.c_contiguous else laid_out(found, input)
 
     def samples(rng):
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
