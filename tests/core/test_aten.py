@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
+from torchcompat._calls import aten
 from tests.core.aten_cases import TABLE
 from tests.ops.op_cases import bind, copied, samples
 from tests.ops.test_quiet import REGULAR, plain
@@ -279,3 +280,28 @@ def test_shared_libraries_and_modules_of_operations() -> None:
         torch.ops.load_library(3)
     assert torch.ops.loaded_libraries == set() and torch.ops.import_module("math") is None
     assert torch.ops.aten.add.__module__ == torch.ops.aten.add.Tensor.__module__ == "torch._ops.aten"
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", aten._LOSSES)
+def test_the_reductions_of_losses_are_numbers(name: str, reduction: str) -> None:
+    """By position and by name, whatever stands before them."""
+    own = {"huber_loss": {"delta": 0.6}, "smooth_l1_loss": {"beta": 0.6}, "multi_margin_loss": {"p": 2, "margin": 0.8, "weight": None},
+           "hinge_embedding_loss": {"margin": 0.7}, "poisson_nll_loss": {"log_input": False, "full": True, "eps": 1e-3},
+           "cosine_embedding_loss": {"margin": 0.1}, "margin_ranking_loss": {"margin": 0.2}, "ctc_loss": {"blank": 1, "zero_infinity": True},
+           "triplet_margin_loss": {"margin": 0.9, "p": 1.0, "eps": 1e-3, "swap": True}, "binary_cross_entropy": {"weight": torch.tensor(2.0)},
+           "binary_cross_entropy_with_logits": {"weight": None, "pos_weight": torch.tensor(3.0)}}.get(name, {})
+    count, parameters = aten._LOSSES[name]
+    tensors = list(torch.rand(count, 3, 4).unbind(0))
+    if name in ("cosine_embedding_loss", "margin_ranking_loss"):
+        tensors = [*tensors[:2], torch.tensor([1.0, -1.0, 1.0])] if name.startswith("cosine") else [*torch.rand(2, 3), torch.ones(3)]
+    elif name in ("multi_margin_loss", "multilabel_margin_loss"):
+        tensors[1] = torch.tensor([0, 3, 1]) if name == "multi_margin_loss" else torch.tensor([[0, 2, -1, 1]] * 3)
+    elif name == "ctc_loss":
+        tensors = [torch.rand(6, 2, 4).log_softmax(2), torch.tensor([[0, 2], [3, 2]]), torch.tensor([6, 5]), torch.tensor([2, 1])]
+    expected = getattr(torch.nn.functional, name)(*tensors, **own, reduction=reduction)
+    number = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    behind = [number if p == "reduction" else own[p] for p in parameters.split()]
+    called = getattr(torch.ops.aten, name)
+    for found in called(*tensors, *behind), called(*tensors, **own, reduction=number):
+        assert found.shape == expected.shape and torch.allclose(found, expected)

@@ -16,7 +16,7 @@ MOST = None if os.environ.get("AUTOGRAD_TAPE_ALL_PLACEMENTS") else 4
 """How many placements of a record's samples are tried; all that there are where the environment says so."""
 REPLICATED = {
     "values decide on sizes": "argwhere masked_select unique_index",
-    "any element of the result may be any of an operand": "masked_place masked_scatter median_all nanmedian_all restride",
+    "any element of the result may be any of an operand": "masked_place masked_scatter median_all nanmedian_all place_view restride",
     "no rule yet": "block_diag_list ctc ctc_backward embedding_renorm hash_tensor multi_margin multi_margin_backward multilabel_margin "
                    "multilabel_margin_backward",
 }

@@ -344,14 +344,25 @@ def _pool(n: int) -> Fn:
     return max_pool
 
 
-def _named_reduction(name: str, place: int) -> Fn:
-    """A loss with its reduction as ATen's number, the argument number `place`."""
+def _loss(name: str, tensors: int, parameters: str) -> Fn:
+    """A loss of so many tensors, whose reduction is ATen's number: among parameters that are in ATen's order."""
     def loss(*args: Any, **kwargs: Any) -> object:
-        number = args[place] if len(args) > place else kwargs.pop("reduction", 1)
-        return getattr(F, name)(*args[:2], reduction=_REDUCTION_NAMES[number],
-                                **({"weight": args[2]} if place > 2 and len(args) > 2 else {}))
+        given = {**dict(zip(parameters.split(), args[tensors:])), **kwargs}
+        return getattr(F, name)(*args[:tensors], **{**given, "reduction": _REDUCTION_NAMES[given.get("reduction", 1)]})
 
     return loss
+
+
+_LOSSES = {
+    "mse_loss": (2, "reduction"), "l1_loss": (2, "reduction"), "soft_margin_loss": (2, "reduction"), "kl_div": (2, "reduction"),
+    "multilabel_margin_loss": (2, "reduction"), "huber_loss": (2, "reduction delta"), "smooth_l1_loss": (2, "reduction beta"),
+    "binary_cross_entropy": (2, "weight reduction"), "binary_cross_entropy_with_logits": (2, "weight pos_weight reduction"),
+    "multi_margin_loss": (2, "p margin weight reduction"), "hinge_embedding_loss": (2, "margin reduction"),
+    "poisson_nll_loss": (2, "log_input full eps reduction"), "cosine_embedding_loss": (3, "margin reduction"),
+    "margin_ranking_loss": (3, "margin reduction"), "triplet_margin_loss": (3, "margin p eps swap reduction"),
+    "ctc_loss": (4, "blank reduction zero_infinity"),
+}
+"""How many tensors ATen's losses take, and what comes behind them."""
 
 
 def _mkldnn_rnn_layer(input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor | None, weight3: Tensor | None, hx_: Tensor,
@@ -418,9 +429,7 @@ FUNCTIONS: dict[str, Fn] = {
     "cross_entropy_loss": lambda input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0: F.cross_entropy(
         input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction], label_smoothing=label_smoothing),
     "sym_size": lambda input, dim: input.shape[dim],
-    "mse_loss": _named_reduction("mse_loss", 2), "binary_cross_entropy": _named_reduction("binary_cross_entropy", 3),
-    "binary_cross_entropy_with_logits": lambda input, target, weight=None, pos_weight=None, reduction=1: _named_reduction(
-        "binary_cross_entropy_with_logits", 3)(input, target, weight, reduction),
+    **{name: _loss(name, *places) for name, places in _LOSSES.items()},
     "index": lambda input, indices: F.getitem(input, tuple([slice(None) if i is None else i for i in indices])),
     "_sparse_addmm": lambda self, mat1, mat2, *, beta=1, alpha=1: torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha),
     "empty": lambda size, **options: F.empty(tuple(size), **options), "sum": lambda input, dim=None, keepdim=False, **more: F.sum(

@@ -109,6 +109,7 @@ def finish(F: Functions, array: np.ndarray, device: Device | str | None, require
 
 _KEPT = 256  # geometries that are kept
 _NUMBERS = frozenset([int, float])
+_LARGEST = 2 ** 40  # elements of a result beyond which memory is asked for, and refused, elsewhere
 
 
 def _kind_of(F: Functions, dtype: Any, device: object) -> Kind | None:
@@ -1124,7 +1125,7 @@ class one_hot:
         most = int(np.maximum.reduce(input.view(np.uint64), None))  # what is below zero is large there
         if num_classes == -1:
             num_classes = most + 1
-        if most >= num_classes or num_classes * input.size > 1 << 40:
+        if most >= num_classes or num_classes * input.size > _LARGEST:
             return None
         result = np.zeros((*input.shape, num_classes), np.int64)
         result.reshape(-1)[input.reshape(-1) + _steps(input.size, num_classes)] = 1

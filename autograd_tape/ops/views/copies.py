@@ -215,7 +215,7 @@ class as_strided_scatter:
         data, count = input._data, prod(size)
         if not count:
             return F.clone(input)
-        if input._k in F.namespace["Q_ANY"] and src._k is input._k and _is_storage(data):
+        if data.__class__ is np.ndarray and input._k.special is None and src._k is input._k and _is_storage(data):
             return F.place_view(input, src, "as_strided", (size, stride, storage_offset))
         start = start_of(data)
         at, steps = start if storage_offset is None else storage_offset, [s // data.itemsize for s in data.strides]
