@@ -288,8 +288,10 @@ def test_the_reductions_of_losses_are_numbers(name: str, reduction: str) -> None
     """By position and by name, whatever stands before them."""
     own = {"huber_loss": {"delta": 0.6}, "smooth_l1_loss": {"beta": 0.6}, "multi_margin_loss": {"p": 2, "margin": 0.8, "weight": None},
            "hinge_embedding_loss": {"margin": 0.7}, "poisson_nll_loss": {"log_input": False, "full": True, "eps": 1e-3},
-           "cosine_embedding_loss": {"margin": 0.1}, "margin_ranking_loss": {"margin": 0.2}, "ctc_loss": {"blank": 1, "zero_infinity": True},
-           "triplet_margin_loss": {"margin": 0.9, "p": 1.0, "eps": 1e-3, "swap": True}, "binary_cross_entropy": {"weight": torch.tensor(2.0)},
+           "cosine_embedding_loss": {"margin": 0.1}, "margin_ranking_loss": {"margin": 0.2},
+           "ctc_loss": {"blank": 1, "zero_infinity": True},
+           "triplet_margin_loss": {"margin": 0.9, "p": 1.0, "eps": 1e-3, "swap": True},
+           "binary_cross_entropy": {"weight": torch.tensor(2.0)},
            "binary_cross_entropy_with_logits": {"weight": None, "pos_weight": torch.tensor(3.0)}}.get(name, {})
     count, parameters = aten._LOSSES[name]
     tensors = list(torch.rand(count, 3, 4).unbind(0))
