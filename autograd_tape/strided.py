@@ -137,11 +137,12 @@ def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, 
 def memory_order(shape: Sequence[int], *operands: Sequence[int]) -> tuple[list[int], bool]:
     """(the dimensions in the order of the operands' strides, the innermost first; whether there were two that no operand tells apart).
 
-    >>> memory_order((2, 3), (1, 2)), memory_order((2, 3), (0, 1))
-    (([0, 1], True), ([1, 0], False))
+    >>> memory_order((2, 3), (1, 2)), memory_order((2, 3), (0, 1)), memory_order((2, 3), (-3, -1))
+    (([0, 1], True), ([1, 0], False), ([1, 0], True))
     """
     n, told = len(shape), True
     order = list(range(n - 1, -1, -1))
+    operands = tuple([[abs(s) for s in strides] for strides in operands])  # backwards, too, a longer step is further out
 
     def before(a: int, b: int) -> int:
         for strides in operands:
@@ -173,7 +174,7 @@ def by_memory(a: np.ndarray) -> tuple[int, ...]:
     >>> by_memory(np.ones((2, 3, 4)).transpose(1, 2, 0))
     (2, 0, 1)
     """
-    strides = dense_strides(a.shape, [abs(s) // a.itemsize for s in a.strides])
+    strides = dense_strides(a.shape, [s // a.itemsize for s in a.strides])
     return tuple(sorted(range(a.ndim), key=lambda d: (-strides[d], d)))
 
 
@@ -182,6 +183,8 @@ def _descends(strides: Sequence[int]) -> bool:
     last = 0
     for s in strides:
         if s:
+            if s < 0:
+                s = -s
             if last and s > last:
                 return False
             last = s
