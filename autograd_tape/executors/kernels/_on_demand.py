@@ -18,6 +18,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple
 
@@ -87,6 +88,7 @@ class _State:
 state = _State()
 
 
+@cache
 def available() -> bool:
     """Whether Numba is installed (it is not imported to find out)."""
     return find_spec("numba") is not None

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dims import normalize_dims
 from ...dtypes import bfloat16
-from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, compute_array, contiguous, is_half, state
+from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, compute_array, contiguous, is_half, state
 from .halves import recast, widened
 from .handy import Handy
 from .moments import join, moments, of_rows
@@ -187,9 +187,9 @@ def _in_pieces(x: np.ndarray, rows: int, positions: int) -> bool:
 
 
 def _sums(v: np.ndarray) -> np.ndarray:
-    """The sums of each row of (N, O, M), each piece of it in four lanes, as the loop has it; where there is none, in NumPy's order."""
+    """The sums of each row of (N, O, M), each piece of it in four lanes, as the loop has it; without Numba in NumPy's order."""
     n, o, m = v.shape
-    if state.fused == _NEVER:
+    if not available():
         return np.add.reduce(v.reshape(n, -1), 1)
     if m % 4:
         v, given = np.zeros((n, o, m + -m % 4)), v
