@@ -275,7 +275,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
     own = []
     if rec.field("gives_input"):
-        own = [f"        if _r is {arrays[0]}: return {tensors[0]}"]
+        own = [f"        if _r is not None and _r is {arrays[0]}: return {tensors[0]}"]  # what was only declared has no array yet
         if rec.name.endswith("_"):  # whose write is noted, and refused, elsewhere
             cells |= {"_recordings": recordings, "_noting": noting}
             tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
