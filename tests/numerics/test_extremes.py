@@ -106,3 +106,16 @@ def test_gelu_of_the_largest_numbers(dtype, approximate, size):
 def test_lgamma_at_poles_and_beyond():
     x = torch.tensor([-1e308, -1e20, -(2.0**53), -3.0, -1.0, 0.0, float("inf"), float("-inf"), 1e308], dtype=torch.float64)
     assert torch.lgamma(x).tolist() == [float("inf")] * 9
+
+
+@pytest.mark.parametrize("n", [2, 40, 300])
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("p", [2.0, 3.0])
+def test_distances_overflow_where_powers_of_single_precision_do(p, width, n):
+    """Few or many, and of one number, too, as torch's; what is NaN, or 0, hides no other."""
+    x, z = torch.zeros(n, width), torch.ones(n, width)
+    x[0], x[-1], z[-1] = 1e30, float("nan"), 0
+    found = torch.cdist(x, z, p, "donot_use_mm_for_euclid_dist")
+    assert found[0].isinf().all() and found[-1].isnan().all() and torch.pdist(x, p)[:n - 2].isinf().all()
+    x[0], z[0] = 1e-30, 0
+    assert not torch.cdist(x[:-1], z[[0, -1]], p, "donot_use_mm_for_euclid_dist").any() and not torch.pdist(x[:-1], p).any()

@@ -606,6 +606,20 @@ _pairs = loops.Loop(loops.distances, 2)
 _PAIRS = LazyModule("loops")
 
 
+#: Distances of float32 whose squares are neither infinite nor denormal, with some to spare.
+_NEAREST, _FARTHEST = np.float32(1e-15), np.float32(1e19)
+
+
+def _is_beyond(distances: np.ndarray) -> bool:
+    """Whether some of float32 that were computed in double precision have squares that single precision, in which torch adds them up, does
+    not hold."""
+    if not distances.size:
+        return False
+    if np.fmax.reduce(distances, None) > _FARTHEST:
+        return True
+    return bool(np.fmin.reduce(distances, None) < _NEAREST and ((distances < _NEAREST) & (distances > 0)).any())
+
+
 def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> np.ndarray | None:
     """The distances of order 0, 1, 2 or infinity of rows (..., n, d) and (..., m, d), or in a `triangle` of each row of a matrix with those
     after it; None where there is no loop for them."""
@@ -626,6 +640,8 @@ def _pair_distances(x: np.ndarray, z: np.ndarray, p: float, triangle: bool) -> n
     arguments = np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(z).reshape(-1), out.reshape(-1), rows, n, m, dim, p, int(triangle)
     if work <= state.short:
         _pairs(x.dtype.char, rows, work, *arguments)
+        if p == 2 and x.dtype.char == "f" and _is_beyond(out):
+            return None
     else:
         share_rows(_PAIRS.many_distances, x.dtype.char, rows, max(out.size // rows, 1) * dim, 1, *arguments)
     return out
@@ -638,6 +654,8 @@ def _cross_distances(x1: np.ndarray, x2: np.ndarray, p: float) -> np.ndarray:
 
 
 def _lengths(apart: np.ndarray, p: float) -> np.ndarray:
+    if apart.shape[-1] == 1 and p not in (0, 1, inf):  # whose powers overflow here, where those of a vector's one number do not
+        apart = np.concatenate([apart, np.zeros_like(apart)], -1)
     return np.asarray(_vector_norm(apart, p, (-1,), False) if p else add(np.abs(np.sign(apart)), (-1,)))
 
 
