@@ -859,7 +859,7 @@ class distances_behind:
             return _pdist_backward(grad, input, result, p)
         first, second = _ends(F, input)
         pull = _pull_of(F, grad, F.index_select(input, 0, first) - F.index_select(input, 0, second), result, p)
-        return F.index_add(F.index_add(F.zeros_like(input), 0, first, pull), 0, second, -pull)
+        return F.index_add(F.index_add(F.zeros_for(grad, tuple(input.shape)), 0, first, pull), 0, second, -pull)
     batch = batches.composed
     def samples(rng):
         yield rng.standard_normal((4, 3)), 2.0
