@@ -11,7 +11,7 @@ from ...dims import broadcast_shape
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused, reduce
-from ...executors.kernels.halves import narrow, widened
+from ...executors.kernels.halves import narrow, ufunc, widened
 from ...executors.kernels.pairs import halved, ufunc2
 from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
@@ -323,7 +323,7 @@ class huber_loss:
 
 def _soft_margin(input: Any, target: Any, reduction: str) -> Any:
     """Rounded after each step where it is half precision, as in torch; the sum is not."""
-    loss = np.log1p(np.exp(-input * target))
+    loss = ufunc(np.log1p, ufunc(np.exp, ufunc(np.multiply, ufunc(np.negative, input), target)))
     if reduction == "none":
         return loss
     total = np.add.reduce(loss, None, np.float32 if loss.itemsize == 2 else None)
@@ -331,10 +331,10 @@ def _soft_margin(input: Any, target: Any, reduction: str) -> Any:
 
 
 def _soft_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
-    z, dtype = np.exp(-target * input), input.dtype
-    share = np.asarray(target * z)
+    z, dtype = ufunc(np.exp, ufunc(np.multiply, ufunc(np.negative, target), input)), input.dtype
+    share = np.asarray(ufunc(np.multiply, target, z))
     share = (share.astype(np.float32 if dtype.itemsize == 2 else dtype) * _share(share, reduction)).astype(dtype)
-    return share / (z + dtype.type(1)) * grad
+    return ufunc(np.multiply, ufunc(np.divide, share, ufunc(np.add, z, np.ones((), dtype))), grad)
 
 
 def _share(x: Any, reduction: str) -> float:
