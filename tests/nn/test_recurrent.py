@@ -54,3 +54,22 @@ def test_only_what_is_wanted_is_computed() -> None:
     module.weight_hh_l0.requires_grad_(False)
     module(torch.randn(5, 2, 3))[0].sum().backward()
     assert module.weight_hh_l0.grad is None and module.weight_ih_l0.grad is not None
+
+
+@pytest.mark.parametrize("name", ["rnn_tanh", "rnn_relu", "gru", "lstm"])
+def test_rows_of_packed_data_that_no_batch_has(name: str) -> None:
+    """Forwards the first ones are read, backwards the last ones; too few are refused."""
+    gates = {"gru": 3, "lstm": 4}.get(name, 1) * 4
+    sizes, h = torch.tensor([2, 1]), torch.rand(2, 2, 4)
+    w = [torch.rand(gates, n) for _ in range(2) for n in (3, 4)]
+
+    def of(x: torch.Tensor) -> torch.Tensor:
+        return getattr(torch, name)(x, sizes, (h, h) if name == "lstm" else h, w, False, 1, 0.0, False, True)[0]
+
+    x = torch.rand(9, 3, requires_grad=True)
+    found = of(x)
+    assert torch.equal(found[:, :4], of(x[:3])[:, :4]) and torch.equal(found[:, 4:], of(x[6:])[:, 4:])
+    found.sum().backward()
+    assert x.grad is not None and [bool(row.any()) for row in x.grad] == [True] * 3 + [False] * 3 + [True] * 3
+    with pytest.raises(RuntimeError, match=r"start \(2\) \+ length \(1\) exceeds dimension size \(2\)\."):
+        of(x[:2])

@@ -7,6 +7,7 @@ dtype is none of the kernel's, it is made step by step of others, as in torch; s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -385,6 +386,18 @@ _NOT_ALLOCATED = (
     "Caffe2, Caffe2 uses a lazy allocation, so you will need to call mutable_data() or raw_mutable_data() to actually allocate memory.")
 
 
+def _rows_of(F: Functions, input: TensorRef, sizes: Sequence[int], reverse: bool) -> TensorRef:
+    """The rows of packed data that its batches are: the first ones, or the last ones where they are gone through from the end."""
+    rows, given = sum(sizes), input.shape[0]
+    if rows == given:
+        return input
+    if rows > given:
+        starts = [0, *accumulate(sizes)]
+        start, size = next((a, b - a) for a, b in pairwise(starts) if b > given)
+        raise AutogradError(f"start ({start}) + length ({size}) exceeds dimension size ({given}).")
+    return F.narrow(input, 0, given - rows if reverse else 0, rows)
+
+
 def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, hx: Sequence[TensorRef],
             params: Sequence[TensorRef], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
             batch_first: bool) -> tuple[TensorRef, ...]:
@@ -424,7 +437,8 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, 
             own = list(params[per * index:per * (index + 1)])
             w_hr = own.pop() if projects else None
             biases = own[2:] if has_biases else [None, None]
-            y, states = _layer(F, mode, input, [s[index] for s in starts], [*own[:2], *biases, w_hr], packed, direction == 1,
+            part = input if packed is None else _rows_of(F, input, packed, direction == 1)
+            y, states = _layer(F, mode, part, [s[index] for s in starts], [*own[:2], *biases, w_hr], packed, direction == 1,
                                directions == 1 and layer == num_layers - 1)
             outputs.append(y)
             last.append(states)
