@@ -13,8 +13,8 @@ from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.halves import ufunc
-from ...executors.kernels.pairs import Pairs, halved, pairwise, ufunc2
-from ...executors.kernels.sharing import fill
+from ...executors.kernels.pairs import FEW, Pairs, halved, pairwise, ufunc2
+from ...executors.kernels.sharing import BIG, fill
 from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED, of_halves, triple
 from ...executors.numpy import narrow, widened
 from ...functions.constants import typed
@@ -163,7 +163,12 @@ class rsub:
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
     numbers = {"other": "RsubBackward1"}
 
-    def numpy(input, other): return halved(np.subtract, other, input) if input.itemsize == 2 else ufunc2(np.subtract, other, input)
+    def numpy(input, other):
+        if input.itemsize == 2:
+            return halved(np.subtract, other, input)
+        few = input.size < (FEW if other.ndim else BIG)  # of which a number makes no big result, and few numbers seldom
+        return np.subtract(other, input) if few else ufunc2(np.subtract, other, input)
+
     def redirect(input, other, alpha): return None if alpha == 1 else ("rsub_scaled", (input, other, alpha))
     def mindspore(ms, input, other): return ms.ops.Sub()(other, input)
     check = _check_subtraction
