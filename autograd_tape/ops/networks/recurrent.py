@@ -424,6 +424,8 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, 
         if sizes._k.device.type == "meta":
             raise AutogradError(_NOT_ALLOCATED)
         packed = sizes._data.tolist()
+        if packed and not packed[0] and (count := hx[0].shape[1]) > 1:
+            raise AutogradError(f"The size of tensor a ({count}) must match the size of tensor b (0) at non-singleton dimension 0")
     elif not input.shape[1 if batch_first else 0]:
         raise AutogradError("Expected sequence length to be larger than 0 in RNN")
     if batch_first:
