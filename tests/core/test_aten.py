@@ -287,6 +287,7 @@ def test_shared_libraries_and_modules_of_operations() -> None:
 def test_the_reductions_of_losses_are_numbers(name: str, reduction: str) -> None:
     """By position and by name, whatever stands before them."""
     own = {"huber_loss": {"delta": 0.6}, "smooth_l1_loss": {"beta": 0.6}, "multi_margin_loss": {"p": 2, "margin": 0.8, "weight": None},
+           "nll_loss": {"weight": torch.arange(1.0, 5.0), "ignore_index": 3},
            "hinge_embedding_loss": {"margin": 0.7}, "poisson_nll_loss": {"log_input": False, "full": True, "eps": 1e-3},
            "cosine_embedding_loss": {"margin": 0.1}, "margin_ranking_loss": {"margin": 0.2},
            "ctc_loss": {"blank": 1, "zero_infinity": True},
@@ -297,8 +298,8 @@ def test_the_reductions_of_losses_are_numbers(name: str, reduction: str) -> None
     tensors = list(torch.rand(count, 3, 4).unbind(0))
     if name in ("cosine_embedding_loss", "margin_ranking_loss"):
         tensors = [*tensors[:2], torch.tensor([1.0, -1.0, 1.0])] if name.startswith("cosine") else [*torch.rand(2, 3), torch.ones(3)]
-    elif name in ("multi_margin_loss", "multilabel_margin_loss"):
-        tensors[1] = torch.tensor([0, 3, 1]) if name == "multi_margin_loss" else torch.tensor([[0, 2, -1, 1]] * 3)
+    elif name in ("multi_margin_loss", "nll_loss", "multilabel_margin_loss"):
+        tensors[1] = torch.tensor([0, 3, 1]) if name != "multilabel_margin_loss" else torch.tensor([[0, 2, -1, 1]] * 3)
     elif name == "ctc_loss":
         tensors = [torch.rand(6, 2, 4).log_softmax(2), torch.tensor([[0, 2], [3, 2]]), torch.tensor([6, 5]), torch.tensor([2, 1])]
     expected = getattr(torch.nn.functional, name)(*tensors, **own, reduction=reduction)

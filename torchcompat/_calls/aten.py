@@ -355,7 +355,8 @@ def _loss(name: str, tensors: int, parameters: str) -> Fn:
 
 _LOSSES = {
     "mse_loss": (2, "reduction"), "l1_loss": (2, "reduction"), "soft_margin_loss": (2, "reduction"), "kl_div": (2, "reduction"),
-    "multilabel_margin_loss": (2, "reduction"), "huber_loss": (2, "reduction delta"), "smooth_l1_loss": (2, "reduction beta"),
+    "multilabel_margin_loss": (2, "reduction"), "nll_loss": (2, "weight reduction ignore_index"),
+    "huber_loss": (2, "reduction delta"), "smooth_l1_loss": (2, "reduction beta"),
     "binary_cross_entropy": (2, "weight reduction"), "binary_cross_entropy_with_logits": (2, "weight pos_weight reduction"),
     "multi_margin_loss": (2, "p margin weight reduction"), "hinge_embedding_loss": (2, "margin reduction"),
     "poisson_nll_loss": (2, "log_input full eps reduction"), "cosine_embedding_loss": (3, "margin reduction"),
@@ -386,11 +387,6 @@ def _padded(mode: str, n: int) -> Fn:
     return pad
 
 
-def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100) -> Tensor:
-    found: Tensor = F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction])
-    return found
-
-
 def _flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False, *,
                      attn_mask: Tensor | None = None, scale: float | None = None) -> tuple[Tensor, Tensor]:
     masks = (attn_mask, None) if attn_mask is None or not attn_mask.is_floating_point() else (None, attn_mask)
@@ -398,7 +394,8 @@ def _flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float
 
 
 FUNCTIONS: dict[str, Fn] = {
-    "nll_loss2d": _nll_loss, "nll_loss_nd": _nll_loss, "log_sigmoid": lambda input: F.logsigmoid(input),
+    **dict.fromkeys(("nll_loss2d", "nll_loss_nd"), _loss("nll_loss", *_LOSSES["nll_loss"])),
+    "log_sigmoid": lambda input: F.logsigmoid(input),
     "alias": alias, "lift_fresh": lifted, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": Tensor.item, "_pin_memory": Tensor.pin_memory, "detach": Tensor.detach, "_to_copy": _to_copy,
     "threshold_backward": lambda grad, input, threshold: F.where(F.gt(input, threshold), grad, 0.0),
@@ -426,8 +423,7 @@ FUNCTIONS: dict[str, Fn] = {
     "_native_batch_norm_legit_functional": _native_batch_norm_legit_functional,
     "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: torch.native_batch_norm(
         input, weight, bias, running_mean, running_var, False, momentum, eps),
-    "cross_entropy_loss": lambda input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0: F.cross_entropy(
-        input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction], label_smoothing=label_smoothing),
+    "cross_entropy_loss": _loss("cross_entropy", 2, "weight reduction ignore_index label_smoothing"),
     "sym_size": lambda input, dim: input.shape[dim],
     **{name: _loss(name, *places) for name, places in _LOSSES.items()},
     "index": lambda input, indices: F.getitem(input, tuple([slice(None) if i is None else i for i in indices])),
