@@ -178,7 +178,7 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
                  _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
     if integers and rec.promotion == "float" and rec.family == "unary" and rec.result == "same":
-        several = [rec.field("many") and "many" or "kernel", "_a", "_k.np", *arguments[1:]]
+        several = ["many" if rec.field("many") else "kernel", "_a", "_k.np", *arguments[1:]]
         few = call.replace(_raw(passed[0]), "_a", 1)
         return f"{few} if (_a := {_raw(passed[0])}).size < {MANY} else valued({', '.join(several)})"
     compares = (half or scalar is None) and rec.result == "bool" and rec.broadcasts and isinstance(rec.field("numpy"), np.ufunc)
@@ -190,10 +190,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
-    least = LEAST if rec.field("numpy") in SLOW or rec.field("numpy") is np.reciprocal else BIG
-    least, many = (halves.FEW[0], "halved") if half else (MANY, "many") if rec.field("many") else (least, f"ufunc{len(big)}")
-    if many == "many":
-        return f"kernel({first}) if (_a := {first}).size < {least} else many(_a)"
+    if rec.field("many") and not half:
+        return f"kernel({first}) if (_a := {first}).size < {MANY} else many(_a)"
+    slow = rec.field("numpy") in SLOW or rec.field("numpy") is np.reciprocal
+    least, many = (halves.FEW[0], "halved") if half else (LEAST if slow else BIG, f"ufunc{len(big)}")
     if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.

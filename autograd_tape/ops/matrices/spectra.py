@@ -3,7 +3,7 @@ are cut or filled with zeros, and norms have names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -320,11 +320,6 @@ def _sizes(shape: Shape, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
     for n in sizes:
         _check_count(n)
     return dims, sizes, sizes[-1] if sizes else 0
-
-
-def _check_some(name: str, dims: Sequence[int]) -> None:
-    if not dims:
-        raise AutogradError(f"{name} must transform at least one axis", expected="dimensions", found="none")
 
 
 def _sizes_of_some(name: str) -> _Lengths:
