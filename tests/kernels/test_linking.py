@@ -74,7 +74,7 @@ def test_entry_takes(fill: Callable[..., None]) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems' objects are linked by LLVM")
 def test_any_bytes_are_linked_or_refused(fill: Callable[..., None]) -> None:
-    payload = _store.Store("arithmetic.fill.shared.f")._read()
+    payload = _store.Store(_store.file_name("arithmetic.fill", "shared", "f"))._read()
     assert payload is not None
     symbol, content = payload.split()[0].decode(), payload.partition(b"\n")[2]
     if content[18] != 62:

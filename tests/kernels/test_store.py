@@ -34,18 +34,51 @@ print("compiled", count)
 """
 
 
-def test_all_that_kernels_are_made_of_decides_where_they_are_kept() -> None:
-    """What compiled modules import of the package, but annotations, what makes functions of text, and formulas, which have digests."""
-    known, seen = {*_store.sources()}, set()
-    package = Path(_store.__file__).parents[2]
-    for path in (package / "executors/kernels/compiled").glob("*.py"):
+MODULES = sorted(path.stem for path in (Path(_store.__file__).parent / "compiled").glob("*.py"))
+
+
+def imported(paths: set[Path]) -> set[Path]:
+    """The files of the package that these import, themselves included."""
+    seen = set(paths)
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
                 seen |= {base.with_suffix(".py"), *[base / f"{alias.name}.py" for alias in node.names]}
-    imported = {path for path in seen if path.is_file()}
-    assert {path.name for path in imported} > {"loops.py", "selection.py", "rejection.py", "base.py"}
-    assert imported - known <= {package / name for name in ("annotations.py", "codegen.py", "executors/kernels/formulas.py")}
+    return {path for path in seen if path.is_file()}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_all_that_kernels_are_made_of_decides_where_they_are_kept(module: str) -> None:
+    """What a compiled module imports of the package, but annotations, what makes functions of text, and formulas, which have digests;
+    and what those import that are compiled."""
+    known, package = {*_store.sources(module)}, Path(_store.__file__).parents[2]
+    compiled = package / "executors/kernels/compiled"
+    seen, before = {compiled / f"{module}.py", compiled / "team.py"}, set()
+    while seen != before:
+        before = seen
+        seen = seen | imported({path for path in seen if path.parent == compiled})
+    assert seen - known <= {package / name for name in ("annotations.py", "codegen.py", "executors/kernels/formulas.py")}
+    assert {path.stem for path in known} >= {"_common", "_elf", "_entry", "_kernel", "base", "team"}
+
+
+def test_modules_have_kernels_of_their_own() -> None:
+    """A change of one leaves the machine code of others where it is."""
+    assert {path.stem for path in _store.sources("order")} > {"order", "selection"}
+    for module, others in {"order": {"pairs", "simd", "loops"}, "softmax": {"order", "selection", "folds"}}.items():
+        assert not others & {path.stem for path in _store.sources(module)}
+
+
+def test_old_files_of_a_kernel_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOGRAD_TAPE_CACHE_DIR", str(tmp_path))
+    for i in range(10):
+        store = _store.Store(f"some.kernel.shared.f.{i:012}")
+        store.save(CODE)
+        os.utime(store.path, (i, i))
+    for other in ("some.kernel.shared.d.0", "some.kernel.listed.f.0", "some.kernel_too.shared.f.0"):
+        _store.Store(other).save(CODE)
+    left = {path.name for path in Path(_store.cache_dir()).iterdir()}
+    assert left >= {f"some.kernel.shared.f.{i:012}" for i in range(4, 10)} and len(left) == _store.KEPT + 3
 
 
 CODE = _entry.Code("entry", ["malloc"], b"machine code" * 100)

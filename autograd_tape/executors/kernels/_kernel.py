@@ -21,9 +21,9 @@ from ...annotations import Fn
 from ...locks import fork_safe_lock
 from ._entry import FITS, INDEX, MISFIT, Code, compiled, quick_compiler
 from ._on_demand import LazyModule
-from ._store import Store, kept_names
+from ._store import Store, file_name, kept_names, module_digest
 
-__all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all", "file_name"]
+__all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all"]
 
 _lock = fork_safe_lock()
 
@@ -275,14 +275,6 @@ class Kernel(_Compiled):
         return Store(name).function(compile_it)
 
 
-def file_name(name: str, variant: str, char: str, digest: str = "") -> str:
-    """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `digest`: of what is in no source."""
-    letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
-    from hashlib import sha256
-
-    return f"{name}.{variant}.{letter}" + (f".{sha256(digest.encode()).hexdigest()[:12]}" if digest else "")
-
-
 class KeptKernel(dict[str, Fn]):
     """A kernel whose machine code was kept, for some of its dtypes: the module that it is of is imported for others only."""
 
@@ -307,7 +299,7 @@ AnyKernel = Kernel | KeptKernel
 
 
 def _kept_kernel(module: str, name: str) -> KeptKernel | None:
-    return KeptKernel(module, name) if f"{module}.{name}" in kept_names() else None
+    return KeptKernel(module, name) if (f"{module}.{name}", module_digest(module)) in kept_names() else None
 
 
 LazyModule.kept = _kept_kernel

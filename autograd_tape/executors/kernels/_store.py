@@ -1,8 +1,9 @@
 """Where machine code is kept between processes: one file each, verified when it is read, in a folder of bounded size.
 
-A file's name is that of the kernel; the folder's, a digest of all that decides what machine code it becomes: the sources
-(of the helpers too, which are inlined), the versions of Python and the libraries, the processor, the compiler's options.
-So a file is good for everybody who looks for it, and old folders are removed when a new one is begun.
+A file's name is that of the kernel, with a digest of the sources that decide what machine code it becomes: those of its module, of what
+that imports, and of what makes machine code; the folder's is a digest of what else does: the versions of Python and the libraries, the
+processor, the compiler's options.  So a file is good for everybody who looks for it, a change of one module compiles the kernels of one,
+and old files and folders are removed when a new one is begun.
 
 A file that is damaged is removed and made again; a folder that cannot be read or written costs the compilation only.
 What is written appears under its name when it is complete, so any number of processes may read and write at once.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -25,10 +27,13 @@ from ._on_demand import note_compiled, state
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["KEPT", "Store", "cache_dir", "kept_names"]
+__all__ = ["KEPT", "Store", "cache_dir", "file_name", "kept_names", "module_digest", "sources"]
 
-#: Folders of machine code that are kept, the latest ones.
+#: Folders of machine code that are kept, and files of one kernel in a folder, the latest ones.
 KEPT = 6
+#: The modules that all machine code is made by.
+_MAKERS = ("_common", "_elf", "_entry", "_kernel", "base", "team")
+_IMPORTS = re.compile(rb"^\s*from \.(.*)$", re.M)
 _MAGIC = b"autograd_tape machine code 2\n"
 _DIGEST = 32  # the bytes of one, by SHA-256
 _said: set[str] = set()
@@ -57,26 +62,61 @@ def _options() -> tuple[object, ...]:
     return _USUAL if found == _USUAL and repr(config.OPT) != repr("max") else (*found, repr(config.OPT))
 
 
-def sources() -> list[Path]:
-    """The files of what is compiled, and of what makes machine code of it. Formulas are not among them: each has a digest of its own."""
+@cache
+def _places() -> dict[str, list[Path]]:
+    """By module, the files of what is compiled, and of what makes machine code of it. Formulas are not among them: each has a digest of
+    its own."""
     from pathlib import Path
 
     here = Path(__file__).parent
     own = [here / f"{name}.py" for name in ("_common", "_elf", "_entry", "_kernel", "loops", "selection")]
     random = [here.parents[1] / "random" / f"{name}.py" for name in ("polynomials", "rejection")]
-    return [*own, *random, *sorted((here / "compiled").glob("*.py"))]
+    found: dict[str, list[Path]] = {}
+    for path in [*own, *random, *sorted((here / "compiled").glob("*.py"))]:
+        found.setdefault(path.stem, []).append(path)
+    return found
+
+
+def sources(module: str) -> list[Path]:
+    """The files that decide what the loops of a module of `compiled/` become. What one imports of the package is found by the words of
+    its import lines, which may be some too many."""
+    places, found, ahead = dict(_places()), [], [*_MAKERS, module]
+    while ahead:
+        for path in places.pop(ahead.pop(), ()):
+            found.append(path)
+            ahead += re.findall(r"\w+", b" ".join(_IMPORTS.findall(path.read_bytes())).decode())
+    return sorted(found)
+
+
+@cache
+def module_digest(module: str) -> str:
+    """A digest of what decides the machine code of a module's kernels, beside what the folder is named by."""
+    from hashlib import sha256
+
+    return sha256(b"".join([path.read_bytes() for path in sources(module)])).hexdigest()[:12]
+
+
+def file_name(name: str, variant: str, char: str, own: str = "") -> str:
+    """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `own`: of what decides its machine code
+    and is in no source."""
+    letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
+    digest = module_digest(name.partition(".")[0])
+    if own:
+        from hashlib import sha256
+
+        digest = sha256((digest + own).encode()).hexdigest()[:12]
+    return f"{name}.{variant}.{letter}.{digest}"
 
 
 @cache
 def _version() -> str:
-    """A digest of all that decides what the sources are compiled to; neither the compiler nor LLVM is imported for it."""
+    """A digest of what decides machine code beside the sources; neither the compiler nor LLVM is imported for it."""
     from hashlib import sha256
 
     import numpy
 
     digest = sha256()
-    libraries = [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]
-    for path in [*sources(), *libraries]:
+    for path in [folder / "_version.py" for name in ("numba", "llvmlite") for folder in _folders(name)]:
         digest.update(path.read_bytes())
     environment = sorted((name, value) for name, value in os.environ.items() if name.startswith(("NUMBA_CPU", "NUMBA_ENABLE")))
     versions = sys.version, platform.machine(), numpy.__version__
@@ -107,7 +147,7 @@ def _folders(package: str) -> list[Path]:
 
 
 def cache_dir() -> str:
-    """The folder of this version's machine code."""
+    """The folder of the machine code for this processor, of these versions."""
     return os.path.join(base_dir(), f"kernels-{_version()}")
 
 
@@ -121,12 +161,13 @@ def _say(kind: str, detail: str) -> None:
 
 
 @cache
-def kept_names() -> frozenset[str]:
-    """The names of kernels, modules included, of which machine code was kept when this process first asked."""
+def kept_names() -> frozenset[tuple[str, str]]:
+    """The names of kernels, modules included, of which machine code was kept when this process first asked, each with its digest."""
     try:
-        return frozenset(name.rsplit(".", 2)[0] for name in os.listdir(cache_dir()))
+        files = os.listdir(cache_dir())
     except OSError:
         return frozenset()
+    return frozenset((name.rsplit(".", 3)[0], name.rpartition(".")[2]) for name in files)
 
 
 class Store:
@@ -197,6 +238,7 @@ class Store:
             with open(part, "wb") as file:
                 file.write(content)
             os.replace(part, self.path)
+            _outdate(folder, os.path.basename(self.path).rpartition(".")[0] + ".")
         except BaseException:  # an interrupt too: nothing half-written stays
             if os.path.exists(part):
                 os.remove(part)
@@ -211,3 +253,14 @@ def _evict(base: str) -> None:
         import shutil  # with all compressions, which no other start of a process needs
 
         shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _outdate(folder: str, name: str) -> None:
+    """Removes all of a kernel's files for a dtype but the latest ones: of those that were made of other sources."""
+    found = [entry for entry in os.scandir(folder) if entry.name.startswith(name) and entry.name.count(".") == name.count(".")]
+    if len(found) > KEPT:
+        from contextlib import suppress
+
+        with suppress(OSError):  # of which another process may have removed some
+            for entry in sorted(found, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
+                os.remove(entry.path)

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from ...annotations import Fn
-from ._kernel import file_name
 from ._on_demand import _NEVER, LazyModule, compute_array, state, worth
-from ._store import Store
+from ._store import Store, file_name
 from .pairs import in_rows
 from .sharing import share, ufunc1
 from ...strided import laid_out, strided

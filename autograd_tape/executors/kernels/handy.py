@@ -83,8 +83,7 @@ class Handy:
     def _is_kept(self, char: str) -> bool:
         """Whether the machine code is on disk."""
         if char not in self._kept:
-            from ._kernel import file_name
-            from ._store import Store
+            from ._store import Store, file_name
 
             self._kept[char] = os.path.exists(Store(file_name(f"{self._module}.{self._name}", self._variant, char)).path)
         return self._kept[char]
