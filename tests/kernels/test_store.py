@@ -81,6 +81,15 @@ def test_old_files_of_a_kernel_are_removed(tmp_path: Path, monkeypatch: pytest.M
     assert left >= {f"some.kernel.shared.f.{i:012}" for i in range(4, 10)} and len(left) == _store.KEPT + 3
 
 
+def test_kernels_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulas that one function makes have the same name, and none is an old file of another."""
+    monkeypatch.setenv("AUTOGRAD_TAPE_CACHE_DIR", str(tmp_path))
+    files = {_store.file_name("formulas.some.function", "shared", "f", f"formula {i}") for i in range(10)}
+    for name in files:
+        _store.Store(name).save(CODE)
+    assert {path.name for path in Path(_store.cache_dir()).iterdir()} == files
+
+
 CODE = _entry.Code("entry", ["malloc"], b"machine code" * 100)
 
 

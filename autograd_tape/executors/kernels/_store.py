@@ -99,13 +99,11 @@ def module_digest(module: str) -> str:
 def file_name(name: str, variant: str, char: str, own: str = "") -> str:
     """The file of a kernel for a dtype, on systems, too, whose files are one whatever the case; `own`: of what decides its machine code
     and is in no source."""
-    letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
-    digest = module_digest(name.partition(".")[0])
-    if own:
-        from hashlib import sha256
+    from hashlib import sha256
 
-        digest = sha256((digest + own).encode()).hexdigest()[:12]
-    return f"{name}.{variant}.{letter}.{digest}"
+    letter = {"E": "bf16", "e": "f16", "H": "u16", "B": "u8"}.get(char, char)
+    beside = f".{sha256(own.encode()).hexdigest()[:12]}" if own else ""
+    return f"{name}.{variant}.{letter}{beside}.{module_digest(name.partition('.')[0])}"
 
 
 @cache
