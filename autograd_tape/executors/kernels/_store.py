@@ -6,7 +6,8 @@ processor, the compiler's options.  So a file is good for everybody who looks fo
 and old files and folders are removed when a new one is begun.
 
 A file that is damaged is removed and made again; a folder that cannot be read or written costs the compilation only.
-What is written appears under its name when it is complete, so any number of processes may read and write at once.
+What is written appears under its name when it is complete, so any number of processes may read and write at once; of those that want the
+same kernel at the same time one compiles it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
-from time import perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 from ...annotations import Fn
@@ -34,6 +37,8 @@ KEPT = 6
 #: The modules that all machine code is made by.
 _MAKERS = ("_common", "_elf", "_entry", "_kernel", "base", "team")
 _IMPORTS = re.compile(rb"^\s*from \.(.*)$", re.M)
+#: Seconds that a process waits for another that compiles the same.
+PATIENCE = 60.0
 _MAGIC = b"autograd_tape machine code 2\n"
 _DIGEST = 32  # the bytes of one, by SHA-256
 _said: set[str] = set()
@@ -168,6 +173,38 @@ def kept_names() -> frozenset[tuple[str, str]]:
     return frozenset((name.rsplit(".", 3)[0], name.rpartition(".")[2]) for name in files)
 
 
+@contextmanager
+def _alone(path: str) -> Iterator[bool]:
+    """While a process compiles what becomes this file, others wait for it, for some time; gives whether this one has waited. Where files
+    cannot be locked nobody waits, and the same may be compiled twice."""
+    try:
+        import fcntl
+
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        lock = open(path + ".lock", "wb")
+    except (ImportError, OSError):
+        yield False
+        return
+    waited, end = False, monotonic() + PATIENCE
+    with lock:
+        while True:
+            try:
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which no process that is forked meanwhile holds, too
+            except OSError:
+                waited = True
+                if monotonic() < end:
+                    sleep(0.01)
+                    continue
+                yield True
+                return
+            break
+        try:
+            yield waited
+        finally:
+            with suppress(OSError):
+                os.remove(lock.name)
+
+
 class Store:
     """The machine code of one function, by its name, dtype included."""
 
@@ -189,11 +226,15 @@ class Store:
         return load(Code(symbol, needed, content), self.name)
 
     def _made(self, make: Fn) -> Fn:
-        _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
-        began = perf_counter()
-        code = make()
-        self.save(code)
-        note_compiled(perf_counter() - began)
+        with _alone(self.path) as waited:
+            found = self.kept() if waited else None
+            if found is not None:
+                return found
+            _say("compiling CPU kernels", f"first use only, cached in {os.path.dirname(self.path)}")
+            began = perf_counter()
+            code = make()
+            self.save(code)
+            note_compiled(perf_counter() - began)
         return load(code, self.name)
 
     def save(self, code: Code) -> None:
@@ -257,8 +298,6 @@ def _outdate(folder: str, name: str) -> None:
     """Removes all of a kernel's files for a dtype but the latest ones: of those that were made of other sources."""
     found = [entry for entry in os.scandir(folder) if entry.name.startswith(name) and entry.name.count(".") == name.count(".")]
     if len(found) > KEPT:
-        from contextlib import suppress
-
         with suppress(OSError):  # of which another process may have removed some
             for entry in sorted(found, key=lambda entry: entry.stat().st_mtime)[:-KEPT]:
                 os.remove(entry.path)
