@@ -190,13 +190,15 @@ def _alone(path: str) -> Iterator[bool]:
         while True:
             try:
                 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which no process that is forked meanwhile holds, too
-            except OSError:
+            except (BlockingIOError, PermissionError):  # as systems say that another has it
                 waited = True
                 if monotonic() < end:
                     sleep(0.01)
                     continue
                 yield True
                 return
+            except OSError:  # a file system without locks
+                pass
             break
         try:
             yield waited
