@@ -578,8 +578,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         else:
             lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
-                      *([f"            if _k is Q_F32 or _a.size < {MANY}: kernel(_a, _a)", "            else: _a[...] = many(_a)"]
-                        if rec.field("many") else ["            kernel(_a, _a)"])]
+                      *_few_or_many(rec)]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
     elif _overwrites(rec):
@@ -587,6 +586,15 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
     if not below and _overwrites(rec) and half_operand(rec) is rec.params[0]:
         lines += _half_lines(rec, ["_more is ..."] if more else [], True)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
+
+
+def _few_or_many(rec: Record) -> list[str]:
+    """The kernel of few numbers in place, and that of many, for the dtypes that it is of."""
+    many = rec.field("many")
+    if many is None:
+        return ["            kernel(_a, _a)"]
+    single = "" if "f" in many.chars else "_k is Q_F32 or "
+    return [f"            if {single}_a.size < {MANY}: kernel(_a, _a)", "            else: _a[...] = many(_a)"]
 
 
 def _overwrites(rec: Record) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, Split, binary, exp, like, log, settled, unary
-from autograd_tape.ops.elementwise import _single, bessel, gamma, polynomials, special
+from autograd_tape.ops.elementwise import _elementary, _single, bessel, gamma, polynomials, special
 from autograd_tape.ops.networks import activation
 
 assert torch and bessel.i0 and activation.relu and gamma and polynomials and special  # whose formulas have been made then
@@ -94,6 +94,45 @@ def test_functions_of_single_precision_that_others_are_made_of() -> None:
         assert abs(_single.acos(x) - math.acos(x)) <= 2 * math.ulp(math.acos(x))
         assert abs(_single.cos(1e6 * x) - math.cos(1e6 * x)) < 1e-15
         assert abs(_single.sin(1e6 * x) - math.sin(1e6 * x)) < 1e-15
+
+
+ELEMENTARY = ["expm1", "exp2", "sinh", "cosh", "log2", "log10", "log1p", "asinh", "acosh", "atanh", "tan", "asin", "acos", "atan"]
+
+
+@pytest.mark.parametrize("function", ELEMENTARY)
+def test_elementary_functions_are_those_of_the_c_library(function: str) -> None:
+    """To two units in the last place, where numbers are within the formulas' range, and with its signs of zero, its infinities and NaN."""
+    double = next(f for f in Formula.made if f.function is getattr(_elementary, function))
+    x = np.concatenate([X, np.linspace(-1, 1, 999), np.geomspace(1e-300, 700, 500), -np.geomspace(1e-300, 700, 500)])
+    of_numpy = getattr(np, {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "asin": "arcsin", "acos": "arccos", "atan": "arctan"
+                            }.get(function, function))
+    for formula in [double, *[f for f in Formula.made if f.function is getattr(_elementary, f"{function}_single", None)]]:
+        with np.errstate(all="ignore"):
+            given = x.astype(np.float64 if formula is double else np.float32)
+            found, wanted = by_number(formula, [given]), of_numpy(given)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+        usual = np.isfinite(wanted) & (np.abs(wanted) > np.finfo(given.dtype).tiny)
+        np.testing.assert_array_equal(found[~np.isfinite(wanted)], wanted[~np.isfinite(wanted)])
+        np.testing.assert_array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted))
+        error = np.abs(found[usual] - wanted[usual]) / np.spacing(np.abs(wanted[usual]))
+        assert error.max() <= (3 if formula is double else 2)
+
+
+def test_angles_of_points_are_those_of_the_c_library() -> None:
+    formula = next(f for f in Formula.made if f.function is _elementary.atan2)
+    y, x = [c.ravel() for c in np.meshgrid(np.concatenate([X, -X]), np.concatenate([X, -X]))]
+    found, wanted = by_number(formula, [y, x]), np.arctan2(y, x)
+    np.testing.assert_array_max_ulp(found[np.isfinite(wanted)], wanted[np.isfinite(wanted)], 3)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+    np.testing.assert_array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted))
+
+
+def test_whole_powers_have_whole_logarithms() -> None:
+    for function, base in (("log2", 2.0), ("log10", 10.0)):
+        powers = base ** np.arange(-20.0 if base == 2.0 else 0.0, 22)
+        for suffix, dtype in (("", np.float64), ("_single", np.float32)):
+            formula = next(f for f in Formula.made if f.function is getattr(_elementary, function + suffix))
+            np.testing.assert_array_equal(by_number(formula, [powers.astype(dtype)]), np.round(np.log(powers) / np.log(base)))
 
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")

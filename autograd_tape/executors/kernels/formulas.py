@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import repeat
@@ -88,7 +89,14 @@ sin, cos, tan, acos = _helper(math.sin, np.sin), _helper(math.cos, np.cos), _hel
 expm1, log1p = _helper(math.expm1, np.expm1), _helper(math.log1p, np.log1p)
 floor, trunc = _helper(lambda x: float(math.floor(x)), np.floor, np.floor), _helper(lambda x: float(math.trunc(x)), np.trunc, np.trunc)
 rint = _helper(lambda x: float(round(x)), np.rint, np.rint)
-copysign, power = _helper2(math.copysign, np.copysign), _helper2(math.pow, np.power)
+sinh, cosh, asin, atan = [_helper(of_number, of_lanes) for of_number, of_lanes in (
+    (math.sinh, np.sinh), (math.cosh, np.cosh), (math.asin, np.arcsin), (math.atan, np.arctan))]
+asinh, acosh, atanh = [_helper(of_number, of_lanes) for of_number, of_lanes in (
+    (math.asinh, np.arcsinh), (math.acosh, np.arccosh), (math.atanh, np.arctanh))]
+exp2 = _helper(lambda x: math.pow(2.0, x), np.exp2, np.exp2)
+log2, log10 = _helper(math.log2, np.log2), _helper(math.log10, np.log10)
+copysign, power, atan2 = [_helper2(of_numbers, of_lanes) for of_numbers, of_lanes in (
+    (math.copysign, np.copysign), (math.pow, np.power), (math.atan2, np.arctan2))]
 
 
 def _of_lanes(function: Fn, x: float) -> float:
@@ -325,19 +333,31 @@ def _formulas(function: Scalar | Split, operands: int, cost: int, own: bool, num
     return formula, of_single
 
 
-def many(function: np.ufunc, double: Scalar | Split) -> Callable[[np.ndarray], np.ndarray]:
-    """NumPy's function of one number, which of many of float64 is the formula `double`.
+def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | None = None, chars: str = "fd", vectors: bool = True
+         ) -> Callable[[np.ndarray], np.ndarray]:
+    """NumPy's function of one number, which of many is the formula `double`, of float32 `single` where that is given: of the dtypes in
+    `chars`, and if NumPy has `vectors` of its own for the function, which it has for processors with AVX-512, only where it has not.
 
     >>> many(np.sin, sin)(np.array([0.0]))
     array([0.])
     """
-    made = Formula(double, 1, 1, False, chars="d")
-    formula = _of_one(made, made)
+    formula = _of_one(*_formulas(double, 1, 1, False, 0, single)) if single is not None else _of_one(*[Formula(
+        double, 1, 1, False, chars=chars)] * 2)
 
     def kernel(x: np.ndarray) -> np.ndarray:
-        return formula(x) if x.dtype.char == "d" and x.size >= state.fused else ufunc1(function, x)
+        return formula(x) if x.size >= state.fused and x.dtype.char in chars and not (vectors and HAS_VECTORS) else ufunc1(function, x)
 
+    kernel.chars = chars  # type: ignore[attr-defined]
     return kernel
+
+
+def _has_vectors() -> bool:
+    """Whether NumPy computes elementary functions in vectors, by a library for AVX-512 that it has on Linux."""
+    numpys = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
+    return sys.platform == "linux" and bool(numpys.__cpu_features__.get("AVX512_SKX"))
+
+
+HAS_VECTORS = _has_vectors()
 
 
 def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:

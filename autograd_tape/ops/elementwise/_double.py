@@ -20,6 +20,8 @@ _SIXTH = -1.66666666666666324348e-01
 _COS = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
         -1.38888888888741095749e-03, 4.16666666666666019037e-02)
 _LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_ROOT = math.sqrt(2)
+"""Numbers are brought between the root of a half and this, where the logarithm's polynomial holds."""
 _LOG = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01, 2.857142874366239149e-01,
         3.999999999940941908e-01, 6.666666666666735130e-01, 0.0)
 #: Numbers up to which sines and cosines are found so.
@@ -30,8 +32,8 @@ def _nearest(x: float) -> float:
     return (x + _INTEGERS) - _INTEGERS
 
 
-def _sine(x: float, turned: float) -> float:
-    """The sine of a number and so many quarters of a turn."""
+def quarters(x: float) -> tuple[float, float, float]:
+    """The sine and the cosine of what is left of a number without quarters of a turn, and how many these are."""
     n = _nearest(x * (2.0 / math.pi))
     # What is left of the number, in two parts: each difference with its error.
     a, b = x - n * _HALF_PI[0], n * _HALF_PI[1]
@@ -50,6 +52,12 @@ def _sine(x: float, turned: float) -> float:
     half = 0.5 * z
     w = 1.0 - half
     cosine = w + (((1.0 - w) - half) + (z * (z * polynomial(_COS, z)) - r * low))
+    return sine, cosine, n
+
+
+def _sine(x: float, turned: float) -> float:
+    """The sine of a number and so many quarters of a turn."""
+    sine, cosine, n = quarters(x)
     n = n + turned
     pairs = _nearest(n * 0.5)
     is_odd = n != pairs + pairs
@@ -68,7 +76,7 @@ def cos(x: float) -> float:
 
 def log(x: float) -> float:
     """Of numbers within 1e-290 and 1e300."""
-    n = exponent(x * 1.3333333333333333)
+    n = exponent(x * _ROOT)
     f = x * two_to(-n) - 1.0
     s = f / (2.0 + f)
     half = 0.5 * f * f
@@ -154,4 +162,5 @@ def ndtri(whole: Scalar) -> Split:
     return Split(_ndtri_near, ((lambda p: p < _LEAST or p > 1.0 - _LEAST, whole), (lambda p: abs(p - 0.5) > _NEAR, _ndtri_far)))
 
 
-sines, cosines = many(np.sin, up_to(LARGEST, sin, formulas.sin)), many(np.cos, up_to(LARGEST, cos, formulas.cos))
+sines, cosines = [many(function, up_to(LARGEST, near, far), chars="d", vectors=False) for function, near, far in (
+    (np.sin, sin, formulas.sin), (np.cos, cos, formulas.cos))]

@@ -9,6 +9,7 @@ import numpy as np
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
+from ...executors.kernels.formulas import HAS_VECTORS
 from ...executors.kernels.halves import ufunc as on_halves
 from ...executors.kernels.pairs import FEW, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, block
@@ -20,6 +21,7 @@ from ...tensor import TensorRef
 from .._precision import in_single, reciprocal_root
 from .._samples import domain, pairs, takes
 from . import _double as double
+from . import _elementary as elementary
 from .arithmetic import is_complex
 from ...annotations import Functions, Values
 from ...warned import ignoring
@@ -123,6 +125,7 @@ class exp2:
     lacks = {"float8 chalf": "exp2"}
     scipy = "exp2"
     numpy = np.exp2
+    many = elementary.powers_of_2
     def compose(F, input): return F.exp(input * _LN2)
     def vjp(F, grad, result): return grad * result * _LN2
     samples = domain(-2, 2)
@@ -141,6 +144,7 @@ class expm1:
     scipy = "expm1"
     sparse = "in order"
     numpy = np.expm1
+    many = elementary.exponentials_less_1
     def compose(F, input):  # Kahan's: the rounding of exp cancels
         u = F.exp(input)
         v, w = u - 1, F.log(u)
@@ -159,6 +163,7 @@ class log:
 
     lacks = {"float8 chalf": "log_vml_cpu"}
     numpy = np.log
+    many = elementary.logarithms
     mindspore = "ops.Log"
     def vjp(F, grad, input): return grad / input
     samples = domain(0.5, 2)
@@ -174,12 +179,15 @@ class log2:
 
     lacks = {"float8 chalf": "log2_vml_cpu"}
     numpy = np.log2
+    many = elementary.logarithms_2
     def compose(F, input): return F.log(input) / _LN2
     def vjp(F, grad, input): return grad / (input * _LN2)
     samples = domain(0.5, 2)
 
 
 def _log10(input: np.ndarray) -> np.ndarray:
+    if input.size >= state.fused and input.dtype.char in "fd":
+        return elementary.logarithms_10(input)
     # Vectorized float32 logarithms of NumPy miss whole powers of ten by an ulp on some machines; torch's do not.
     return np.log10(input, dtype=np.float64).astype(np.float32) if input.dtype.char == "f" else np.log10(input)
 
@@ -213,6 +221,7 @@ class log1p:
     scipy = "log1p"
     sparse = "in order"
     numpy = np.log1p
+    many = elementary.logarithms_of_1_more
     def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
         u = input + 1
         v = u - 1
@@ -366,6 +375,7 @@ class tan:
     lacks = {"float8 chalf": "tan_vml_cpu"}
     sparse = "in order"
     numpy = np.tan
+    many = elementary.tangents
     mindspore = "ops.Tan"
     def vjp(F, grad, result): return grad * (result * result + 1)
     samples = domain(-1, 1)
@@ -382,6 +392,7 @@ class asin:
     lacks = {"float8 chalf": "asin_vml_cpu"}
     sparse = "in order"
     numpy = np.arcsin
+    many = elementary.inverse_sines
     mindspore = "ops.Asin"
     def vjp(F, grad, input): return grad * F.rsqrt(1 - input * input)
     samples = domain(-0.8, 0.8)
@@ -397,6 +408,7 @@ class acos:
 
     lacks = {"float8 chalf": "acos_vml_cpu"}
     numpy = np.arccos
+    many = elementary.inverse_cosines
     mindspore = "ops.ACos"
     def vjp(F, grad, input): return grad * -F.rsqrt(1 - input * input)
     samples = domain(-0.8, 0.8)
@@ -413,6 +425,7 @@ class atan:
     lacks = {"float8 chalf": "atan_vml_cpu"}
     sparse = "in order"
     numpy = np.arctan
+    many = elementary.inverse_tangents
     mindspore = "ops.Atan"
     def vjp(F, grad, input): return grad / (input * input + 1)
     samples = domain(-2, 2)
@@ -422,6 +435,12 @@ class atan:
 def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, other: Values) -> Values:
     square = input * input + other * other
     return F.masked_fill(grad * numerator * F.reciprocal(square), square == 0, 0)
+
+
+def _atan2(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if max(input.size, other.size) >= state.fused and input.dtype.char in "fd" and other.dtype is input.dtype and not HAS_VECTORS:
+        return elementary.angles(input, other)
+    return ufunc2(np.arctan2, input, other)
 
 
 @op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
@@ -434,7 +453,8 @@ class atan2:
     """
 
     lacks = {"float8": "atan2_cpu"}
-    numpy = np.arctan2
+    ufunc = np.arctan2
+    numpy = _atan2
     mindspore = "ops.Atan2"
     def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input, other)
     def vjp_other(F, grad, input, other): return _atan2_rate(F, grad, -input, input, other)
@@ -558,6 +578,7 @@ class sinh:
     lacks = {"float8 chalf": "sinh_cpu"}
     sparse = "in order"
     numpy = np.sinh
+    many = elementary.hyperbolic_sines
     mindspore = "ops.Sinh"
     def vjp(F, grad, input): return grad * F.cosh(input)
     samples = domain(-2, 2)
@@ -573,6 +594,7 @@ class cosh:
 
     lacks = {"float8 chalf": "cosh_cpu"}
     numpy = np.cosh
+    many = elementary.hyperbolic_cosines
     mindspore = "ops.Cosh"
     def vjp(F, grad, input): return grad * F.sinh(input)
     samples = domain(-2, 2)
@@ -680,6 +702,7 @@ class asinh:
     node_, no_derivative_ = "AsinhBackward1", True
     sparse = "in order"
     numpy = np.arcsinh
+    many = elementary.inverse_hyperbolic_sines
     mindspore = "ops.Asinh"
     def vjp(F, grad, input): return grad * F.rsqrt(input * input + 1)
     samples = domain(-2, 2)
@@ -697,6 +720,7 @@ class acosh:
     lacks = {"float8 chalf": "acosh_cpu"}
     node_, no_derivative_ = "AcoshBackward1", True
     numpy = np.arccosh
+    many = elementary.inverse_hyperbolic_cosines
     mindspore = "ops.Acosh"
     def vjp(F, grad, input):
         if is_complex(input):  # in two roots: one of the product is on the wrong branch left of the imaginary axis
@@ -719,6 +743,7 @@ class atanh:
     node_, no_derivative_ = "AtanhBackward1", True
     sparse = "in order"
     numpy = np.arctanh
+    many = elementary.inverse_hyperbolic_tangents
     mindspore = "ops.Atanh"
     def vjp(F, grad, input): return grad / (1 - input * input)
     samples = domain(-0.8, 0.8)

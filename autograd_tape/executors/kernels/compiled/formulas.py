@@ -126,14 +126,17 @@ def _like(x, number):
     return lambda x, number: kind(number)
 
 
+# By sums with powers of 2 whose last place is 1: without AVX-512 there are no vectors that convert integers of 64 bits.
+
+
 @overload(formulas.two_to)
 def _two_to(n):
-    return lambda n: np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+    return lambda n: np.int64((np.float64(n + 6755399441055744.0).view(np.int64) + 1023) << 52).view(np.float64)
 
 
 @overload(formulas.exponent)
 def _exponent(x):
-    return lambda x: np.float64(((np.float64(x).view(np.int64) >> 52) & 2047) - 1023)
+    return lambda x: np.int64((np.float64(x).view(np.int64) >> 52) & 2047 | 0x4330000000000000).view(np.float64) - 4503599627371519.0
 
 
 @overload(formulas.polynomial, jit_options={**_INLINE}, strict=False)
