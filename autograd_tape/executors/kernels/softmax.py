@@ -13,6 +13,7 @@ import numpy as np
 
 from . import loops
 from ._on_demand import LazyModule, compute_array, contiguous, state
+from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring
 
@@ -27,16 +28,15 @@ __all__ = [
 
 _compiled = LazyModule("softmax")
 _TILE = 128  # columns of a tile in the compiled middle-axis kernels
+_softmax, _log_softmax, _softmax_backward, _log_softmax_backward = (
+    Handy("softmax", name) for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
+_middle, _middle_backward, _rounded, _rounded_backward = (
+    Handy("softmax", f"softmax_{name}") for name in ("middle", "middle_backward", "rounded", "rounded_backward"))
 
 
 def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
     """(outer, classes, inner) sizes around ``axis``."""
-    outer = inner = 1
-    for n in shape[:axis]:
-        outer *= n
-    for n in shape[axis + 1 :]:
-        inner *= n
-    return outer, shape[axis], inner
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
 
 
 def _axis(x: np.ndarray, axis: int) -> int:
@@ -63,15 +63,13 @@ def _forward(x: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndar
     c = contiguous(c)
     y = np.empty(c.shape, c.dtype)
     outer, classes, inner = _split(c.shape, axis)
-    char = c.dtype.char
     if inner == 1:
-        rows_x, rows_y = c.reshape(outer, classes), y.reshape(outer, classes)
-        share_rows(_compiled.log_softmax if log else _compiled.softmax, char, outer, classes, 2, rows_x, rows_y)
+        rows = (c, y) if c.ndim == 2 else (c.reshape(outer, classes), y.reshape(outer, classes))
+        (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, *rows)
     else:
-        x3, y3 = c.reshape(outer, classes, inner), y.reshape(outer, classes, inner)
-        items = outer * -(-inner // _TILE)
-        share_rows(_compiled.softmax_middle, char, items, classes * min(inner, _TILE), 2, x3, y3, log)
-    return y.astype(x.dtype, copy=False)
+        blocks = (c, y) if c.ndim == 3 and axis == 1 else (c.reshape(outer, classes, inner), y.reshape(outer, classes, inner))
+        _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, *blocks, log)
+    return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
 
 
 def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndarray:
@@ -90,27 +88,24 @@ def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool, many: bool 
     c, g = contiguous(c), contiguous(g)
     dx = np.empty(c.shape, c.dtype)
     outer, classes, inner = _split(c.shape, axis)
-    char = c.dtype.char
     if inner == 1:
         shape = outer, classes
-        gs, ys, ds = g.reshape(shape), c.reshape(shape), dx.reshape(shape)
-        kernel = _compiled.log_softmax_backward if log else _compiled.softmax_backward
-        share_rows(kernel, char, outer, classes, 2, gs, ys, ds)
+        rows = (g, c, dx) if c.ndim == 2 else (g.reshape(shape), c.reshape(shape), dx.reshape(shape))
+        (_log_softmax_backward if log else _softmax_backward).share(c.dtype.char, outer, classes, 2, *rows)
     else:
         shape3 = outer, classes, inner
-        gs, ys, ds = g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3)
-        items = outer * -(-inner // _TILE)
-        share_rows(_compiled.softmax_middle_backward, char, items, classes * min(inner, _TILE), 2, gs, ys, ds, log)
-    return dx.astype(y.dtype, copy=False)
+        blocks = (g, c, dx) if c.ndim == 3 and axis == 1 else (g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3))
+        _middle_backward.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, *blocks, log)
+    return dx if dx.dtype is y.dtype else dx.astype(y.dtype, copy=False)
 
 
 def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarray:
     """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
     kernels, however many numbers there are."""
-    out, shape, char = np.empty(x.shape, x.dtype), (-1, x.shape[-1]), x.dtype.char
-    rows = [v.reshape(shape) for v in ((x, out) if grad is None else (grad, x, out))]
-    kernel = _compiled.softmax_rounded if grad is None else _compiled.softmax_rounded_backward
-    share_rows(kernel, char, len(rows[0]), shape[1], 4, *rows, log)
+    out, n = np.empty(x.shape, x.dtype), x.shape[-1]
+    arrays = (x, out) if grad is None else (grad, x, out)
+    rows = arrays if x.ndim == 2 else [v.reshape(-1, n) for v in arrays]
+    (_rounded if grad is None else _rounded_backward).share(x.dtype.char, len(rows[0]), n, 4, *rows, log)
     return out
 
 
