@@ -429,12 +429,16 @@ def _in_lines(x: np.ndarray, axis: int) -> tuple[np.ndarray, tuple[int, ...]]:
 def running_total(x: np.ndarray, axis: int, product: bool, within: bool = False) -> np.ndarray | None:
     """Running sums, or products, along ``axis`` (not negative): of float32 in double precision, of half precision in float32; ``within``
     the array, which is in order. None where a kernel is not worth its loading; NumPy gives the same bits."""
-    if x.dtype.char not in "fdEel" or _total.of(x.dtype.char, x.size) is None and x.size < state.cheap:
+    char, size = x.dtype.char, x.size
+    if char not in "fdEel" or (run := _total.of(char, size)) is None and size < state.cheap:
         return None
-    memory, lines = _in_lines(x, axis)
-    outer, n, inner, *_ = lines
+    memory, lines = (x, _in_order(x.shape, axis)) if x.flags.carray else _in_lines(x, axis)
     y = x if within else np.empty(x.shape, x.dtype)
-    _total.share(x.dtype.char, outer * -(-inner // 128), n * min(128, inner), 2, memory, y, *lines, product)
+    if run is not None and size <= _ALONE:
+        run(lines[0] * -(-lines[2] // 128), 1, memory, y, *lines, product)
+        return y
+    outer, n, inner, *_ = lines
+    _total.share(char, outer * -(-inner // 128), n * min(128, inner), 2, memory, y, *lines, product)
     return y
 
 
@@ -443,19 +447,27 @@ def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarra
 
     The compiled code is that for float32, float64, bfloat16, bytes and int64, which hold what other dtypes do. None as above.
     """
-    given, char = x.dtype, x.dtype.char
-    if char not in "fdEl?":
-        if char not in "bBhHiIqQe":
+    given = x.dtype
+    own = char = given.char
+    if char not in "fdEl":
+        if char not in "?bBhHiIqQe":
             return None
-        char = "f" if char == "e" else "l"
-    own = "B" if char == "?" else char
-    if _extreme.of(own, x.size) is None and not order.fits(x.size):
+        char, own = ("?", "B") if char == "?" else ("f", "f") if char == "e" else ("l", "l")
+    size = x.size
+    if (run := _extreme.of(own, size)) is None and not order.fits(size):
         return None
-    memory, lines = _in_lines(x if x.dtype.char == char else x.astype(char, "C"), axis)
-    outer, n, inner, *_ = lines
-    values, index = np.empty(x.shape, char if given.char != char else given), np.empty(x.shape, np.int64)
-    _extreme.share(own, outer * -(-inner // 128), n * min(128, inner), 2, memory, values, index, *lines, smallest)
-    return values.astype(given, copy=False), index
+    if given.char != char:
+        x = x.astype(char, "C")
+    memory, lines = (x, _in_order(x.shape, axis)) if x.flags.carray else _in_lines(x, axis)
+    values, index = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
+    if run is not None and size <= _ALONE:
+        run(lines[0] * -(-lines[2] // 128), 1, memory, values, index, *lines, smallest)
+    else:
+        outer, n, inner, *_ = lines
+        _extreme.share(own, outer * -(-inner // 128), n * min(128, inner), 2, memory, values, index, *lines, smallest)
+    return values if values.dtype is given else values.astype(given, copy=False), index
 
 
+#: Elements up to which running values are one thread's.
+_ALONE = 16384
 _total, _extreme = Handy("reduce", "running_total"), Handy("reduce", "running_extreme")

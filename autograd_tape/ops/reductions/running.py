@@ -26,18 +26,20 @@ from ...tensor import TensorRef
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
 _FEW = 64  # elements from which integers are converted before they are added
+_AS_THEY_ARE = frozenset("fdEel")  # what machine code adds up
 
 
 def _running(ufunc: np.ufunc) -> Fn:
     accumulate = ufunc.accumulate
 
     def kernel(input: np.ndarray, dim: int) -> np.ndarray:
-        if not input.ndim:
+        ndim = input.ndim
+        if not ndim:
             wrap_dim(dim, 0)
             own = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
-        d = wrap_dim(dim, input.ndim)
-        converts = input.size >= _FEW and input.dtype.kind in "iub" and input.dtype.char != "l"
+        d = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        converts = input.dtype.char not in _AS_THEY_ARE and input.size >= _FEW and input.dtype.kind in "iub"
         if converts:
             input = input.astype(np.int64, "C")
         if (found := shared.running_total(input, d, ufunc is np.multiply, converts)) is not None:
