@@ -104,22 +104,24 @@ _ALONE = 32768  # elements that are not shared
 def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.ndarray | None = None) -> np.ndarray | None:
     """The function over ``x`` by machine code that is at hand, or its vjp over ``grad``, too, of the same shape and dtype; None where there
     is none, or arrays lie neither in rows nor in columns."""
-    n = x.size
-    if not x.flags.carray:  # which are rows of the transposed
-        turned = x.T
-        found = _at_once(at_hand, given, turned, None if grad is None else grad.T) if turned.flags.carray else None
-        return None if found is None else found.T
-    if n > _ALONE or (run := at_hand.of(x.dtype.char, n)) is None or not x.dtype.isnative:
+    n, dtype, lies = x.size, x.dtype, x.flags.carray
+    if not lies:  # columns are rows of the transposed
+        x, grad = x.T, None if grad is None else grad.T
+        if not x.flags.carray:
+            return None
+    if n > _ALONE or (run := at_hand.of(dtype.char, n)) is None or not dtype.isnative:
         return None
+    y = np.empty(x.shape, dtype)
     if grad is None:
-        y = np.empty(x.shape, x.dtype)
-        run(n, 1, x, y, *given, *_PADDING[len(given)])
-    elif not grad.flags.carray:
-        return None
-    else:
-        y = np.empty(x.shape, x.dtype)
+        if given:
+            run(n, 1, x, y, *given, *_PADDING[len(given)])
+        else:  # spreading nothing takes as long as a few numbers
+            run(n, 1, x, y, 0.0, 0.0)
+    elif grad.flags.carray:
         run(n, 1, grad, x, y, *given, *_PADDING[len(given)])
-    return y
+    else:
+        return None
+    return y if lies else y.T
 
 
 def takes_half(kernel: Fn) -> Fn:
@@ -133,12 +135,14 @@ EXACT: list[tuple[str, Fn, Fn]] = []
 
 
 def one_pass(
-    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False, simple: bool = False
+    name: str, numbers: Callable[..., tuple[float, ...] | None] | None = None, exact: bool = False, simple: bool = False,
+    cheap: bool = False,
 ) -> Callable[[Fn], Fn]:
     """Decorator of a record's kernel ``formula(x, ...)`` for float32 and float64, which makes it one of half precision, too: of few
     elements it is the formula, of many the compiled function of that ``name``, with the numbers that ``numbers(...)`` makes of the other
     arguments, or the formula where that gives None. Where both give the same bits, ``exact``, machine code that is at hand serves few
-    elements, too. What is exact, or ``simple``, takes less time for a number than to look it up in a table."""
+    elements, too. What is exact, or ``simple``, takes less time for a number than to look it up in a table. What is ``cheap`` is one pass
+    of NumPy's, and compiled for more elements only."""
     at_hand, always = Handy("elementwise", name), not exact
 
     def decorate(formula: Fn) -> Fn:
@@ -152,14 +156,13 @@ def one_pass(
             char = x.dtype.char
             if char not in "fdeE":
                 return formula(x, *options)
-            few = x.size < _enough(x)
-            if not few or exact:
+            if exact or x.size >= _enough(x):
                 given = options if numbers is None else numbers(*options)
                 if given is not None:
                     result = _at_once(at_hand, given, x)
                     if result is not None:
                         return result
-                    if not few:
+                    if x.size >= (state.cheap if cheap and x.itemsize != 2 else _enough(x)):
                         return _run1(getattr(_compiled, name), x, *map(float, given))
             if char in "eE":
                 return narrow(formula(widened(x), *options), x.dtype)
