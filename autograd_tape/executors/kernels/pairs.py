@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ...strided import contiguous_strides, memory_order
+from ...strided import contiguous_strides, memory_order, strided
 from ._on_demand import state
 from .halves import narrow, ufunc, widened
 from .handy import Exact
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "pairwise", "steps_of", "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "neighbours", "pairwise", "steps_of",
+    "ufunc2",
 ]
 
 _MOST = 1024
@@ -96,8 +97,9 @@ def steps_of(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...]) -> 
     return _sizes(shape, *[_steps(a, contiguous_strides(a), len(shape)) for a in (x, z)])
 
 
-Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool]
-"""What lies in rows of an operand's memory: its parts that are not repeated, None for all, with their axes in order; or of a copy."""
+Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool, int]
+"""What lies in rows of an operand's memory: its parts that are not repeated, None for all, with their axes in order; or of a copy; or so
+much of the memory from its first element on, where there are gaps between them."""
 
 
 @lru_cache(_MOST)
@@ -108,11 +110,12 @@ def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...],
     if (shape := joint(x, z)) is None:
         return None
     operands = [(own, [s // item for s in strides]) for own, strides in ((x, of_x), (z, of_z))]
+    whole = not any([s < 0 or s % item for s in of_x + of_z])
     ndim, turns, steps = len(shape), [], []
     order = memory_order(shape, *[_steps(*a, ndim) for a in operands])[0][::-1]
     for own, strides in operands:
         lead = ndim - len(own)
-        turn, found = _turn(own, strides, tuple([d - lead for d in order if d >= lead]))
+        turn, found = _turn(own, strides, tuple([d - lead for d in order if d >= lead]), whole)
         turns.append(turn)
         steps.append(_steps(own, found, ndim))
     sizes = _sizes([shape[d] for d in order], [steps[0][d] for d in order], [steps[1][d] for d in order])
@@ -122,18 +125,21 @@ def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...],
     return turns[0], turns[1], laid, tuple([order.index(d) for d in range(ndim)])
 
 
-def _turn(shape: tuple[int, ...], strides: Sequence[int], order: tuple[int, ...]) -> tuple[Turn, Sequence[int]]:
-    """How an operand is turned into rows, and its strides then: where there are gaps between its elements, those of a copy in an order."""
+def _turn(shape: tuple[int, ...], strides: Sequence[int], order: tuple[int, ...], whole: bool) -> tuple[Turn, Sequence[int]]:
+    """How an operand is turned into rows, and its strides then: where there are gaps between its elements, its own in the memory that it
+    reaches over, or, unless strides are `whole`, those of a copy in an order."""
     axes = sorted([d for d, n in enumerate(shape) if n > 1 and strides[d]], key=lambda d: -strides[d])
     step = 1
     for d in reversed(axes):
         if strides[d] != step:
+            if whole:
+                return (None, (), False, 1 + sum([(shape[d] - 1) * strides[d] for d in axes])), strides
             laid = contiguous_strides([shape[d] for d in order])
-            return (None, order, True), [laid[order.index(d)] for d in range(len(shape))]
+            return (None, order, True, 0), [laid[order.index(d)] for d in range(len(shape))]
         step *= shape[d]
     rest = [d for d in range(len(shape)) if d not in axes]
     parts = tuple([slice(0, 1) if d in rest else slice(None) for d in range(len(shape))])
-    return (parts if any([shape[d] > 1 for d in rest]) else None, (*axes, *rest), False), strides
+    return (parts if any([shape[d] > 1 for d in rest]) else None, (*axes, *rest), False, 0), strides
 
 
 def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarray, np.ndarray, Geometry, tuple[int, ...] | None] | None:
@@ -151,13 +157,15 @@ def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarr
     if way is None:
         return None
     of_x, of_z, laid, back = way
-    if not copies and (of_x[2] or of_z[2]):
+    if not copies and (of_x[2] or of_x[3] or of_z[2] or of_z[3]):
         return None
     return _turned(x, of_x), _turned(z, of_z), laid, back
 
 
 def _turned(a: np.ndarray, turn: Turn) -> np.ndarray:
-    parts, axes, copied = turn
+    parts, axes, copied, span = turn
+    if span:
+        return strided(a, (span,), (a.itemsize,))
     rows = (a if parts is None else a[parts]).transpose(axes)
     return rows.copy("C") if copied else rows
 
@@ -200,6 +208,21 @@ class Pairs:
             return None
         return y if back is None else y.transpose(back)
 
+    def neighbours(self, x: np.ndarray, dim: int) -> np.ndarray | None:
+        """The function of each element along a dimension, but the first, and the one before it; None where NumPy is to compute it."""
+        dtype, shape, flags = x.dtype, x.shape, x.flags
+        if not flags.carray:
+            found = self.neighbours(x.T, len(shape) - 1 - dim) if flags.f_contiguous else None
+            return None if found is None else found.T
+        char, step = dtype.char, prod(shape[dim + 1:])
+        line = shape[dim] * step
+        outer, n = x.size // line if line else 0, x.size - x.size // (shape[dim] or 1)
+        if char not in self._chars or not LEAST <= n < _LONGEST or (
+                run := self._kernel.over(char, n, state.cheap if self._cheap and char not in "eE" else state.fused)) is None:
+            return None
+        y, flat = np.empty((*shape[:dim], shape[dim] - 1, *shape[dim + 1:]), self._result or dtype), x.reshape(-1)
+        run(n, 1, flat[step:], flat[:-step], y, 1, outer, line - step, 0, line, 1, 0, line, 1)
+        return y
 
     def table(self, x: np.ndarray, z: np.ndarray) -> np.ndarray | None:
         """The function of all pairs of elements of two vectors, in rows; None where NumPy is to compute it."""
@@ -240,6 +263,21 @@ def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     pair = OF_UFUNC.get(function)
     found = pair(*arrays) if pair is not None and len(arrays) == 2 else None
     return ufunc(function, *arrays) if found is None else found
+
+
+def neighbours(function: np.ufunc, x: np.ndarray, dim: int) -> np.ndarray:
+    """NumPy's function of each element along a dimension, but the first, and the one before it, rounded once where they are of half
+    precision.
+
+    >>> neighbours(np.subtract, np.array([1.0, 4.0, 9.0]), 0)
+    array([3., 5.])
+    """
+    found = OF_UFUNC[function].neighbours(x, dim)
+    if found is not None:
+        return found
+    before = (slice(None),) * dim
+    ends = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+    return ufunc2(function, *ends) if x.itemsize > 2 else halved(function, *ends)
 
 
 def pairwise(name: str, chars: str = "fdeE", exact: bool = True) -> Callable[[Fn], Fn]:

@@ -10,8 +10,8 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import reduce as shared
-from ...executors.kernels.halves import ufunc
-from ...executors.kernels.pairs import ufunc2
+from ...executors.kernels.elementwise import with_number
+from ...executors.kernels.pairs import halved, neighbours, ufunc2
 from ...functions.out import EXPECTED, SCALAR_TYPE
 from ...record import op
 from ...strided import laid_out
@@ -288,7 +288,7 @@ def _ends(x: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
 def _times(x: np.ndarray, number: float) -> np.ndarray:
     """Elements by a number, which for half precision is not rounded before the product."""
     if x.itemsize == 2:
-        return (x.astype(np.float32) * np.float32(number)).astype(x.dtype)
+        return with_number(np.multiply, x, number, False)
     return x * x.dtype.type(number)
 
 
@@ -303,11 +303,10 @@ class diff:
     lacks = {"uint float8": lambda input, n, **_: "add_stub" if n else None}
     def quick(input, n, dim, prepend, append):
         if prepend is append is None and n.__class__ is dim.__class__ is int and input.ndim and input.shape[dim] > n > 0:
+            d = dim % input.ndim
             for _ in range(n):
-                after, before = _ends(input, dim % input.ndim)
-                input = (np.not_equal(after, before) if input.dtype.char == "?" else
-                         ufunc2(np.subtract, after, before) if input.itemsize > 2 else ufunc(np.subtract, after, before))
-            return input if input.flags.c_contiguous else laid_out(input, after, before)
+                given, input = input, neighbours(np.not_equal if input.dtype.char == "?" else np.subtract, input, d)
+            return input if input.flags.c_contiguous else laid_out(input, *_ends(given, d))
 
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         if not input.ndim:
@@ -369,14 +368,13 @@ def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: float | No
 
 def _areas(y: np.ndarray, x: np.ndarray | None, dx: float | None, d: int) -> np.ndarray | None:
     """`_heights` of plain arrays: steps of a vector, or a number; None of others."""
-    after, before = _ends(y, d)
-    sums = ufunc(np.add, after, before)
+    sums = neighbours(np.add, y, d)
     if x is None:
         return _times(sums, (1 if dx is None else dx) / 2)
     if dx is not None or x.ndim != 1 or x.dtype is not y.dtype or x.size != y.shape[d]:
         return None
-    steps = ufunc(np.subtract, x[1:], x[:-1]).reshape((-1,) + (1,) * (y.ndim - 1 - d))
-    return _times(ufunc(np.multiply, sums, steps), 0.5)
+    steps = neighbours(np.subtract, x, 0).reshape((-1,) + (1,) * (y.ndim - 1 - d))
+    return _times(ufunc2(np.multiply, sums, steps) if y.itemsize > 2 else halved(np.multiply, sums, steps), 0.5)
 
 
 @op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
