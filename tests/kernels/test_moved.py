@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape.executors.kernels import moved
+from autograd_tape.executors.kernels import moved, sharing
 
 DTYPES = ["float32", "float64", "bfloat16", "int64", "uint8", "bool"]
 
@@ -31,6 +31,19 @@ def test_turning(shape: tuple[int, ...], dtype: str, kernels: str, rng: np.rando
             for source in (x, np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(shape)):  # from an odd element on
                 found = source.copy()
                 assert not moved.turned(source, axes, found) or found.tobytes() == np.flip(source, axes).tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (70, 90), (900, 8), (9, 700), (130, 5, 7), (3, 150, 30), (3, 6, 1000), (2, 3, 40, 50)])
+def test_copies(shape: tuple[int, ...], dtype: str, kernels: str, rng: np.random.Generator) -> None:
+    """Of columns, of what lies innermost, of every other row, and of what begins at an odd byte."""
+    x = _drawn(shape, dtype, rng)._data
+    odd = np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(shape)
+    for source in (x, odd, x[::2], x[..., ::-1]):
+        for axes in ((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), (0, x.ndim - 1, *range(1, x.ndim - 1)), (*range(x.ndim - 1, -1, -1),)):
+            laid = source.transpose(axes)
+            found = sharing.copy(laid)
+            assert found.flags.c_contiguous and found.tobytes() == laid.tobytes()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

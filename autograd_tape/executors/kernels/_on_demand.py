@@ -168,7 +168,11 @@ def contiguous(x: np.ndarray) -> np.ndarray:
     flags = x.flags
     if flags.c_contiguous and flags.aligned:
         return x
-    return x.copy(order="C")
+    if x.size < 2 * state.cheap:
+        return x.copy(order="C")
+    from .sharing import copy  # which is made of kernels itself
+
+    return copy(x)
 
 
 def within(index: np.ndarray, size: int) -> bool:

@@ -178,7 +178,7 @@ def innermost(x: np.ndarray, n: int) -> np.ndarray | None:
     """Images (N, C, ...) of `n` more dimensions as (N, ..., C), in the order of memory, where their channels lie innermost."""
     if x.ndim != n + 2 or x.shape[1] == 1 or x.flags.c_contiguous and x.strides[1] > x.strides[-1] or not suggests_channels_last(x):
         return None
-    return np.ascontiguousarray(x.transpose(0, *range(2, n + 2), 1))
+    return contiguous(x.transpose(0, *range(2, n + 2), 1))
 
 
 def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, size: Sizes, n: int) -> np.ndarray:
@@ -422,9 +422,8 @@ def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
         innermost = plan.innermost[key] = inner is not None and not (x.shape[-1] > 1 and x.strides[1] > x.strides[-1]) and (
             closely and 1 not in x.shape[1:] or suggests_channels_last(x))
     if not innermost:
-        return x.copy("C"), 0
-    turned = x.transpose(inner)
-    return turned if turned.flags.c_contiguous and turned.flags.aligned else turned.copy("C"), x.shape[1]
+        return contiguous(x), 0
+    return contiguous(x.transpose(inner)), x.shape[1]
 
 
 def _made(y: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -462,7 +461,7 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
         if places:
             index = index.transpose(plan.outer)
         elif plan.lines:  # torch's loop goes by rows
-            y = y.copy("C")
+            y = contiguous(y)
     else:
         y = np.empty(plan.shape, c.dtype)
         index = np.empty(plan.shape, np.int64) if places else _NOWHERE

@@ -57,6 +57,7 @@ __all__ = [
 
 _team = LazyModule("team")
 _arithmetic = LazyModule("arithmetic")
+_moved = LazyModule("moved")
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
@@ -411,6 +412,11 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
     array([1, 3, 2, 4])
     """
+    if a.size >= 2 * state.cheap and a.ndim > 1 and a.flags.aligned and (planes := _transposed(a.shape, a.strides, a.itemsize)) is not None:
+        char, out = MOVED[a.itemsize], np.empty(a.shape, a.dtype) if out is None else out
+        source = a.ravel("K")
+        share_rows(_moved.transpose, char, *planes[0], 1, source.view(char), out.reshape(-1).view(char), *planes[1])
+        return out
     if a.size >= _MANY and a.ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
             not a.flags.c_contiguous):
         return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
@@ -443,6 +449,21 @@ def _steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple
         return None
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
     return 1 + sum([(n - 1) * s for n, s in axes]), (n0 * n1 * -(-n2 // TILE), TILE * n3), (n1, n2, n3, s0, s1, s2, s3)
+
+
+@lru_cache(1024)
+def _transposed(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[tuple[int, int], tuple[int, int, int]] | None:
+    """Where an array is planes of columns behind one another: rows and columns of its copy as they are shared, the number of planes, and of
+    rows and columns in each."""
+    axes = _merged_axes(shape, strides, item) if item in MOVED else []
+    if len(axes) == 2:
+        axes = [(1, 0), *axes]
+    if len(axes) != 3 or any([s % item for s in strides]):
+        return None
+    (o, apart), (n, beside), (m, below) = axes
+    if beside != 1 or below != n or o > 1 and apart != n * m:
+        return None
+    return (o * -(-n // TILE), TILE * m), (o, n, m)
 
 
 _TURNED = 1 << 15
