@@ -71,6 +71,8 @@ def picked(rows: np.ndarray, index: np.ndarray) -> np.ndarray:
 #: Lengths of rows whose keys are sorted together with their places, where NumPy has vector code: shorter ones are insertion's, longer
 #: ones radix sort's.
 _PACKED = range(8, 2048)
+#: Lengths up to which the compiled kernel counts what comes before each.
+_COUNTED = 64
 
 
 def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
@@ -78,9 +80,10 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     key = keys(rows)
     if descending:
         key = ~key
-    if rows.shape[1] in _PACKED and (found := _packed(key, rows.dtype)) is not None:
+    compiled = fits(rows.size)
+    if rows.shape[1] in _PACKED and not (compiled and rows.shape[1] <= _COUNTED) and (found := _packed(key, rows.dtype)) is not None:
         return found
-    if not fits(rows.size):
+    if not compiled:
         return key.argsort(1, kind="stable")
     index = np.empty(rows.shape, np.int64)
     if rows.size:

@@ -12,8 +12,9 @@ from .. import selection
 from ....annotations import Fn
 from .base import kernel, wide
 
-#: Elements of a run that is sorted by insertion, and those of a row up to which runs are merged in any case.
-RUN, MERGED = 8, 256
+#: Elements of a run that is sorted by insertion, those of a row up to which each is compared with all others, and up to which runs are
+#: merged in any case.
+RUN, COUNTED, MERGED = 8, 64, 256
 #: How many best of a row are kept on the way.
 FEW = 8
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
@@ -65,8 +66,22 @@ def keys_of(x, keys, start, stop):
 
 @kernel("q2[n,m] Q2[n,m] :n")
 def ordered(keys, index, start, stop):
-    """The places of each row's keys in ascending order, equal ones as they come: runs in order are merged, of long rows bytes sorted."""
+    """The places of each row's keys in ascending order, equal ones as they come: of short rows it is counted how many come before each,
+    which has no branches and is done in vectors; runs in order are merged, of long rows bytes sorted."""
     m = keys.shape[1]
+    if m <= COUNTED:
+        row, place = np.zeros((m + 7) >> 3 << 3, i8), np.empty((m + 7) >> 3 << 3, i8)
+        for r in range(start, stop):
+            for i in range(m):
+                row[i] = keys[r, i]
+            place[:] = 0
+            for j in range(m):
+                v = row[j]
+                for i in range(place.size):
+                    place[i] += i8(v < row[i]) | (i8(v == row[i]) & i8(j < i))
+            for i in range(m):
+                index[r, place[i]] = i
+        return
     v, w, at, to = np.empty(m, u8), np.empty(m, u8), np.empty(m, i8), np.empty(m, i8)
     places = np.empty(256, i8)
     for r in range(start, stop):
@@ -76,11 +91,6 @@ def ordered(keys, index, start, stop):
             v[i] = u8(row[i]) ^ u8(0x8000000000000000)
             at[i] = i
             differ |= v[i] ^ v[0]
-        if m <= RUN:
-            insertion_sort(v, at, 0, m)
-            for i in range(m):
-                out[i] = at[i]
-            continue
         passes = 0
         for byte in range(8):
             passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0
