@@ -117,3 +117,12 @@ def test_changes_in_place_are_those_of_the_kernels_of_the_general_path(name: str
                     found.append(changed(sample, dtype, view, recording))
                 assert found[0] == found[1], f"{name}_ in {dtype}, of a view: {view}, recording: {recording}"
     assert any(quiet) or not rec.differentiable or not rec.params[0].is_tensor, name
+
+
+@pytest.mark.parametrize("n", [1, 8191, 8192, 8193, 20001])
+def test_counting_in_blocks_gives_the_numbers_of_arange(n: int) -> None:
+    from autograd_tape.ops.data.create import counted
+
+    for first, factor in ((0, 1.0), (0, 0.3), (-7, 0.3), (2 ** 24 - n, 1.7)):
+        expected = np.arange(first, first + n).astype(np.float32) * np.float32(factor)
+        assert np.array_equal(counted(np.empty(n, np.float32), first, factor), expected)

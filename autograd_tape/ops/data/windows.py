@@ -17,6 +17,7 @@ from ...executors.kernels._on_demand import state
 from ...executors.kernels.sharing import BIG
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
+from .create import ALL_SINGLE, counted
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool? requires_grad=False"
 _PLAIN = "int window_length, bool periodic=True, "
@@ -58,7 +59,7 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
         n = window_length + bool(periodic)
         used = DType.by_name["float32"] if exact and wanted.itemsize == 2 else wanted
         rounded: Rounding = _as_it_is if used.itemsize > 2 else (lambda x: float(wanted.np.type(x)))
-        if used.itemsize > 2 and n < BIG and layout is None and device is None and F.default_device is None and (
+        if used.itemsize > 2 and (n < BIG or fall is _triangle) and layout is None and device is None and F.default_device is None and (
                 k := CPU_KINDS[used.np]) in F.namespace["Q_FLOAT"]:
             numbers = _few(fall, n, used.np, state.mode).copy() if n < _FEW else _falling(fall, n, used.np)
             result = F.wrap(numbers, k)
@@ -73,7 +74,8 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
 
 
 def _falling(fall: Fall, n: int, dtype: np.dtype) -> Any:
-    return fall(executor_for(CPU).F, np.arange(n, dtype=dtype), n - 1, _as_it_is)
+    numbers = counted(np.empty(n, dtype)) if dtype.char == "f" and n <= ALL_SINGLE else np.arange(n, dtype=dtype)
+    return fall(executor_for(CPU).F, numbers, n - 1, _as_it_is)
 
 
 @lru_cache(256)
@@ -102,6 +104,10 @@ def _kaiser(beta: float) -> Fall:
 
 def _triangle(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
     x *= rounded(2.0 / last)
+    if x.__class__ is np.ndarray:
+        falling = x[last // 2 + 1:]
+        np.subtract(2, falling, falling)
+        return x
     falling = F.slice(x, 0, last // 2 + 1)
     falling *= -1
     falling += 2

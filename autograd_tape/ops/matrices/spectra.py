@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.create import emptied, finish
+from ..data.create import ALL_SINGLE, counted, emptied, finish
 from ..data.rearrange import pad_constant, roll_array
 from ...annotations import Functions, Shape
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
@@ -656,11 +656,16 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
             raise AutogradError(f"Trying to create tensor with negative dimension {count}: [{count}]", expected="0 or more", found=str(n))
         step = 1.0 / (n * d) if n * d else np.inf if n else np.nan
         if out is None and not wanted.group and wanted.category == FLOATING:
-            numbers = np.arange(count, dtype=wanted.np)
-            if not half:
-                numbers[(n + 1) // 2:] -= numbers.dtype.type(n)
             with ignoring():
-                numbers *= numbers.dtype.type(step)
+                if wanted.itemsize == 4 and count <= ALL_SINGLE:
+                    numbers, rising = np.empty(count, wanted.np), count if half else (n + 1) // 2
+                    counted(numbers[:rising], 0, step)
+                    counted(numbers[rising:], rising - n, step)
+                else:
+                    numbers = np.arange(count, dtype=wanted.np)
+                    if not half:
+                        numbers[(n + 1) // 2:] -= numbers.dtype.type(n)
+                    numbers *= numbers.dtype.type(step)
             return finish(F, numbers, device, requires_grad, None, layout)
         result = F.arange(count, dtype=wanted, layout=layout, device=device)
         if not half:
