@@ -126,11 +126,18 @@ class gradient:
 
 
 def _hashed(input: np.ndarray, dim: Any, keepdim: bool, mode: int) -> np.ndarray:
-    dims = normalize_dims(dim, input.ndim)
-    if input.dtype.kind == "c" or mode or not input.size and (dims is None or 0 in [input.shape[d] for d in dims]):
+    shape = input.shape
+    dims = (dim,) if dim.__class__ is int and 0 <= dim < input.ndim else normalize_dims(dim, input.ndim)
+    if input.dtype.kind == "c" or mode or 0 in shape and (dims is None or 0 in [shape[d] for d in dims]):
         raise ValueError  # the general path says why
-    bits = np.ascontiguousarray(input, np.float64).view(np.uint64) if input.dtype.kind in "fV" else input.astype(np.int64).view(np.uint64)
-    return np.bitwise_xor.reduce(bits.reshape(input.shape), dims, keepdims=keepdim)
+    if 0 in shape:
+        return np.zeros([1 if d in dims else n for d, n in enumerate(shape) if keepdim or d not in dims], np.uint64)
+    flat = not keepdim and (dims is None or input.ndim - len(dims) < 2)  # in whose memory there is one order only
+    if input.dtype.kind not in "fV":
+        bits = input.astype(np.int64, copy=not flat)
+    else:
+        bits = input.astype(np.float64, copy=False) if flat else np.ascontiguousarray(input, np.float64).reshape(shape)
+    return np.bitwise_xor.reduce(bits.view(np.uint64), dims, keepdims=keepdim)
 
 
 @op("hash_tensor(Tensor input, int[]? dim=(), *, bool keepdim=False, int mode=0) -> Tensor", quiet="all", dtypes="float int bool",
