@@ -531,6 +531,8 @@ class Generator:
                 return keys.argmax(-1)[..., None]
             if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)):
                 orders = _orders()
+                if count < keys.shape[-1] and (best := orders.top(keys, keys.ndim - 1, count, True, True)) is not None:
+                    return best[1]
                 if orders.fits(keys.size):
                     return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
             return (-keys).argsort(-1, "stable")[..., :count]

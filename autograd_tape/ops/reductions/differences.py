@@ -130,9 +130,10 @@ def _hashed(input: np.ndarray, dim: Any, keepdim: bool, mode: int) -> np.ndarray
     dims = (dim,) if dim.__class__ is int and 0 <= dim < input.ndim else normalize_dims(dim, input.ndim)
     if input.dtype.kind == "c" or mode or 0 in shape and (dims is None or 0 in [shape[d] for d in dims]):
         raise ValueError  # the general path says why
-    if 0 in shape:
+    if dims is not None and 0 in shape:
         return np.zeros([1 if d in dims else n for d, n in enumerate(shape) if keepdim or d not in dims], np.uint64)
     flat = not keepdim and (dims is None or input.ndim - len(dims) < 2)  # in whose memory there is one order only
+    bits: np.ndarray
     if input.dtype.kind not in "fV":
         bits = input.astype(np.int64, copy=not flat)
     else:
