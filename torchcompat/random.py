@@ -273,6 +273,7 @@ class _Ways(dict[Any, "Way | None"]):
 
 
 _MOST_WAYS = 64
+_MANY = 1 << 18  # numbers from which on arithmetic is shared among threads
 _SINGLE = kind(float32)
 _FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
 _OF_FLOATS = frozenset(_FLOATS.values())
@@ -579,9 +580,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
-def _plain(x: Any) -> bool:
+def _plain(x: Any, most: int = 256) -> bool:
     """Whether a tensor of not many numbers is on the CPU, and nobody asks for its history."""
-    return x.__class__ is Tensor and x._node is None and x._k in _OF_FLOATS and 0 < x._data.size <= 256
+    return x.__class__ is Tensor and x._node is None and x._k in _OF_FLOATS and 0 < x._data.size <= most
 
 
 def _are_chances(values: np.ndarray) -> bool:
@@ -607,7 +608,7 @@ def _quick_normal(*args: Any, **named: Any) -> Tensor:
         about, spread = args[:2]
         if len(args) == 2:
             x = about if about.__class__ is Tensor else spread
-            wanted = _tensors_of(about, spread) if _plain(x) and x._data.itemsize > 2 else None
+            wanted = _tensors_of(about, spread) if _plain(x, _MANY) and x._data.itemsize > 2 else None
             if wanted is not None and (noise := _few(_normals, x._data.shape, x._k.dtype)) is not None:
                 numbers = noise._data
                 np.multiply(numbers, wanted[1], numbers)
@@ -625,7 +626,7 @@ _NUMBERS = frozenset([int, float])
 def _tensors_of(mean: Any, std: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Two parameters, one of them a plain tensor, as arrays of one dtype and shape, or of none; None where there is more to say of them."""
     if mean.__class__ is Tensor and std.__class__ is Tensor:
-        if not (_plain(mean) and _plain(std) and mean._k is std._k and mean._data.shape == std._data.shape):
+        if not (_plain(mean, _MANY) and _plain(std, _MANY) and mean._k is std._k and mean._data.shape == std._data.shape):
             return None
     elif mean.__class__ is float and std.__class__ is Tensor:
         return (std._k.scalar(mean), std._data) if np.minimum.reduce(std._data, None) >= 0 else None

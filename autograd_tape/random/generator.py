@@ -529,12 +529,10 @@ class Generator:
                 keys = keys.astype(weights.dtype).astype(F32)
             if count == 1:
                 return keys.argmax(-1)[..., None]
-            if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)):
-                orders = _orders()
-                if count < keys.shape[-1] and (best := orders.top(keys, keys.ndim - 1, count, True, True)) is not None:
-                    return best[1]
-                if orders.fits(keys.size):
-                    return orders.ordered(np.ascontiguousarray(keys).reshape(-1, keys.shape[-1]), True).reshape(keys.shape)[..., :count]
+            if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)) and (
+                    best := _orders().top(keys, keys.ndim - 1, count, True, True)) is not None:
+                chosen: npt.NDArray[np.int64] = best[1]
+                return chosen
             return (-keys).argsort(-1, "stable")[..., :count]
         rows = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
         below = np.add.accumulate(rows if rows.ndim == 2 else rows[None], -1)
