@@ -112,7 +112,8 @@ def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float)
         if value.__class__ is float and abs(value) > IN_ALL:  # the general path has looked at those for integers
             check_number(value, DType.by_np[input.dtype])
         value = fitting(np.asarray(value), input.dtype).astype(input.dtype)
-    return _where(mask, value, input)
+    found: np.ndarray = _where(mask, value, input)
+    return found if found.flags.c_contiguous else found.copy()  # in rows in gradients, too, since torch fills a contiguous copy
 
 
 @op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
