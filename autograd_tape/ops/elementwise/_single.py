@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from ...executors.kernels.formulas import Split, copysign, exponent, polynomial, sqrt, two_to
+from ._double import log as log_double
 
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
@@ -223,3 +224,26 @@ def _trigamma_left(x: float) -> float:
 
 
 trigamma = Split(_trigamma_right, ((_is_left, _trigamma_left),))
+
+
+def _power(z: float, s: float) -> float:
+    """z**-s, whose logarithm is exact to more places than `log` is."""
+    return exp(-s * log_double(z))
+
+
+def _three(z: float, s: float) -> float:
+    return _power(z, s) + _power(z + 1.0, s) + _power(z + 2.0, s)
+
+
+def _tail(s: float, w: float, k: float, number: float, rest: float) -> float:
+    """Bernoulli's k-th number of Euler and Maclaurin's sum, and the rest of it in w = 1 / z**2."""
+    return number + (s + (2.0 * k - 1.0)) * (s + 2.0 * k) * (w / ((2.0 * k + 1.0) * (2.0 * k + 2.0))) * rest
+
+
+def hurwitz(s: float, q: float) -> float:
+    """Of s from 1 to 300, and positive q up to 1e30."""
+    z = q + 9.0
+    last, w = _power(z, s), 1.0 / (z * z)
+    rest = _tail(s, w, 5.0, 5 / 66, _tail(s, w, 6.0, -691 / 2730, 7 / 6))
+    rest = _tail(s, w, 1.0, 1 / 6, _tail(s, w, 2.0, -1 / 30, _tail(s, w, 3.0, 1 / 42, _tail(s, w, 4.0, -1 / 30, rest))))
+    return _three(q, s) + _three(q + 3.0, s) + _three(q + 6.0, s) + last * (z / (s - 1.0) + 0.5 + 0.5 * s / z * rest)

@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
 from ...executors.kernels.formulas import (
-    Scalar, binary, copysign, erfc, exp, expm1, floor, going, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
+    Scalar, Split, binary, copysign, erfc, exp, expm1, floor, going, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
 from ...functions.overloads import EITHER_NUMBER
 from ...functions.refusals import no_kernel
 from ...modes import current_engine
@@ -139,7 +139,11 @@ def _zeta_of(s: float, q: float) -> float:
     return _hurwitz(s, f) + (mirrored if s % 2.0 == 0.0 else -mirrored)
 
 
-_zeta = binary(_zeta_of, 8)
+def _not_near(s: float, q: float) -> bool:
+    return not (s > 1.0 and s <= 300.0 and q > 0.0 and q < 1e30)
+
+
+_zeta = binary(_zeta_of, 8, single=Split(single.hurwitz, ((_not_near, _zeta_of),)))
 
 
 def _trigamma_from_half(y: float) -> float:
