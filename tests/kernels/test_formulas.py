@@ -11,7 +11,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, Split, binary, exp, like, log, settled, unary
-from autograd_tape.ops.elementwise import _elementary, _single, bessel, gamma, polynomials, special
+from autograd_tape.ops.elementwise import _double, _elementary, _single, bessel, gamma, polynomials, special
 from autograd_tape.ops.networks import activation
 
 assert torch and bessel.i0 and activation.relu and gamma and polynomials and special  # whose formulas have been made then
@@ -62,7 +62,9 @@ def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
 @pytest.mark.parametrize(("function", "dtype"), [
     ("_lgamma_of", np.float64), ("ndtri", np.float32), ("_incomplete.<locals>.function", np.float64),
     ("_kernel.<locals>.low", np.float32), ("_kernel.<locals>.low", np.float64),
-    ("_lgamma_right", np.float32), ("_erfinv_near", np.float64), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32)])
+    ("_lgamma_right", np.float32), ("_erfinv_near", np.float64), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32),
+    ("hurwitz", np.float32), ("_entr.<locals>.entr", np.float32), ("_entr.<locals>.entr", np.float64),
+    ("_xlogy.<locals>.xlogy", np.float32), ("_xlogy.<locals>.xlogy", np.float64)])
 def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode: None) -> None:
     formula = next(f for f in Formula.made if function in (f.function.__qualname__, name(f)) and np.dtype(dtype).char in f.chars)
     columns = operands(formula, dtype)
@@ -133,6 +135,18 @@ def test_whole_powers_have_whole_logarithms() -> None:
         for suffix, dtype in (("", np.float64), ("_single", np.float32)):
             formula = next(f for f in Formula.made if f.function is getattr(_elementary, function + suffix))
             np.testing.assert_array_equal(by_number(formula, [powers.astype(dtype)]), np.round(np.log(powers) / np.log(base)))
+
+
+def test_the_logarithm_of_double_precision_is_within_a_unit_in_the_last_place() -> None:
+    for x in [*np.geomspace(1e-290, 1e300, 999).tolist(), *np.linspace(0.5, 2, 9999).tolist()]:
+        assert abs(_double.log(x) - math.log(x)) <= math.ulp(math.log(x))
+
+
+def test_gradients_that_torch_fills_lie_in_rows() -> None:
+    for shape in ((2, 3), (26, 39)):
+        x, y = [torch.rand(shape).t().requires_grad_() for _ in range(2)]
+        for grad in (torch.ones(()).expand(*x.shape), torch.rand(shape).t()):
+            assert torch.autograd.grad(torch.xlogy(x, y), x, grad)[0].stride() == (shape[0], 1)
 
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")

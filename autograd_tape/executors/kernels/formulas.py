@@ -494,15 +494,17 @@ def binary(function: Scalar | Split, cost: int = 1, own: bool = False, single: S
     return _of_two(*_formulas(function, 2, cost, own, 0, single))
 
 
-def few(function: Scalar, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False) -> Callable[[Fn], Fn]:
-    """Decorator of a kernel of passes, which makes it the formula `function` of up to `state.short` numbers of float32 or float64. Where
-    both give the same bits, ``exact``, it is the formula of many numbers, too, and wherever machine code is at hand.
+def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False,
+        single: Scalar | Split | None = None) -> Callable[[Fn], Fn]:
+    """Decorator of a kernel of passes, which makes it the formula `function` of up to `state.short` numbers of float32 or float64, or of
+    float32 `single`, where that is given. Where both give the same bits, or those of the formula are the closer ones, ``exact``, it is
+    the formula of many numbers, too, and wherever machine code is at hand.
 
     >>> few(lambda x: x * x)(np.square)(np.float32([2.0]))
     array([4.], dtype=float32)
     """
-    made = Formula(function, operands, 1, own, numbers)
-    formula, ready = (_of_one if operands == 1 else _of_two)(made, made), made.ready
+    made, of_single = _formulas(function, operands, 1, own, numbers, single)
+    formula, ready = (_of_one if operands == 1 else _of_two)(made, of_single), made.ready
 
     def decorate(kernel: Fn) -> Fn:
         if operands == 1:

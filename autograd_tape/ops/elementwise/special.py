@@ -12,7 +12,7 @@ from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.formulas import (
-    copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
+    Scalar, Split, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
 from ...executors.kernels.halves import by_element, narrow, widened
 from ...executors.kernels.pairs import pairwise
 from ...functions.out import OutRule
@@ -26,6 +26,8 @@ from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
 from . import _double as double, _single as single
+from ._double import log as log_double
+from ._single import log as log_single
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
@@ -313,6 +315,30 @@ def _xlogy_of(x: float, y: float) -> float:
     return x * log(y) if y > 0.0 else x * -math.inf if y == 0.0 else math.nan
 
 
+def _is_far(y: float) -> bool:
+    """Whether `_double.log` is not for this number, which has a logarithm."""
+    return y > 0.0 and y < 1e-290 or y > 1e300
+
+
+def _log_of(y: float) -> float:
+    """Of numbers that are not far, infinite at 0 and NaN below."""
+    value = log_double(y if y >= 1e-290 else 1.0)
+    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
+
+
+def _log_of_single(y: float) -> float:
+    value = log_single(1e-46 if not y > 1e-46 else 1e39 if y > 1e39 else y)
+    value = math.inf if y == math.inf else value
+    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
+
+
+def _xlogy(log: Scalar) -> Scalar:
+    def xlogy(x: float, y: float) -> float:
+        return y if y != y else 0.0 if x == 0.0 else x * log(y)
+
+    return xlogy
+
+
 def _xlog1py_of(x: float, y: float) -> float:
     if y != y:
         return y
@@ -323,6 +349,14 @@ def _xlog1py_of(x: float, y: float) -> float:
 
 def _entr_of(x: float) -> float:
     return -x * log(x) if x > 0.0 else x if x != x else 0.0 if x == 0.0 else -math.inf
+
+
+def _entr(log: Scalar) -> Scalar:
+    def entr(x: float) -> float:
+        value = -x * log(x)
+        return value if x > 0.0 else x if x != x else 0.0 if x == 0.0 else -math.inf
+
+    return entr
 
 
 def _times_logarithm(logarithm: np.ufunc) -> Fn:
@@ -349,7 +383,7 @@ class xlogy:
     overloads = EITHER_NUMBER
     scipy = "xlogy"
     half = _times_logarithm(np.log)  # which rounds the logarithm of half precision, as torch does
-    numpy = few(_xlogy_of, 2)(half)
+    numpy = few(Split(_xlogy(_log_of), ((lambda _, y: _is_far(y), _xlogy_of),)), 2, exact=True, single=_xlogy(_log_of_single))(half)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlogy(grad, other), (input == 0) & (other <= 0), 0)
     def vjp_other(F, grad, input, other): return grad * input / other
@@ -408,7 +442,7 @@ class entr:
             rest = np.where(input == 0, input.dtype.type(0), input.dtype.type(-np.inf))
             return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), rest))
 
-    numpy = few(_entr_of)(half)
+    numpy = few(Split(_entr(_log_of), ((_is_far, _entr_of),)), exact=True, single=_entr(_log_of_single))(half)
 
     def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input,
                                                                                     F.where(input == 0, 0, -math.inf)))
