@@ -14,7 +14,7 @@ import pytest
 from autograd_tape.executors.kernels import _on_demand
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.executors.kernels.formulas import Formula, binary
-from autograd_tape.executors.kernels.pairs import OF_UFUNC, Pairs, geometry, ufunc2
+from autograd_tape.executors.kernels.pairs import OF_UFUNC, Pairs, geometry, neighbours, ufunc2
 from autograd_tape.ops.elementwise import arithmetic, special
 from autograd_tape.strided import laid_out
 
@@ -159,5 +159,40 @@ def test_results_lie_as_operands_that_lie_alike(axes: tuple[int, ...]) -> None:
         found = Pairs("multiply")(x, y)
         assert found is not None and found.strides == x.strides
         np.testing.assert_array_equal(found, x * y)
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("char", ["f", "d", "E", "l"])
+@pytest.mark.parametrize("shape", [(40, 60), (3, 400, 2), (1500,), (1, 1500), (1500, 1), (2, 700), (0, 3), (30, 50, 2)])
+def test_neighbours(shape: tuple[int, ...], char: str) -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(shape) * 9).astype(DTYPES[char])
+    previous = _on_demand.use_numba("numba")
+    try:
+        for dim in range(x.ndim):
+            for a in (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2]):
+                for function in (np.subtract, np.not_equal):
+                    ends = np.moveaxis(a, dim, 0)
+                    expected = np.moveaxis(function(ends[1:], ends[:-1]), 0, dim)
+                    found = neighbours(function, a, dim)
+                    assert found.dtype == expected.dtype and found.shape == expected.shape and (found == expected).all()
+    finally:
+        _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("char", ["f", "E"])
+@pytest.mark.parametrize("shapes", [
+    ((2, 1, 3), (400, 1)), ((400, 3, 1), (2,)), ((400, 1, 1), (3, 2)), ((700, 1), (7,)), ((7, 2, 1), (1, 3)), ((9000, 1), (3,)),
+])
+def test_lines_of_a_few_elements(shapes: tuple[tuple[int, ...], tuple[int, ...]], char: str) -> None:
+    rng = np.random.default_rng(0)
+    x, z = [rng.standard_normal(shape).astype(DTYPES[char]) for shape in shapes]
+    previous = _on_demand.use_numba("numba")
+    try:
+        for a, b in ((x, z), (z, x)):
+            for function in (np.add, np.less_equal):
+                found, expected = OF_UFUNC[function](a, b), function(a, b)
+                assert found is not None and found.dtype == expected.dtype and (found == expected).all()
     finally:
         _on_demand.use_numba(previous)

@@ -22,6 +22,8 @@ from .base import EXACT, FUSE, exp, f4, f8, fma, i8, kernel, like, log1p_unit, r
 #: The line of a kernel of two operands that are broadcast, with the letter of its results.
 BROADCAST = ("r0[nx] r0[nz] {}0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (x1>=0) (x2>=0) (x3>=0) (z1>=0) "
              "(z2>=0) (z3>=0) ((n1-1)*x1+(n2-1)*x2+(n3-1)*x3<nx) ((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2*n3")
+#: Elements of a line that takes longer to begin than to do.
+SHORT = 8
 _SOME = 2048  # elements after which a quick formula's results are looked at
 
 
@@ -32,17 +34,24 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
     unsure = quick is not None
 
     @register_jitable(**options)
-    def along(x, z, y, of, by, to, lines, count, x2, x3, z2, z3):
-        """Lines of so many elements, from unsigned places on: of others each would be asked whether it is negative. What is chosen is
-        chosen around all of them, or short lines would take several times as long."""
+    def along(x, z, y, of, by, to, lines, count, pitch, x2, x3, z2, z3):
+        """Lines of so many elements, ``pitch`` apart, from unsigned places on: of others each would be asked whether it is negative. What
+        is chosen is chosen around all of them, or short lines would take several times as long."""
         failed, begin_x, begin_z, begin_y = False, of, by, to
-        if x3 == 1 and z3 == 1:
+        if count < SHORT and lines >= SHORT:  # one place of all lines after another
+            for i in range(u8(count)):
+                at_x, at_z, at_y = of + u8(i) * u8(x3), by + u8(i) * u8(z3), to + u8(i)
+                for line in range(u8(lines)):
+                    v = first(wide(x[at_x + u8(line) * u8(x2)]), wide(z[at_z + u8(line) * u8(z2)]), y)
+                    y[at_y + u8(line) * u8(pitch)] = rounded(y, v)
+                    failed |= v != v
+        elif x3 == 1 and z3 == 1:
             for _ in range(lines):
                 for i in range(u8(count)):
                     v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
                     y[to + u8(i)] = rounded(y, v)
                     failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
         elif x3 == 1 and z3 == 0:
             for _ in range(lines):
                 b = wide(z[by])
@@ -50,7 +59,7 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
                     v = first(wide(x[of + u8(i)]), b, y)
                     y[to + u8(i)] = rounded(y, v)
                     failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
         elif x3 == 0 and z3 == 1:
             for _ in range(lines):
                 a = wide(x[of])
@@ -58,31 +67,39 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
                     v = first(a, wide(z[by + u8(i)]), y)
                     y[to + u8(i)] = rounded(y, v)
                     failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
         else:
             for _ in range(lines):
                 for i in range(u8(count)):
                     v = first(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y)
                     y[to + u8(i)] = rounded(y, v)
                     failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
         if unsure and failed:
             of, by, to = begin_x, begin_z, begin_y
             for _ in range(lines):
                 for i in range(u8(count)):
                     y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(count)
+                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
 
     def loop(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
         row, begin, at = start // n3, start % n3, start
-        plane, line = row // n2, row % n2
+        plane, line, whole = row // n2, row % n2, n2 * n3
         while at < stop:
-            lines, count = 1, min(n3 - begin, stop - at, _SOME)
-            if count == n3:
+            together = whole < SHORT and line == 0 and begin == 0 and stop - at >= whole * SHORT  # many planes of a few elements
+            rows, lines, count, pitch, next_x, next_z = 1, 1, min(n3 - begin, stop - at, _SOME), n3, x2, z2
+            if together:
+                rows, lines, pitch, next_x, next_z = n2, min((stop - at) // whole, _SOME // whole), whole, x1, z1
+            elif count == n3:
                 lines = min(n2 - line, (stop - at) // n3, max(1, _SOME // n3))
             xat, zat = plane * x1 + line * x2 + begin * x3, plane * z1 + line * z2 + begin * z3
-            along(x, z, y, u8(xat), u8(zat), u8(at), lines, count, x2, x3, z2, z3)
-            at, begin = at + lines * count, begin + count
+            for j in range(rows):
+                along(x, z, y, u8(xat + j * x2), u8(zat + j * z2), u8(at + j * n3), lines, count, pitch, next_x, x3, next_z, z3)
+            at += rows * lines * count
+            if together:
+                plane += lines
+                continue
+            begin += count
             if begin == n3:
                 begin, line = 0, line + lines
                 if line == n2:
