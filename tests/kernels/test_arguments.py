@@ -212,6 +212,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "folds.fold": {"outer": (0, 2), "n": (0, 300), "inner": (0, 40), "per_block": (1, 300), "term": (0, 4), "last": (-1, 3)},
     "fourier.transform": {"o": (0, 3), "m": (1, 12), "n": (1, 9), "have": (1, 18), "give": (1, 18), "lines": (1, 20), "big": (0, 60),
                           "small": (1, 30), "along": (1, 9), "given": (1, 9), "size": (0, 600), "of": (1, 12)},
+    "transposed.transpose": {"o": (1, 3), "n": (1, 70), "m": (1, 70)},
     "matrices.cross": {"n1": (1, 2), "n2": (1, 2), "na": (4, 20), "nb": (4, 20),
                        **dict.fromkeys(("a1", "a", "a2", "b1", "b", "b2"), (0, 2))},
     "matrices.multiply": {"na": (4, 20), "nb": (4, 20), **dict.fromkeys("bmkp", (1, 2)),

@@ -57,7 +57,7 @@ __all__ = [
 
 _team = LazyModule("team")
 _arithmetic = LazyModule("arithmetic")
-_moved = LazyModule("moved")
+_columns = LazyModule("transposed")
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
@@ -415,7 +415,7 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     if a.size >= 2 * state.cheap and a.ndim > 1 and a.flags.aligned and (planes := _transposed(a.shape, a.strides, a.itemsize)) is not None:
         char, out = MOVED[a.itemsize], np.empty(a.shape, a.dtype) if out is None else out
         source = a.ravel("K")
-        share_rows(_moved.transpose, char, *planes[0], 1, source.view(char), out.reshape(-1).view(char), *planes[1])
+        share_rows(_columns.transpose, char, *planes[0], 1, source.view(char), out.reshape(-1).view(char), *planes[1])
         return out
     if a.size >= _MANY and a.ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
             not a.flags.c_contiguous):
