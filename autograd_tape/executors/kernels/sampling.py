@@ -7,7 +7,9 @@ K elements added up in order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from .sharing import share, share_rows
 
 __all__ = ["gradients", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
 
+Sizes = tuple[int, ...]
 _compiled = LazyModule("sampling")
 _grid_sampled, _grid_gradients = Handy("sampling", "grid_sampled"), Handy("sampling", "grid_gradients")
 _resampled = Handy("sampling", "resampled")
@@ -31,21 +34,38 @@ _OUTSIDE = "weighted_sums: an index is outside of {} elements"
 def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool) -> np.ndarray | None:
     """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3), each of which reads ``taps`` elements along each dimension: 1, 2 or 4.
     ``padding`` is that of zeros, borders or reflection. None where there is no compiled code at hand, which half precision has, too."""
-    n, channels, *spatial = x.shape
-    lead, s = grid.shape[1:-1], grid.shape[-1]
-    length, char = prod(lead), x.dtype.char
-    sees = n * length * taps**s * (channels + 8)
-    if not sees or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
+    char, plan = x.dtype.char, _plan(x.shape, x.strides, x.itemsize, grid.shape, taps)
+    if plan is None or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
         return None
+    sees, shape, cut, lies, given, made, work, arguments, last = plan
     many = sees >= state.fused or char in "eE" and serves(x, grid, taps)
     if not many and _grid_sampled.of(char, sees) is None:
         return None
-    block, y = min(length, _TAPS // taps**s), np.empty((n, channels, *lead), x.dtype)
-    blocks, size = -(-length // block), prod(spatial)
-    pixels, places = bits(contiguous(x)).reshape(n, channels, size), bits(contiguous(grid)).reshape(n, length, s)
-    _grid_sampled.share(char, n * blocks, block * taps**s, channels + 8, places, pixels, bits(y).reshape(n, channels, length),
-                        spatial[0] if s == 3 else 1, spatial[-2], spatial[-1], taps, padding, align, block, blocks)
+    y = np.empty(shape, x.dtype)
+    images, places = bits(x if lies else contiguous(x)), bits(contiguous(grid))
+    _grid_sampled.share(char, *work, places.reshape(given), images.ravel("K"), bits(y).reshape(made), *cut, taps, padding, align,
+                        *arguments, *last)
     return y
+
+
+@lru_cache(512)
+def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int) -> tuple[Any, ...] | None:
+    """How images are read at the places of a grid: how much is seen, the result's shape, the images' sizes, whether they are read as they
+    lie, shapes of the grid and of the result, how work is shared, steps, and blocks of places; None where there is nothing to see."""
+    n, channels, *spatial = shape
+    s, length = grid[-1], prod(grid[1:-1])
+    sees = n * length * taps**s * (channels + 8)
+    if not sees or 0 in shape:
+        return None
+    block = min(length, _TAPS // taps**s)
+    blocks = -(-length // block)
+    apart = [(m - 1) * t for m, t in zip(shape, strides)]
+    lies = min(strides) >= 0 and sum(apart) + item == prod(shape) * item and not any([t % item for t in strides])
+    steps = [t // item for t in strides] if lies else [prod(shape[d + 1 :]) for d in range(s + 2)]
+    deep = s == 3
+    arguments = (*steps[:2], steps[2] if deep else 0, *steps[-2:])
+    return (sees, (n, channels, *grid[1:-1]), (spatial[0] if deep else 1, *spatial[-2:]), lies, (n, length, s), (n, channels, length),
+            (n * blocks, block * taps**s, channels + 8), arguments, (block, blocks))
 
 
 def resampled(x: np.ndarray, axis: int, index: np.ndarray, weight: np.ndarray) -> np.ndarray | None:

@@ -10,6 +10,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from .base import EXACT, kernel, rounded, wide
+from .simd import borrowed
 
 
 def _step(array: Any, v: float) -> Any:
@@ -197,13 +198,13 @@ def _steepness(a, grid, d, first, places, size, taps, padding, align, steep, xs)
 
 
 @register_jitable
-def _corners(at, s, places, taps, height, width, index):
-    """The flat positions of all taps, -1 for none, x fastest."""
+def _corners(at, s, places, taps, sd, sh, sw, index):
+    """The flat positions of all taps, -1 for none, x fastest, along dimensions whose elements are `sd`, `sh` and `sw` apart."""
     for k in range(index.shape[0]):
         xs, ys, zs = at[s - 1, k % taps], at[s - 2, k // taps % taps], at[0, k // (taps * taps)]
         for i in range(places):
             x, y, z = xs[i], ys[i], zs[i] if s == 3 else 0
-            index[k, i] = -1 if x < 0 or y < 0 or z < 0 else (z * height + y) * width + x
+            index[k, i] = -1 if x < 0 or y < 0 or z < 0 else z * sd + y * sh + x * sw
 
 
 @register_jitable
@@ -220,29 +221,83 @@ _GRID = ("i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (depth>=0)
          "(float(depth)*height*width<9e18) (depth*height*width==size)")
 
 
-@kernel(f"r3[n,l,s] r3[n,c,size] w3[n,c,l] {_GRID} i i (block>0) (blocks>0) (block*blocks>=l) :n*blocks", EXACT)
-def grid_sampled(grid, x, y, depth, height, width, taps, padding, align, block, blocks, start, stop):
-    """Images at the places of a grid, a block of places after another; of planes `depth` does not count."""
+@register_jitable(forceinline=True)
+def _term(a, share, x, base, spot, reach):
+    """A tap's share of what is read from `base` on; of none, whose spot is more than any as an unsigned number, that of zero. Something is
+    read anyway: a branch would be guessed."""
+    j = np.uint64(spot)
+    value = x[base + (j if j < reach else np.uint64(0))]
+    return rounded(a, wide(share) * wide(value if j < reach else x.dtype.type(0)))
+
+
+@register_jitable(forceinline=True)
+def _more(a, total, share, x, base, spot, reach):
+    return rounded(a, wide(total) + wide(_term(a, share, x, base, spot, reach)))
+
+
+@register_jitable(forceinline=True)
+def _channels(x, base, reach, index, weight, i, sums):
+    """What one place reads of all channels, which lie side by side."""
+    for k in range(index.shape[0]):
+        j, share = np.uint64(index[k, i]), wide(weight[k, i])
+        if j >= reach:
+            nothing = rounded(sums, share * wide(x.dtype.type(0)))
+            for c in range(sums.size):
+                sums[c] = rounded(sums, wide(sums[c]) + wide(nothing)) if k > 0 else nothing
+            continue
+        values = x[base + j : base + j + np.uint64(sums.size)]
+        if k == 0:
+            for c in range(sums.size):
+                sums[c] = rounded(sums, share * wide(values[c]))
+        else:
+            for c in range(sums.size):
+                sums[c] = rounded(sums, wide(sums[c]) + wide(rounded(sums, share * wide(values[c]))))
+
+
+_LIES = ("(sn>=0) (sc>=0) (sd>=0) (sh>=0) (sw>=0) (n>0) (c>0) "
+         "((n-1)*sn+(c-1)*sc+(depth-1)*sd+(height-1)*sh+(width-1)*sw<total)")
+_SIZED = "i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (depth>0) (height>0) (width>0)"
+
+
+@kernel(f"r3[n,l,s] r0[total] w3[n,c,l] {_SIZED} i i i i i {_LIES} i i (block>0) (blocks>0) (block*blocks>=l) :n*blocks", EXACT)
+def grid_sampled(grid, x, y, depth, height, width, taps, padding, align, sn, sc, sd, sh, sw, block, blocks, start, stop):
+    """Images at the places of a grid, a block of places after another; of planes `depth` is 1. Elements of images are `sn`, `sc`, `sd`,
+    `sh` and `sw` apart, in whatever order they lie."""
+    x, y = borrowed(x), borrowed(y)
     s, length, count = grid.shape[2], grid.shape[1], taps * taps * (taps if grid.shape[2] == 3 else 1)
     at, by, xs = np.empty((3, taps, block), np.int64), _scratch(y, (3, taps, block)), _scratch(y, block)
     by[:] = 1.0
     index, weight = np.empty((count, block), np.int64), np.empty((count, block), y.dtype)
-    zero, size = wide(x.dtype.type(0)), np.uint64(x.shape[2])
+    reach, channels = np.uint64((depth - 1) * sd + (height - 1) * sh + (width - 1) * sw + 1), y.shape[1]
+    side_by_side = sc == 1 and channels >= 8
+    of_all = np.empty(channels if side_by_side else 0, y.dtype)
     for item in range(start, stop):
         n, first = item // blocks, item % blocks * block
         places = min(block, length - first)
         for d in range(s):
             along = width if d == s - 1 else (height if d == s - 2 else depth)
             _along(y, grid[n], d, first, places, along, taps, padding, align, at[d], by[d], xs)
-        _corners(at, s, places, taps, height, width, index)
+        _corners(at, s, places, taps, sd, sh, sw, index)
         _products(y, places, taps, (by[s - 1], by[s - 2], by[0 if s == 3 else 2]), weight)
-        for c in range(x.shape[1]):
-            values, sums = x[n, c], y[n, c, first : first + places]
+        for i in range(places if side_by_side else 0):
+            _channels(x, np.uint64(n * sn), reach, index, weight, i, of_all)
+            for c in range(channels):
+                y[np.uint64(n), np.uint64(c), np.uint64(first + i)] = of_all[c]
+        for c in range(0 if side_by_side else channels):
+            base, sums = np.uint64(n * sn + c * sc), y[n, c, first : first + places]
+            if count == 4:  # sums that stay in registers
+                at0, at1, at2, at3 = index[0], index[1], index[2], index[3]
+                by0, by1, by2, by3 = weight[0], weight[1], weight[2], weight[3]
+                for i in range(sums.size):
+                    total = _term(sums, by0[i], x, base, at0[i], reach)
+                    total = _more(sums, total, by1[i], x, base, at1[i], reach)
+                    total = _more(sums, total, by2[i], x, base, at2[i], reach)
+                    sums[i] = _more(sums, total, by3[i], x, base, at3[i], reach)
+                continue
             for k in range(count):
                 spots, shares = index[k], weight[k]
                 for i in range(sums.size):
-                    j = np.uint64(spots[i])  # of -1 it is more than any size
-                    term = rounded(sums, wide(shares[i]) * (wide(values[j]) if j < size else zero))
+                    term = _term(sums, shares[i], x, base, spots[i], reach)
                     sums[i] = rounded(sums, wide(sums[i]) + wide(term)) if k > 0 else term
 
 
@@ -327,6 +382,7 @@ def resampled(x, y, index, weight, outer, length, inner, start, stop):
 def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding, align, block, start, stop):
     """The gradients of reading images at the places of a grid, for the images and for the grid, by blocks of places; steps are rounded as
     in `grid_sampled`, and what comes to one element is added up in double precision."""
+    grad, x = borrowed(grad), borrowed(x)
     s, length, channels = grid.shape[2], grid.shape[1], x.shape[1]
     count = taps * taps * (taps if s == 3 else 1)
     at, by, steep = np.empty((3, taps, block), np.int64), _scratch(x, (3, taps, block)), _scratch(x, (3, taps, block))
@@ -345,7 +401,7 @@ def grid_gradients(grid, grad, x, dx, dgrid, depth, height, width, taps, padding
                 _along(grad, grid[n], d, first, places, along, taps, padding, align, at[d], by[d], xs)
                 if dgrid.size > 0:
                     _steepness(grad, grid[n], d, first, places, along, taps, padding, align, steep[d], xs)
-            _corners(at, s, places, taps, height, width, index)
+            _corners(at, s, places, taps, height * width, width, 1, index)
             last = by[0 if s == 3 else 2]
             if dx.size > 0:
                 _products(grad, places, taps, (by[s - 1], by[s - 2], last), weight)
