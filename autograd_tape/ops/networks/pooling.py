@@ -13,12 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import within
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import SCALAR_TYPE_NAMES, default_dtype, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import pooling as fused
-from ...executors.kernels._on_demand import state, within as inside
+from ...executors.kernels._on_demand import contiguous, state, within as inside
 from ...executors.kernels.embedding import gather, scatter
 from ...executors.kernels.elementwise import narrow, takes_half, widened
+from ...executors.kernels.sharing import BIG
 from ...functions.out import EXPECTED
 from ...functions.refusals import on_meta
 from ...record import Sample, op
@@ -663,8 +664,13 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
         return _lp_pool(F, n, input, norm_type, kernel_size, stride, ceil_mode)
 
     def quick(input, norm_type, kernel_size, stride, ceil_mode):
-        if input.size >= state.fused or input.dtype.char not in "fdE":
+        squares = norm_type == 2  # which are the same, however an array lies; other powers of half precision are not
+        if input.dtype.char == "l" and squares and norm_type.__class__ is float and default_dtype() is float32:
+            input = input.astype(np.float32)
+        if input.size >= (BIG if squares else state.fused) or input.dtype.char not in "fdE":
             return None
+        if squares and not (input.flags.c_contiguous or suggests_channels_last(input)):
+            input = contiguous(input)
         power = pow_half if input.dtype.char == "E" else pow_few
         kernel = sizes_of(*settled(kernel_size), n, f"lp_pool{n}d", "kernel_size")
         plan, geometry = avg_plan(n, input.shape, kernel, *settled(stride), 0, ceil_mode, True, None)
