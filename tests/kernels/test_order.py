@@ -102,6 +102,19 @@ def test_places_of_any_integers(width: int, rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(order.ordered(rows, descending), expected)
 
 
+@pytest.mark.parametrize("width", [2, 12, 13, 47, 48, 97, 300])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+def test_places_of_numbers_with_ties(dtype: str, width: int, rng: np.random.Generator, kernels: str) -> None:
+    rows = rng.integers(-3, 4, (40, width)).astype(dtype)[:, ::-1]
+    for descending in (False, True):
+        expected = np.argsort(~order.keys(rows) if descending else rows, 1, "stable")
+        np.testing.assert_array_equal(order.ordered(rows, descending), expected)
+
+
+def test_unique_of_numbers_that_lie_apart(kernels: str) -> None:
+    assert torch.unique(torch.arange(4000)[::2] % 5).tolist() == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("d", [0, 1, 2])
 def test_gradients_go_where_selections_were_and_nowhere_else(d: int) -> None:
     x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()

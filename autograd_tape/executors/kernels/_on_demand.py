@@ -187,6 +187,15 @@ def within(index: np.ndarray, size: int) -> bool:
     return int(np.maximum.reduce(index.view(np.uint64), None)) < size
 
 
+def _has_vectors() -> bool:
+    numpys = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
+    return sys.platform == "linux" and bool(numpys.__cpu_features__.get("AVX512_SKX"))  # type: ignore[attr-defined]
+
+
+HAS_VECTORS = _has_vectors()
+"""Whether NumPy computes elementary functions, and sorts integers, in vectors: by libraries for AVX-512 that it has on Linux."""
+
+
 class LazyModule:
     """``compiled.<name>``, imported at the first attribute; attributes then live on this object itself.
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import repeat
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import _NEVER, LazyModule, compute_array, state, worth
+from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, compute_array, state, worth
 from ._store import Store, file_name
 from .pairs import in_rows
 from .sharing import share, ufunc1
@@ -349,15 +348,6 @@ def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | No
 
     kernel.chars = chars  # type: ignore[attr-defined]
     return kernel
-
-
-def _has_vectors() -> bool:
-    """Whether NumPy computes elementary functions in vectors, by a library for AVX-512 that it has on Linux."""
-    numpys = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
-    return sys.platform == "linux" and bool(numpys.__cpu_features__.get("AVX512_SKX"))
-
-
-HAS_VECTORS = _has_vectors()
 
 
 def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:

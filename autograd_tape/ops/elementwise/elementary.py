@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from ...executors.kernels import elementwise as fused
-from ...executors.kernels._on_demand import is_half, state
+from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels.formulas import HAS_VECTORS
 from ...executors.kernels.halves import ufunc as on_halves
 from ...executors.kernels.pairs import FEW, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, block

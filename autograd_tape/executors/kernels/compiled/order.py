@@ -12,9 +12,9 @@ from .. import selection
 from ....annotations import Fn
 from .base import kernel, wide
 
-#: Elements of a run that is sorted by insertion, those of a row up to which each is compared with all others, and up to which runs are
-#: merged in any case.
-RUN, COUNTED, MERGED = 8, 64, 256
+#: Elements of a run that is sorted by insertion, those of a row up to which each is compared with all others, and those of a row for each
+#: byte by which it takes sorting not to merge runs.
+RUN, COUNTED, SCANNED = 8, 64, 12
 #: How many best of a row are kept on the way.
 FEW = 8
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
@@ -86,26 +86,29 @@ def ordered(keys, index, start, stop):
     places = np.empty(256, i8)
     for r in range(start, stop):
         row, out = keys[r], index[r]
-        differ = u8(0)
+        low = row[0] if m else i8(0)
         for i in range(m):
-            v[i] = u8(row[i]) ^ u8(0x8000000000000000)
+            low = min(low, row[i])
+        differ = u8(0)
+        for i in range(m):  # the distance from the smallest: of small numbers few bytes differ, whatever their signs
+            v[i] = u8(row[i]) - u8(low)
             at[i] = i
-            differ |= v[i] ^ v[0]
+            differ |= v[i]
         passes = 0
         for byte in range(8):
             passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0
-        if m <= MERGED or passes * 128 > m:
-            low = 0
-            while low < m:
-                high = min(low + RUN, m)
-                insertion_sort(v, at, low, high)
-                low = high
+        if passes * SCANNED > m:
+            left = 0
+            while left < m:
+                high = min(left + RUN, m)
+                insertion_sort(v, at, left, high)
+                left = high
             width = RUN
             while width < m:
-                low = 0
-                while low < m:
-                    middle, high = min(low + width, m), min(low + 2 * width, m)
-                    i, j, k = low, middle, low
+                left = 0
+                while left < m:
+                    middle, high = min(left + width, m), min(left + 2 * width, m)
+                    i, j, k = left, middle, left
                     while i < middle and j < high:  # without branches, which nobody could foresee
                         first = v[i] <= v[j]
                         p = i if first else j
@@ -118,7 +121,7 @@ def ordered(keys, index, start, stop):
                         w[k], to[k] = v[i], at[i]
                         i += 1
                         k += 1
-                    low = high
+                    left = high
                 v, w, at, to = w, v, to, at
                 width *= 2
             for i in range(m):
