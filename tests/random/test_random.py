@@ -348,3 +348,14 @@ def test_multinomial_draws_in_the_order_of_the_memory_of_its_weights(layout: str
     expected = (weights / torch.empty_like(weights).exponential_()).topk(count, 1)[1]
     torch.manual_seed(3)
     assert torch.multinomial(weights, count).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_multinomial_orders_equal_keys_as_topk_does(count: int) -> None:
+    pytest.importorskip("numba")
+    torch.manual_seed(0)
+    weights = torch.rand(200, 60).to(torch.bfloat16)  # whose quotients have few digits
+    torch.manual_seed(3)
+    expected = (weights / torch.empty_like(weights).exponential_()).topk(count, 1)[1]
+    torch.manual_seed(3)
+    assert torch.multinomial(weights, count).tolist() == expected.tolist()
