@@ -71,8 +71,8 @@ def picked(rows: np.ndarray, index: np.ndarray) -> np.ndarray:
 #: Lengths of rows whose keys are sorted together with their places where NumPy sorts integers in vectors, or nothing is compiled. Others
 #: are sorted by merging or by bytes, in a half to a fifth of the time.
 _PACKED = range(8, 2048)
-#: Lengths up to which the compiled kernel counts what comes before each.
-_COUNTED = 64
+#: Lengths up to which the compiled kernel counts what comes before each, and from which on it is quicker than NumPy without vectors.
+_COUNTED, _MANY = 64, 128
 
 
 def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
@@ -81,7 +81,7 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     if descending:
         key = ~key
     compiled = fits(rows.size)
-    counted = compiled and (rows.shape[1] <= _COUNTED or not HAS_VECTORS)
+    counted = compiled and (rows.shape[1] <= _COUNTED or not HAS_VECTORS and rows.shape[1] >= _MANY)
     if rows.shape[1] in _PACKED and not counted and (found := _packed(key, rows.dtype)) is not None:
         return found
     if not compiled:
