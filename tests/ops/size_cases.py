@@ -57,7 +57,7 @@ NO_SIZES = {
     "PRODUCT": "names what is added up",
     "ROOT": "names what is added up",
     "_SUM_TILE": "is the kernel's own",
-    "_TILE": "what compiled code was made for",
+    **dict.fromkeys(("_TILE", "TILE"), "what compiled code was made for"),
     "_SHIFT": "where a series begins",
     "_KEPT": "memory that is kept",
     "LIMIT": "a bound on arithmetic in compiled code",
