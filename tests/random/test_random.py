@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.random.random_cases import PROGRAMS, STATE_TABLE, TABLE, encode, parameters
 
 import torchcompat as torch
+from autograd_tape.executors.kernels import _on_demand
 from autograd_tape.dtypes import DType
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.random import Generator, kernels
@@ -350,9 +351,9 @@ def test_multinomial_draws_in_the_order_of_the_memory_of_its_weights(layout: str
     assert torch.multinomial(weights, count).tolist() == expected.tolist()
 
 
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
 @pytest.mark.parametrize("count", [2, 60])
 def test_multinomial_orders_equal_keys_as_topk_does(count: int) -> None:
-    pytest.importorskip("numba")
     torch.manual_seed(0)
     weights = torch.rand(200, 60).to(torch.bfloat16)  # whose quotients have few digits
     torch.manual_seed(3)

@@ -77,9 +77,11 @@ def note_compiled(seconds: float) -> None:
 class _State:
     """Thresholds as plain attributes: the quiet path reads one attribute and compares."""
 
-    __slots__ = ("cheap", "fused", "half", "linking", "mode", "short")
+    __slots__ = ("cheap", "copied", "fused", "half", "linking", "mode", "short")
 
     def __init__(self) -> None:
+        #: A copy of many elements in rows, by NumPy until kernels are there (`sharing.copy`).
+        self.copied: Callable[[np.ndarray], np.ndarray] = lambda x: x.copy(order="C")
         self.mode, self.linking = "", False
         self.cheap = self.fused = self.half = _NEVER
         self.short = 0
@@ -168,11 +170,7 @@ def contiguous(x: np.ndarray) -> np.ndarray:
     flags = x.flags
     if flags.c_contiguous and flags.aligned:
         return x
-    if x.size < 2 * state.cheap:
-        return x.copy(order="C")
-    from .sharing import copy  # which is made of kernels itself
-
-    return copy(x)
+    return x.copy(order="C") if x.size < 2 * state.cheap else state.copied(x)
 
 
 def within(index: np.ndarray, size: int) -> bool:

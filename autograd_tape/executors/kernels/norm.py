@@ -217,6 +217,8 @@ def _normalized(
         _columns.share(char, -(-n // (_TILE // m)), o * _TILE, 1, c, w, b, y, found, o, m, n, eps, moments is not None)
     elif c.size >= state.fused:
         row = k * m
+        if weight is None and bias is None:  # of which channels are none the other way
+            k, m = 1, row
         k, m, w, b = _spread(k, m, weight, bias)
         _many.share(char, n, o * row, 1, c, w, b, y, found, o, n * row, row, k, m, groups, eps, moments is not None)
     else:

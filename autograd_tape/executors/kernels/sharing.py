@@ -440,6 +440,9 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
+state.copied = copy
+
+
 @lru_cache(1024)
 def _steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[int, tuple[int, int], tuple[int, ...]] | None:
     """How many elements of memory an array reaches over, the rows and columns of its copy as they are shared, and sizes and steps of four

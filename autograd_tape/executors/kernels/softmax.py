@@ -28,8 +28,8 @@ __all__ = [
 
 _compiled = LazyModule("softmax")
 _TILE = 128  # columns of a tile in the compiled middle-axis kernels
-_softmax, _log_softmax, _softmax_backward, _log_softmax_backward = (
-    Handy("softmax", name) for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward"))
+_softmax, _softmax_backward = Handy("softmax", "softmax"), Handy("softmax", "softmax_backward")
+_log_softmax, _log_softmax_backward = Handy("softmax", "log_softmax"), Handy("softmax", "log_softmax_backward")
 _middle, _middle_backward, _rounded, _rounded_backward = (
     Handy("softmax", f"softmax_{name}") for name in ("middle", "middle_backward", "rounded", "rounded_backward"))
 

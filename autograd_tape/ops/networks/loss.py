@@ -19,6 +19,7 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._precision import in_halves, in_single
 from .._samples import refuse_complex_gradient
+from ..elementwise._elementary import logarithms_of_1_more
 from ..reductions.norms import quick_distance
 from ..reductions.sums import _sum, loss_of
 from ._losses import REDUCTIONS, alike, arrays_only, check_fits, reduced, reduction_name, sharded, share_of, size_text, warn_sizes
@@ -323,7 +324,8 @@ class huber_loss:
 
 def _soft_margin(input: Any, target: Any, reduction: str) -> Any:
     """Rounded after each step where it is half precision, as in torch; the sum is not."""
-    loss = ufunc(np.log1p, ufunc(np.exp, ufunc(np.multiply, ufunc(np.negative, input), target)))
+    z = ufunc(np.exp, ufunc(np.multiply, ufunc(np.negative, input), target))
+    loss = ufunc(np.log1p, z) if z.itemsize == 2 else logarithms_of_1_more(z)
     if reduction == "none":
         return loss
     total = np.add.reduce(loss, None, np.float32 if loss.itemsize == 2 else None)
