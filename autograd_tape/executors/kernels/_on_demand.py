@@ -187,7 +187,7 @@ def within(index: np.ndarray, size: int) -> bool:
 
 def _has_vectors() -> bool:
     numpys = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
-    return sys.platform == "linux" and bool(numpys.__cpu_features__.get("AVX512_SKX"))  # type: ignore[attr-defined]
+    return sys.platform == "linux" and bool(numpys.__cpu_features__.get("AVX512_SKX"))
 
 
 HAS_VECTORS = _has_vectors()
