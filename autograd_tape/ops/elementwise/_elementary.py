@@ -13,16 +13,12 @@ import numpy as np
 from ...executors.kernels import formulas
 from ...executors.kernels.formulas import Split, binary, copysign, exponent, many, polynomial, sqrt, two_to, up_to
 from ._double import _LN2 as _LN2_PARTS
-from ._double import _LOG, _ROOT, LARGEST, log, quarters
+from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
 from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN
 from ._single import LARGEST as LARGEST_SINGLE
 from ._single import log as log_single
 
 _LOG2E, _LN2 = 1 / math.log(2), math.log(2)
-
-
-def _nearest(x: float) -> float:
-    return (x + 6755399441055744.0) - 6755399441055744.0
 
 
 # -- powers and what is made of them ------------------------------------------------------------------------------------
