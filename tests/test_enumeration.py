@@ -134,7 +134,9 @@ def test_every_record_has_entries_or_a_reason_and_beginnings_are_fair() -> None:
 
     catalogue = Catalogue()
     beyond = {path.rpartition(".")[2] for functions in BEYOND.values() for path in functions}
-    assert {*catalogue.specs, *catalogue.left_out} == {*RECORDS, *beyond} and not {*catalogue.specs} & {*catalogue.left_out}
+    in_place = {name for name, family in catalogue.family.items() if family.startswith("in_place.")}
+    assert {*catalogue.specs, *catalogue.left_out} == {*RECORDS, *beyond, *in_place} and not {*catalogue.specs} & {*catalogue.left_out}
+    assert len(in_place) > 100 and in_place == {f"{name}_" for name in RECORDS if f"{name}_" in in_place and RECORDS[name].inplace}
     assert len(catalogue.specs) > 550
     records = {*list(catalogue.specs)[::40]}
     some = catalogue.entries(sorted(records))

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations import Arguments
-from ..dtypes import FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
+from ..dtypes import COMPLEX, FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
 from ..executors.kernels.pairs import ufunc2
 from ..modes import GradMode, grad_mode
 from ..record import Record
 from ..strided import copy_like
 from ..tensor import TensorRef
+from .namespace import HALF_KINDS
 
 if TYPE_CHECKING:
     from ..frontend import Frontend
 
 _ENABLED = GradMode.ENABLED
-_PLAIN_NUMBERS = frozenset([int, float])
+_PLAIN_NUMBERS = frozenset([int, float, bool])
 _HALVES = ("float16", "bfloat16")
 _WITHOUT_MORE = frozenset("fdlihbB?")  # dtypes to which NumPy converts its own as torch does
 BROUGHT: Any = object()
@@ -55,6 +56,7 @@ class Common:
         self.rec, self._kernel = rec, partial(ufunc2, kernel) if isinstance(kernel, np.ufunc) else kernel
         self._wrap, self._lays_out = frontend.wrap, getattr(kernel, "lays_out", False)
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
+        self._scale = next((i for i, p in enumerate(rec.params) if p.scales), 0)
         self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
         self._kinds: dict[tuple[object, ...], Kind | None] = {}
 
@@ -65,7 +67,7 @@ class Common:
         try:
             if (of := other.__class__) in _PLAIN_NUMBERS:
                 common = self._kinds[default_dtype(), x._k, not a.ndim, of, 0 <= other < 128]
-                if common is None or x._node is not None:
+                if common is None or x._node is not None or common in HALF_KINDS:
                     return None
                 b = common.scalars.get(other)
                 b = common.scalar(other) if b is None else b
@@ -74,7 +76,7 @@ class Common:
                 if not (self._lays_out or a.flags.c_contiguous and b.flags.c_contiguous):
                     return None
                 common = self._kinds[default_dtype(), x._k, not a.ndim, other._k, not b.ndim]
-                if common is None or x._node is not None or other._node is not None:
+                if common is None or x._node is not None or other._node is not None or common in HALF_KINDS:
                     return None
                 if other._k is not common:
                     b = b.astype(common.np) if b.flags.c_contiguous else in_dtype(b, common.np)
@@ -97,7 +99,8 @@ class Common:
             x = args[i]
             if x.__class__ in _PLAIN_NUMBERS and i in self._numbers:
                 seen += [x.__class__, 0 <= x < 128]  # type: ignore[operator]  # a number
-            elif not isinstance(x, TensorRef) or x._k not in quiet or x._node is not None and grad_mode() is _ENABLED or x._data is None:
+            elif not isinstance(x, TensorRef) or x._k not in quiet and x._k not in HALF_KINDS or x._data is None or (
+                    x._node is not None and grad_mode() is _ENABLED):
                 return None
             else:
                 seen += [x._k, not x._data.ndim]
@@ -106,12 +109,14 @@ class Common:
             common = self._kinds[key]
         except KeyError:
             common = self._kinds[key] = self._common(seen)
-        if common is None:
+        if common is None or common in HALF_KINDS and self._scale and args[self._scale] != 1:  # `alpha` is for numbers as they are
             return None
         found, new = list(args), frontend.wrap
         for i in self._at:
             x = args[i]
-            if not isinstance(x, TensorRef):
+            if common in HALF_KINDS and i == self._at[-1] and i in self._numbers and (x.__class__ is bool or not x._data.ndim):
+                found[i] = +(x if x.__class__ is bool else x._data.item())  # whose entrance takes it as it is, unrounded
+            elif not isinstance(x, TensorRef):
                 number = common.scalars.get(x)
                 found[i] = new(common.scalar(x) if number is None else number, common)
             elif x._k is not common:
@@ -131,8 +136,10 @@ class Common:
         if self.rec.promotion == "float" and compute.category < FLOATING:
             compute = default_dtype()
         names = {compute.name} if len(tensors) > 1 or self.rec.promotion != "float" else {k.dtype.name for k in kinds}
-        if compute.category not in (INTEGER, FLOATING) or compute.group or compute.name in _HALVES or (
+        if compute.category == COMPLEX or compute.group or compute.category < INTEGER and self.rec.result != "bool" or (
                 compute.category == INTEGER and not all([fits for _, fits in numbers]) or not names.isdisjoint(self.rec.lacks)):
+            return None
+        if compute.name in _HALVES and (any([number is not bool for number, _ in numbers]) or all([flat for _, flat in tensors])):
             return None
         common = kind(compute, tensors[0][0].device, None, tensors[0][0].inference)
         return None if not numbers and kinds == {common} else common

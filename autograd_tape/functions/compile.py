@@ -600,14 +600,16 @@ def _few_or_many(rec: Record) -> list[str]:
 def _overwrites(rec: Record) -> bool:
     """Whether the variant in place is to copy a result over its first input."""
     return (rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?")
-            and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params))
+            and rec.result != "int64" and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params))
 
 
 def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool = False) -> list[str]:
     """The quiet path of an operation whose result is copied over its first input; see `forward_source`."""
     first = rec.params[0].name
     operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, True)
-    finish = ["if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
+    # Of no dimensions, it may be one of NumPy's scalars, and a wider one. Truth values are zeros and ones of any dtype.
+    exact = " and _r.dtype is _k.np" * (rec.result not in ("bool", "same"))
+    finish = [f"if _r.shape == _a.shape{exact}:",
               "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
 
     def writable(tensors: list[Param]) -> list[str]:

@@ -34,7 +34,7 @@ from ..views import check_apart, check_single
 from .common import BROUGHT, common_of
 from .entries import entry_of
 from .layout import layout_operands
-from .namespace import HALF_KINDS, KIND_SETS
+from .namespace import HALF_KINDS, KIND_SETS, STUMBLES
 from .nodes import coded_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
@@ -292,6 +292,10 @@ class General(Door):
         self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
         self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
+        one = self._single and rec.field("numpy") is not None and not self.is_view and not rec.field("random")
+        # Whether `out`, and the first argument in place, may be written over with the result of the quiet path.
+        self._writes = (one and rec.field("no_out") is None and not rec.field("computed_in_out"),
+                        one and rec.elementwise and not self._stores and not rec.field("resizes_") and not rec.field("store_part"))
         self._common = common_of(rec, self._dtype, frontend)
         self.mixed = self._common and self._common.mixed
 
@@ -416,6 +420,8 @@ class General(Door):
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
+        if (inplace or out is not None) and not recordings and (written := self._written(args, out, inplace)) is not None:
+            return written
         if self._overloads is not None and not isinstance(args[0], TensorRef):
             check_overloads(rec, args)
         target = None if self._redirect is None else self._redirect(*args)
@@ -426,6 +432,38 @@ class General(Door):
             return result
         return self.run(args, out, inplace)
 
+    def _written(self, args: tuple[Any, ...], out: Any, inplace: bool) -> TensorRef | None:
+        """The first argument, or `out`, a plain tensor that nobody has a history of, with what the variant that gives a new tensor gives
+        written over it; None, and nothing has happened, where that is not all that there is to it, or is an error."""
+        target = args[0] if inplace else out
+        if not self._writes[inplace] or not isinstance(target, TensorRef):
+            return None
+        kind, version, base, quiet = target._k, target._v, target._base, self.frontend.below_namespace["Q_ALL"]
+        if kind.inference or kind not in quiet and kind not in HALF_KINDS or 0 in target._data.strides:
+            return None
+        recording = grad_mode() is _ENABLED
+        if recording and (target._node is not None or base is not None and base._node is not None) or self.frontend.carried_out_elsewhere():
+            return None
+        try:
+            for x in self.tensors_of(dict(zip(self._names, args)))[inplace:]:
+                if recording and x._node is not None or x is target or version is not None and x._v is version:
+                    return None
+            result = (self._below[False] or self._entrance(False))(*args)
+        except STUMBLES:
+            return None
+        if result.__class__ is not self.frontend.Tensor or result._data.shape != target._data.shape or (
+                result._k not in quiet and result._k not in HALF_KINDS):
+            return None
+        if not inplace:
+            written: TensorRef = self.frontend.write_out(self.rec, out, (result,))
+            return written
+        of = result._k.dtype
+        if of.category > kind.dtype.category or kind.dtype.is_complex and not of.is_complex:
+            return None
+        write_numbers(target._data, result._data)
+        self.frontend.bump(target)
+        return target
+
     def _brought(self, args: tuple[object, ...], out: object, inplace: bool, note: list[Any] | None = None) -> Any:
         """The result on the quiet path for operands that `Common` brings to one dtype; BROUGHT where it does not, or where that path ends
         in a call that `note` stands for."""
@@ -434,6 +472,8 @@ class General(Door):
             return BROUGHT
         if self._check is not None:
             self._check(**dict(zip(self._names, args)))
+        if note is None and alike[self._half_at]._k in HALF_KINDS:
+            return (self._half or self._half_entrance())(*alike)
         if note is None and self._takes_integers and alike[self._half_at]._k in _INTEGERS:
             return (self._integers or self._integers_entrance())(*alike)
         below = self._below[False] or self._entrance(False)

@@ -134,6 +134,10 @@ class Catalogue:
                 continue
             self.paths[name], self.family[name] = where, rec.module.removeprefix("autograd_tape.ops.")
             self.kind[name] = rec.family, rec.has_gradient or not rec.params or rec.field("function") is not None
+            if rec.inplace and callable(getattr(torchcompat.Tensor, name + "_", None)) and name + "_" not in RECORDS:
+                variant = name + "_"  # its samples' first tensors are changed again and again, as on torch's side
+                self.specs[variant], self.paths[variant], self.kind[variant] = self.specs[name], [f"Tensor.{variant}"], self.kind[name]
+                self.family[variant] = "in_place." + self.family[name].partition(".")[0]
         for family, functions in BEYOND.items():
             for path, arguments in functions.items():
                 name = path.rpartition(".")[2]

@@ -12,8 +12,8 @@ import torchcompat as torch
 from autograd_tape.functions.common import Common
 
 OPERATIONS = ("add", "sub", "mul", "div", "pow", "maximum", "remainder", "atan2", "eq", "lt", "bitwise_and", "where",
-              "copysign", "lerp")
-DTYPES = ("bool", "uint8", "int64", "float16", "float32", "float64", "complex64")
+              "copysign", "lerp", "logical_or")
+DTYPES = ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
 NUMBERS = (2, -1, 300, 2.5, 1e300, float("nan"), True)
 
 

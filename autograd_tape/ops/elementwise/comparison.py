@@ -441,8 +441,8 @@ class isreal:
 # -- logical and bitwise operations -------------------------------------------------------------------------------------
 
 
-@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
-    dtypes="float int bool half")
+@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, dtypes="float int bool half")
 class logical_and:
     """Whether both elements are true (not zero).
 
@@ -460,8 +460,8 @@ class logical_and:
     def errors(rng):
         yield (np.ones(2), 1), TypeError, "logical_and(): argument 'other' (position 2) must be Tensor, not int"
 
-@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
-    dtypes="float int bool half")
+@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, dtypes="float int bool half")
 class logical_or:
     """Whether one of two elements is true (not zero).
 
@@ -476,8 +476,8 @@ class logical_or:
     no_vmap_ = "arithmetic"
     samples = integer_pairs(-1, 2)
 
-@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", quiet="all", broadcasts=True, inplace=True,
-    dtypes="float int bool half")
+@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, dtypes="float int bool half")
 class logical_xor:
     """Whether exactly one of two elements is true (not zero).
 
