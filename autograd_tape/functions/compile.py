@@ -18,6 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
+from ..executors.kernels.changes import LEAST as LEAST_CHANGED, changed
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
@@ -573,6 +574,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
                 lines += [" " * 12 + line for line in finish]
                 lines += [f"        elif {_in('_k', 'Q_FLOAT')} and {scaled} and ({alpha}.__class__ is float "
                           f"or {alpha}.__class__ is int):",
+                          *[" " * 12 + line for line in _change_lines(rec, [other], alpha, False)],
                           f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
                           f"            kernel(_a, {other.name}._data * _o, _a)"]
         else:
@@ -622,6 +624,10 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         return tests
 
     lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
+    if (kept := rec.field("keeps") or rec.field("itself")) and not half and not integers:
+        tests = [f"{first}._k in {kept}", *writable([]), *_defaults_test(rec.params)]
+        lines += [f"        _a = {first}._data", f"        if {' and '.join(tests)}:",
+                  *[f"            {line}" for line in counted(first)], f"            return {first}"]
     branches = [None] if operand is None else [operand.name, None]
     for scalar in branches:
         set_k, quiet = _quiet_test(rec, scalar)
@@ -630,7 +636,13 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         tests = [quiet, *writable([p for p in rec.tensor_params if p.name != scalar])]
         kind = kind_of_number
         prepare = [f"_o = {kind}.scalars.get({scalar})", f"if _o is None: _o = {kind}.scalar({scalar})"] if scalar else []
-        inside = [*prepare, f"_r = {_call(rec, scalar, half, integers)}", *finish]
+        if rec.field("store_part") is not None and not rec.elementwise:
+            of = ["_o" if p.name == scalar else _raw(p) for p in rec.params[1:] if p.passed]
+            inside = [*prepare, f"part({', '.join(['_a', *of])})", *counted(first), f"return {first}"]
+        else:
+            beside = [p for p in rec.tensor_params[1:] if p.name != scalar]
+            at_once = [] if integers else _change_lines(rec, beside, _number_beside(rec, scalar), half)
+            inside = [*at_once, *prepare, f"_r = {_call(rec, scalar, half, integers)}", *finish]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
         if operand is None:
@@ -642,9 +654,25 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         lines += [f"        {condition}", *(check_number if scalar else check), *[" " * 12 + line for line in inside]]
     condition, scaled = _scaled_half(rec) if half else ("", [])
     if scaled:
+        alpha = next(p.name for p in rec.params if p.scales)
         lines += [f"        elif {' and '.join([condition, *writable(rec.tensor_params)])}:", *check,
-                  *[" " * 12 + line for line in [*scaled, *finish]]]
+                  *[" " * 12 + line for line in [*_change_lines(rec, rec.tensor_params[1:], alpha, half), *scaled, *finish]]]
     return [*lines, "    except STUMBLES: pass"]
+
+
+def _number_beside(rec: Record, scalar: str | None) -> str:
+    """Source of the number that goes with tensors in a change in place: an Operand or Scalar, 1 where there is none."""
+    return scalar or next((p.name for p in rec.params[1:] if p.type == "Scalar" and p.default is None), "1")
+
+
+def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool) -> list[str]:
+    """Statements that change the first tensor in one pass, by a number and the tensors beside it, where there is such a kernel."""
+    if len(beside) not in (rec.field("changes") or {}):
+        return []
+    first, many = rec.params[0].name, f"_a.size >= {LEAST_CHANGED} and " * (not half)
+    arrays = "".join([f", {p.name}._data" for p in beside])
+    return [f"if {many}changed(changes[{len(beside)}], _k, {number}, _a{arrays}):", *[f"    {line}" for line in counted(first)],
+            f"    return {first}"]
 
 
 def _requires(p: Param) -> str:
@@ -721,8 +749,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
-    if rec.field("many") is not None:
-        cells["many"] = rec.field("many")
+    if inplace and rec.field("changes"):
+        cells |= {"changed": changed, "changes": rec.field("changes")}
+    for field, cell in ("many", "many"), ("store_part", "part"):
+        if rec.field(field) is not None:
+            cells[cell] = rec.field(field)
     if integers:
         from ..executors.kernels.valued import valued
 

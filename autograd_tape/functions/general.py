@@ -436,7 +436,8 @@ class General(Door):
         """The first argument, or `out`, a plain tensor that nobody has a history of, with what the variant that gives a new tensor gives
         written over it; None, and nothing has happened, where that is not all that there is to it, or is an error."""
         target = args[0] if inplace else out
-        if not self._writes[inplace] or not isinstance(target, TensorRef):
+        given = self.rec.takes_inplace
+        if not self._writes[inplace] or not isinstance(target, TensorRef) or given and args[given]:
             return None
         kind, version, base, quiet = target._k, target._v, target._base, self.frontend.below_namespace["Q_ALL"]
         if kind.inference or kind not in quiet and kind not in HALF_KINDS or 0 in target._data.strides:

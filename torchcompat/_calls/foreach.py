@@ -27,7 +27,7 @@ from autograd_tape.functions.overloads import no_match
 from .._making.conversion import checked_dtype
 from .._memory.layout import memory_format
 from .._tensor import Tensor, frontend as F
-from .lists import CHANGES, Change, changed
+from .lists import Change, changed, changes_of
 
 # -- what torch takes -------------------------------------------------------------------------------------------------------------------
 
@@ -310,7 +310,7 @@ def _make(name: str) -> Fn:
     read = tuple([_params(s) for s in signatures])
     element, inplace = ELEMENTS.get(name, F.function)(name), name.endswith("_")
     choices = _plain_choices(read)
-    changes = {others: change for (of, others), change in CHANGES.items() if of == name.rstrip("_")}
+    changes = changes_of(name.rstrip("_"))
     alone = changes.get(0) if (_SELF,) == signatures else None
 
     def function(*args: Any, **kwargs: Any) -> Any:

@@ -444,6 +444,7 @@ def _kept_bits(rows: int, columns: int, k: int, lower: bool, item: int) -> np.nd
     return np.negative(~_outside(rows, columns, k, lower), dtype=_BITS[item])
 
 
+_ROWS = 64  # that are written to at once
 _MASKED = 4096  # elements up to which what is outside of a triangle is kept
 _zero = lru_cache(64)(lambda dtype: np.zeros((), dtype))
 
@@ -464,7 +465,23 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
         return (_kept_outside if rows * columns <= _MASKED else _outside)(rows, columns, diagonal, lower)
 
     def store_part(a: np.ndarray, diagonal: int) -> None:
-        np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
+        if a.ndim < 2 or a.size <= _MASKED:
+            np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
+            return
+        rows, columns = a.shape[-2:]
+        for top in range(0, rows, _ROWS):  # all columns of so many rows on one side, and by a mask those that the diagonal crosses
+            block = a[..., top:top + _ROWS, :]
+            shift, height = top + diagonal + lower, block.shape[-2]
+            low, high = [min(max(x, 0), columns) for x in (shift, shift + height - 1)]
+            if lower and low == columns:
+                return  # all that follows is kept
+            if not lower and low == columns:
+                a[..., top:, :] = 0
+                return
+            block[..., slice(high, None) if lower else slice(low)] = 0
+            if high > low:
+                np.copyto(block[..., low:high], 0, casting="unsafe",
+                          where=_kept_outside(height, high - low, top + diagonal - low, lower))
 
     return kernel, store_part
 

@@ -10,6 +10,8 @@ from ...annotations import Functions, Values
 from ...dtypes import CPU_KINDS, DType, fitting, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
+from ...executors.kernels._common import COPIED, FILLED
+from ...executors.kernels.changes import Change, nothing
 from ...executors.kernels.sharing import fill as fill_with, set_all
 from ...record import no_derivative, op
 from ...functions.namespace import REALS
@@ -47,6 +49,7 @@ class copy:
     tensor([1., 2.])
     """
 
+    changes = {1: Change(COPIED)}
     def sharding(call): return call.elementwise()
     def numpy(input, other, non_blocking=False): return _copy(input, other)
     def store(a, other):
@@ -133,6 +136,7 @@ class zero:
     tensor([0., 0.])
     """
 
+    changes = {0: Change(FILLED, nothing)}
     any_dtype = True
     passes_partial = "all"
     def sharding(call): return call.elementwise()

@@ -10,6 +10,10 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels._common import (
+    BETWEEN, DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, PRODUCT, QUOTIENT, RAISED, SCALED, SIGNED, TIMES, WEIGHED,
+)
+from ...executors.kernels.changes import Change, by_two, lowered, rounded
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.halves import ufunc
@@ -100,6 +104,7 @@ class add:
     tensor([21., 42.])
     """
 
+    changes = {0: Change(RAISED, rounded), 1: Change(MORE, rounded)}
     lacks = {"uint float8": "add_stub"}
     deprecated = ("input alpha other",)
     numpy = np.add
@@ -127,6 +132,7 @@ class sub:
     tensor([-2., -1.])
     """
 
+    changes = {0: Change(RAISED, lowered), 1: Change(MORE, lowered)}
     lacks = {"uint float8": "add_stub"}
     deprecated = ("input alpha other",)
     numpy = np.subtract
@@ -207,6 +213,7 @@ class mul:
     tensor([3., 6.])
     """
 
+    changes = {0: Change(MULTIPLIED), 1: Change(TIMES)}
     lacks = {"float8": beside_number("mul")}
     numpy = np.multiply
     mindspore = "ops.Mul"
@@ -232,6 +239,7 @@ class neg:
     tensor([-1.,  2.])
     """
 
+    changes = {0: Change(NEGATED)}
     lacks = {"uint float8": "neg_cpu"}
     out_dtype = FOUND
     sparse = "as they are"
@@ -281,6 +289,7 @@ class abs:
     tensor([1., 2.])
     """
 
+    changes = {0: Change(MAGNITUDE)}
     lacks = {"uint float8_e8m0fnu": "abs_cpu"}
     out_dtype = FOUND
     ufunc = np.fabs
@@ -319,6 +328,7 @@ class sign:
     tensor([ 1., -1.,  0.])
     """
 
+    changes = {0: Change(SIGNED)}
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     ufunc = np.sign
@@ -392,6 +402,7 @@ class addcmul:
     tensor([61.])
     """
 
+    changes = {2: by_two(PRODUCT, half=SCALED)}
     lacks = {"bool uint float8": "addcmul_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
@@ -429,6 +440,7 @@ class addcdiv:
     tensor([21.])
     """
 
+    changes = {2: by_two(QUOTIENT)}
     lacks = {"float8 chalf": "addcdiv_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
@@ -469,6 +481,7 @@ class lerp:
     tensor([ 5., 15.])
     """
 
+    changes = {1: by_two(BETWEEN), 2: by_two(WEIGHED)}
     lacks = {"float8 chalf": "lerp_kernel_scalar"}
     numbers = {"weight": "LerpBackward0"}
 
@@ -549,6 +562,7 @@ class div:
     tensor([ 0, -4])
     """
 
+    changes = {0: Change(DIVIDED), 1: Change(OVER)}
     lacks = {"float8": beside_number("div"), "chalf": "div_cpu"}
     passes_partial = "0"
     numpy = np.divide  # a rounding mode, which is no array to write to, sends the call to the general path
@@ -765,6 +779,7 @@ class reciprocal:
     tensor([1.0000, 0.2500])
     """
 
+    changes = {0: Change(INVERTED)}
     lacks = {"float8 chalf": "reciprocal_cpu"}
     numpy = np.reciprocal
     mindspore = "ops.Reciprocal"

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from ...executors.kernels._common import ROOTED
+from ...executors.kernels.changes import Change
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
@@ -65,6 +67,7 @@ class sqrt:
     tensor([1., 2.])
     """
 
+    changes = {0: Change(ROOTED)}
     lacks = {"float8 chalf": "sqrt_vml_cpu"}
     sparse = "in order"
     numpy = np.sqrt

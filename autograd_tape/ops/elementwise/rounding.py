@@ -9,6 +9,8 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels._common import AT_LEAST, AT_MOST, CEILED, FLOORED, LARGER, ROUNDED, SMALLER, TRUNCATED
+from ...executors.kernels.changes import Change
 from ...executors.kernels import halves
 from ...executors.kernels.elementwise import BOUNDED, LARGER, SMALLER, difference_vjp, of_integers, one_pass
 from ...functions.constants import NUMBERS
@@ -53,6 +55,8 @@ class ceil:
     tensor([ 2., -1.])
     """
 
+    changes = {0: Change(CEILED)}
+    keeps = "Q_INT"
     lacks = {"float8": "ceil_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.ceil
@@ -80,6 +84,8 @@ class floor:
     tensor([ 1., -2.])
     """
 
+    changes = {0: Change(FLOORED)}
+    keeps = "Q_INT"
     lacks = {"float8": "floor_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.floor
@@ -104,6 +110,8 @@ class trunc:
     tensor([ 1., -1.])
     """
 
+    changes = {0: Change(TRUNCATED)}
+    keeps = "Q_INT"
     lacks = {"float8": "trunc_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.trunc
@@ -170,6 +178,8 @@ class round:
     tensor([2.3000])
     """
 
+    changes = {0: Change(ROUNDED)}
+    keeps = "Q_INT"
     lacks = {"float8": lambda input, decimals: "round_cpu" if decimals else "round_vml_cpu"}
     out_dtype = FOUND
     nodes = {"decimals is not None": "RoundBackward1"}
@@ -412,6 +422,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
+    changes = {0: Change(AT_LEAST), 1: Change(LARGER)}
     lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
@@ -433,6 +444,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
+    changes = {0: Change(AT_MOST), 1: Change(SMALLER)}
     lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
@@ -504,6 +516,7 @@ class maximum:
     tensor([3., 4.])
     """
 
+    changes = {0: Change(AT_LEAST), 1: Change(LARGER)}
     lacks = {"uint float8": "maximum_cpu"}
     numpy = np.maximum
     mindspore = kernels.without_nan("Maximum")
@@ -530,6 +543,7 @@ class minimum:
     tensor([1., 2.])
     """
 
+    changes = {0: Change(AT_MOST), 1: Change(SMALLER)}
     lacks = {"uint float8": "minimum_cpu"}
     numpy = np.minimum
     mindspore = kernels.without_nan("Minimum")

@@ -479,6 +479,7 @@ class nan_to_num:
     tensor([0., 1.])
     """
 
+    keeps = "Q_INTEGER"
     lacks = {"float8 chalf": "nan_to_num"}
     out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
     sparse = "in order"

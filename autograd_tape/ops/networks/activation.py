@@ -10,6 +10,8 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import BOOL, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels._common import AT_LEAST
+from ...executors.kernels.changes import Change, nothing
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels._on_demand import state
@@ -89,6 +91,7 @@ class relu:
     tensor([0., 2.])
     """
 
+    changes = {0: Change(AT_LEAST, nothing)}
     lacks = {"uint float8": "clamp_min_scalar_cpu"}
     sparse = "in order"
     numpy = _rectified

@@ -169,6 +169,9 @@ def change(op, value, x, y, start, stop):
     if ys.size == 0:
         return
     v = like(wide(ys[0]), value)
+    # Less zero, which the compiler does not know, a number is another: of one that stays as it is it would spare the writing, by stores
+    # under a mask, which take six times as long.
+    zero = v - v
     if op == MORE:
         for i in range(ys.size):
             ys[i] = rounded(ys, wide(ys[i]) + v * wide(xs[i]))
@@ -180,11 +183,11 @@ def change(op, value, x, y, start, stop):
             ys[i] = rounded(ys, wide(ys[i]) / wide(xs[i]))
     elif op == LARGER:
         for i in range(ys.size):
-            a, b = wide(ys[i]), wide(xs[i])
+            a, b = wide(ys[i]) - zero, wide(xs[i])
             ys[i] = rounded(ys, a if (a > b) | (a != a) else b)
     elif op == SMALLER:
         for i in range(ys.size):
-            a, b = wide(ys[i]), wide(xs[i])
+            a, b = wide(ys[i]) - zero, wide(xs[i])
             ys[i] = rounded(ys, a if (a < b) | (a != a) else b)
     elif op == RAISED:
         for i in range(ys.size):
@@ -197,15 +200,15 @@ def change(op, value, x, y, start, stop):
             ys[i] = rounded(ys, wide(ys[i]) / v)
     elif op == AT_LEAST:
         for i in range(ys.size):
-            a = wide(ys[i])
+            a = wide(ys[i]) - zero
             ys[i] = rounded(ys, v if a < v else a)
     elif op == AT_MOST:
         for i in range(ys.size):
-            a = wide(ys[i])
+            a = wide(ys[i]) - zero
             ys[i] = rounded(ys, v if a > v else a)
     elif op == WITHIN:
         for i in range(ys.size):
-            a = wide(ys[i])
+            a = wide(ys[i]) - zero
             low = -v if a < -v else a
             ys[i] = rounded(ys, v if low > v else low)
     elif op == FILLED:
