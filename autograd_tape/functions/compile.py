@@ -127,7 +127,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"{p.name}.__class__ is bool" for p in rec.params if p.type == "bool" and p.name != "inplace"]
     tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
               for p in rec.params if p.type in ("int", "int?") and rec.family not in ("view", "view?")]
-    tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
+    tests += [f"{p.name} is False" for p in rec.params if p.name == "inplace"]
     tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if is_ufunc(rec) else []
     return f"_k = {first}._k", " and ".join(tests)
 
@@ -662,7 +662,7 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
 
 def _number_beside(rec: Record, scalar: str | None) -> str:
     """Source of the number that goes with tensors in a change in place: an Operand or Scalar, 1 where there is none."""
-    return scalar or next((p.name for p in rec.params[1:] if p.type == "Scalar" and p.default is None), "1")
+    return scalar or next((p.name for p in rec.params[1:] if p.type == "Scalar" and not p.scales), "1")
 
 
 def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool) -> list[str]:
