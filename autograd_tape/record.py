@@ -114,6 +114,7 @@ class Record:
                           where several elements at one place are added up before, "as they are" where each may be computed by itself
     `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
     `itself`              the quiet set of kinds whose tensors are their own result
+    `as_elementwise`      whether its gradient formulas take half precision as those of elementwise operations do (see `halves.Halves`)
     `opmath`              "number": half precision with a number is computed in float32, the number not rounded before; "alpha": with an
                           `alpha` alone; "product": the same, and the `alpha` is not rounded either
     `compose(F, ...)`     the operation in terms of others, for executors without a kernel

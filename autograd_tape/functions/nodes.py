@@ -64,7 +64,7 @@ def backward_source(rec: Record, recorded: bool) -> str:
     lines = [f"def {name}(self, grad, F):"]
     body = _unpack(rec, recorded) if rec.saved else []
     body.append("_meta = self.meta")
-    if not recorded and rec.elementwise:  # half precision always has something to be fitted to
+    if not recorded and (rec.elementwise or rec.field("as_elementwise")):  # half precision always has something to be fitted to
         operands = ["grad", *[read.name for read in rec.saved if read.kind != "tensors"]]
         body.append("if _meta is not None and grad.__class__ is ndarray and is_half(grad.dtype): "
                     f"F, {', '.join(operands)} = half_ops(F), {', '.join([f'halves({n})' for n in operands])}")

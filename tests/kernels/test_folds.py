@@ -231,3 +231,40 @@ def test_bins_are_those_of_numpys_passes(dtype: Any, low: float, high: float, bi
         finally:
             _on_demand.use_numba(previous)
     assert found[0] == found[1] and sum(found[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2] + DTYPES[3:])
+def test_sums_of_products_are_those_of_products_that_are_made(at_hand: None, dtype: Any) -> None:
+    rng, taken = np.random.default_rng(2), 0
+    for x, _, _ in _arrays(rng, dtype, 300, 40000):
+        if not x.ndim:
+            continue
+        z = (rng.standard_normal([n if rng.random() < 0.8 else 1 for n in x.shape[rng.integers(0, x.ndim):]]) * 5).astype(dtype)
+        z, dim = z if rng.random() < 0.5 else np.asfortranarray(z), int(rng.integers(-x.ndim, x.ndim))
+        found = folds.fold_products(x, z, dim)
+        if found is not None:
+            made = np.empty_like(x)
+            np.multiply(x, z, out=made)
+            expected = folds.fold(made, dim, False)
+            assert expected is not None
+            assert (found.shape, found.tobytes()) == (expected.shape, expected.tobytes()), (x.shape, z.shape, dim)
+            taken += 1
+    assert taken > 50
+
+
+@pytest.mark.parametrize("dtype", DTYPES[2:])
+@pytest.mark.parametrize("shape", [(1,), (5, 3), (31,), (2, 4097), (9000,), (300, 1), (4, 0), (0, 3)])
+def test_dot_products_of_rows(at_hand: None, dtype: Any, shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    x, z = [(rng.standard_normal(s) * 5).astype(dtype) for s in (shape, shape[-1:])]
+    if dtype is np.int64:
+        x, z = x << 40, z << 20  # sums wrap around
+    found = folds.dot_rows(x, z)
+    assert found is not None and found.shape == shape[:-1] and found.dtype == dtype
+    if dtype is np.int64:
+        np.testing.assert_array_equal(found, np.matmul(x, z))
+    else:
+        exact = np.matmul(x.astype(np.float64), z.astype(np.float64))
+        scale = np.matmul(np.abs(x.astype(np.float64)), np.abs(z.astype(np.float64)))
+        assert (np.abs(found.astype(np.float64) - exact) <= np.abs(exact) * (2.0**-8 if dtype is ml_dtypes.bfloat16 else 2.0**-10)
+                + 1e-5 * scale).all()
+    assert shape[-1] < 2 or not x.size or folds.dot_rows(x[..., ::-1], z) is None  # neither is in rows

@@ -6,6 +6,7 @@ Few numbers are added in NumPy's order (see ``compiled/folds.py``), so machine c
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "ends", "extremes", "fold", "in_memory", "spread"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "dot_rows", "ends", "extremes", "fold", "fold_products", "in_memory",
+           "spread"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -196,6 +198,73 @@ def fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0
     return a if lying is None else np.ascontiguousarray(a.transpose(lying[1])).reshape(shape)
 
 
+def fold_products(x: np.ndarray, z: np.ndarray, dim: int, keepdim: bool = False) -> np.ndarray | None:
+    """What `fold` makes of ``x * z``, where that is as large as `x` and lies as it does, by the same steps, without the products in memory.
+    None where these are to be made.
+
+    >>> found = fold_products(np.ones((2, 512)), np.ones(512), 1)
+    >>> found is None or found.tolist() == [512.0, 512.0]
+    True
+    """
+    if x.dtype is not z.dtype or not z.flags.forc or not z.flags.aligned:
+        return None
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or (char := plan.char) not in "fdeE" or plan.slabs is not None or char in "eE" and len(plan.steps) > 1:
+        return None
+    if not plan.many and (not plan.exact or _fold_products.of(char, x.size) is None):
+        return None
+    steps = _steps_beside(x.shape, x.strides, z.shape, z.strides, x.itemsize, dim)
+    if steps is None:
+        return None
+    _, order, ((items, numbers, outer, n, inner, per_block), *others), shape, lying, *_ = plan
+    y = np.empty((shape if lying is None else lying[0]) if not others else outer * -(-n // per_block) * inner, x.dtype)
+    x, z = x if order is None else x.transpose(order), z if z.flags.c_contiguous else z.T
+    _fold_products.share(char, items, numbers, 2, x, z, y, outer, n, inner, per_block, *steps, plan.many)
+    for i, (items, numbers, outer, n, inner, per_block) in enumerate(others):
+        a, is_last = y, i + 1 == len(others)
+        y = np.empty((shape if lying is None else lying[0]) if is_last else outer * -(-n // per_block) * inner, x.dtype)
+        _fold.share(char, items, numbers, 1, a, y, outer, n, inner, per_block, SUM, 0, plan.many)
+    return y if lying is None else np.ascontiguousarray(y.transpose(lying[1])).reshape(shape)
+
+
+@lru_cache(1024)
+def _steps_beside(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...], of_z: tuple[int, ...], item: int, dim: int
+                  ) -> tuple[int, int, int] | None:
+    """The steps of an array that is broadcast to another along what lies before a dimension of that in memory, along it, and along what
+    lies behind it; None where dimensions do not fit in one, or do not fit at all."""
+    lead, dim, order = len(x) - len(z), dim % len(x), in_memory(x, of_x, item)
+    if order is None or dim not in order or lead < 0 or not all([m in (1, n) for n, m in zip(x[lead:], z)]):
+        return None
+    strides = [0] * lead + [s // item if m > 1 else 0 for s, m in zip(of_z, z)]
+    at, found = order.index(dim), []
+    for group in (order[:at], order[at:at + 1], order[at + 1:]):
+        step = strides[group[-1]] if group else 0
+        if any([strides[d] != strides[e] * x[e] for d, e in zip(group, group[1:])]) or step < 0:
+            return None
+        found.append(step)
+    return found[0], found[1], found[2]
+
+
+def dot_rows(x: np.ndarray, z: np.ndarray) -> np.ndarray | None:
+    """``x @ z`` of a matrix, or a vector, and a vector of half precision or int64: sums in single precision, which are rounded once. None
+    where BLAS is to multiply converted numbers.
+
+    >>> found = dot_rows(np.ones((2, 512), np.int64), np.ones(512, np.int64))
+    >>> found is None or found.tolist() == [512, 512]
+    True
+    """
+    char = x.dtype.char
+    if char not in "eEl" or x.dtype is not z.dtype or x.shape[-1:] != z.shape or not (x.flags.carray and z.flags.carray):
+        return None
+    run = _dot_rows.of(char, x.size)
+    if run is None and x.size < state.fused:
+        return None
+    m, rows = len(z), prod(x.shape[:-1])
+    y = np.empty(x.shape[:-1], x.dtype)
+    _dot_rows.share(char, rows, m, 1, x, z, y, m, m, 0)
+    return y
+
+
 def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
@@ -270,3 +339,4 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
 #: Most numbers of a row whose sum is not halved.
 _APART = 128
 _fold, _extremes, _ends, _spread = [Handy("folds", name) for name in ("fold", "extremes", "ends", "spread")]
+_fold_products, _dot_rows = Handy("folds", "fold_products"), Handy("folds", "dot_rows")

@@ -25,6 +25,7 @@ from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient, takes_floats
 from .products import _mm, alike, outer_product, same_scalar_type
 from ..networks._losses import buffer
+from ..reductions.sums import sum_of_products
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
 
@@ -855,6 +856,9 @@ class linalg_vecdot:
     amp = "lower"
 
     def quick(x, y, dim):
+        found = sum_of_products(x, y, dim)
+        if found is not None:
+            return found
         if x.dtype is not y.dtype or x.dtype.char not in "fd" or not x.flags.c_contiguous or not y.flags.c_contiguous:
             return None
         found = _kernel("sum")(x * y if x.size < BIG else ufunc2(np.multiply, x, y), dim, False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, c_name
 from ...errors import AutogradError, ShapeMismatchError
-from ...executors.kernels import blas, halves
+from ...executors.kernels import blas, folds, halves
 from ...executors.kernels.pairs import OF_UFUNC
 from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
@@ -177,11 +177,16 @@ def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return input.dot(mat2) if size < _LARGE else blas.product(input, mat2)
 
 
-def _in_halves(kernel: Fn, *ranks: int, few: Callable[[np.ndarray, np.ndarray], np.ndarray | None] = blas.few_halves) -> Fn:
-    """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, else computed in single precision
-    and rounded."""
+_Way = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
+
+
+def _in_halves(kernel: Fn, *ranks: int, few: _Way = blas.few_halves, many: _Way | None = None) -> Fn:
+    """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, by `many` where that takes others,
+    else computed in single precision and rounded."""
     def half(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         found = None if ranks and (input.ndim, other.ndim) != ranks else few(input, other)
+        if found is None and many is not None and other.ndim == 1 and 0 < input.ndim < 3:
+            found = many(input, other)
         return halves.narrow(kernel(halves.widened(input), halves.widened(other)), input.dtype) if found is None else found
 
     return half
@@ -263,8 +268,11 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> np.ndarray:
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
-    if other.ndim == 1 and 0 < input.ndim < 3 and input.size < _MANY:
-        return input.dot(other)
+    if other.ndim == 1 and 0 < input.ndim < 3:
+        if input.size < _MANY:
+            return input.dot(other)
+        if input.dtype.char == "l" and (found := folds.dot_rows(input, other)) is not None:
+            return found
     result = _stacks(input, other)
     return result if other.ndim < 3 or input.ndim < 3 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
@@ -352,7 +360,7 @@ class matmul:
                "len(input_shape) > 2 or len(other_shape) > 2": "UnsafeViewBackward0"}
     ufunc = np.matmul
     numpy = _matmul
-    half = _in_halves(_matmul)
+    half = _in_halves(_matmul, many=folds.dot_rows)
     shape = shapes.matmul
     mindspore = kernels.matmul
     mindspore_takes = "complex half"
@@ -453,7 +461,8 @@ class bmm:
 def _mv(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
     if input.ndim != 2 or vec.ndim != 1:
         raise ValueError("a matrix and a vector expected")
-    return input.dot(vec)
+    found = folds.dot_rows(input, vec) if input.dtype.char == "l" and input.size >= _MANY else None
+    return input.dot(vec) if found is None else found
 
 
 @op("mv(Tensor input, Tensor vec) -> Tensor", quiet="numbers")
@@ -469,7 +478,7 @@ class mv:
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     amp = "whole"
     numpy = _mv
-    half = _in_halves(_mv, 2, 1)
+    half = _in_halves(_mv, 2, 1, many=folds.dot_rows)
     shape = shapes.matmul
     check = _check_mv
     def compose(F, input, vec): return F.matmul(input, vec)
@@ -500,7 +509,8 @@ class dot:
     out_dtype = DOT
     amp = "whole"
     numpy = _dot
-    half = _in_halves(_dot, 1, 1)
+    half = _in_halves(_dot, 1, 1, many=folds.dot_rows)
+    as_elementwise = True
     def shape(input, tensor): return ()
     check = _check_dot
     def compose(F, input, tensor): return F.matmul(input, tensor)
@@ -514,7 +524,7 @@ class dot:
         yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "1D tensors expected, but got 2D and 1D tensors"
 
 
-@op("vdot(Tensor input, Tensor other) -> Tensor", complex="explicit")
+@op("vdot(Tensor input, Tensor other) -> Tensor", complex="explicit", quiet="numbers")
 class vdot:
     """The dot product of two vectors, the first one conjugated.
 
@@ -528,6 +538,8 @@ class vdot:
     out_dtype = DOT
     amp = "whole"
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
+    half = _in_halves(_dot, 1, 1, many=folds.dot_rows)
+    as_elementwise = True
     def shape(input, other): return ()
     def check(input, other): _check_dot(input, other)
     def compose(F, input, other): return F.sum(F.conj(input) * other)

@@ -79,6 +79,11 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     return result if dim is None else finish(result, input)
 
 
+def sum_of_products(x: np.ndarray, z: np.ndarray, dim: int) -> np.ndarray | None:
+    """``sum(x * z, dim)`` without the products in memory, of which those of half precision are rounded; None where they are to be made."""
+    return None if x.size <= SMALL or _is_long(x, dim) else folds.fold_products(x, z, dim)
+
+
 def _counted(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
     """How many are true."""
     if axes is None:

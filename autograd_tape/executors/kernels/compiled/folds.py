@@ -14,11 +14,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload, register_jitable
 
-from .base import EXACT, kernel, rounded, wide
+from .base import EXACT, REORDER, kernel, rounded, u8, wide
 from .simd import LANES, Vector
 
 #: Columns that go along together, and the numbers that are added without halving.
 TILE, RUN = 128, 128
+#: Products that are added before their sum is.
+PART = 4096
 _CALLED: Any = {"nogil": True, "error_model": "numpy"}
 _OTHERS = {types.uint16: types.float32, types.int16: types.float32, types.int64: types.int64, types.float32: types.float32}
 
@@ -367,6 +369,68 @@ def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
             elif last:
                 v = total(x, math.sqrt(v))
             y[to + i] = rounded(y, v)
+
+
+@register_jitable(**_CALLED, forceinline=True)
+def _multiplied(x, at, z, by, step, m, y, room, to):
+    """Products of ``m`` numbers side by side and others, ``step`` apart, into what ``totals`` made: each as where it is stored."""
+    at, by, step, to = u8(at), u8(by), u8(step), u8(to)
+    if step == u8(1):
+        for i in range(m):
+            room[to + u8(i)] = wide(rounded(y, wide(x[at + u8(i)]) * wide(z[by + u8(i)])))
+    elif step == u8(0):
+        v = wide(z[by])
+        for i in range(m):
+            room[to + u8(i)] = wide(rounded(y, wide(x[at + u8(i)]) * v))
+    else:
+        for i in range(m):
+            room[to + u8(i)] = wide(rounded(y, wide(x[at + u8(i)]) * wide(z[by + u8(i) * step])))
+
+
+@kernel("r0[outer*n*inner] r0[nb] w0[outer*((n+per_block-1)//per_block)*inner] i i i i i i i i (outer>=0) (n>0) (inner>=0) (per_block>0) "
+        "(float(outer)*n*inner<9e18) (z0>=0) (z1>=0) (z2>=0) (float(outer)*z0+float(n)*z1+float(inner)*z2<9e18) "
+        "((outer*inner==0)|((outer-1)*z0+(n-1)*z1+(inner-1)*z2<nb)) :outer*((n+per_block-1)//per_block)*((inner+127)//128)", EXACT, "fdEe",
+        fresh=True)
+def fold_products(x, z, y, outer, n, inner, per_block, z0, z1, z2, lanes, start, stop):
+    """`fold`, for sums, of products with what has a step of its own along each of the three dimensions."""
+    blocks, tiles = (n + per_block - 1) // per_block, (inner + TILE - 1) // TILE
+    step = min(TILE, inner)
+    room = totals(x, min(per_block, n) * step)
+    s, left, sizes = totals(x, TILE), totals(x, 64), np.empty(64, np.int64)
+    for item in range(start, stop):
+        part, column = item // tiles, item % tiles * TILE
+        place, block = part // blocks, part % blocks * per_block
+        m, width, at = min(per_block, n - block), min(TILE, inner - column), (place * n + block) * inner + column
+        by = place * z0 + block * z1 + column * z2
+        if inner == 1:
+            _multiplied(x, at, z, by, z1, m, y, room, 0)
+        else:
+            for r in range(m):
+                _multiplied(x, at + r * inner, z, by + r * z1, z2, width, y, room, r * step)
+        if inner == 1 and m <= RUN:
+            s[0] = _run(room, 0, m, 0, lanes)
+        elif inner == 1:
+            s[0] = _row(room, 0, m, 0, lanes, left, sizes)
+        else:
+            _columns(room, 0, m, step, width, 0, lanes, s)
+        to = part * inner + column
+        for i in range(width):
+            y[to + i] = rounded(y, s[i])
+
+
+@kernel("r0[na] r0[nb] w0[n] i i i (m>=0) (a>=0) (b>=0) ((n==0)|(((n-1)*a+m<=na)&((n-1)*b+m<=nb))) :n", REORDER, "Eel", fresh=True)
+def dot_rows(x, z, y, m, a, b, start, stop):
+    """Sums of products of ``m`` numbers, where one begins ``a`` and ``b`` numbers after another: of half precision in single, rounded once,
+    of integers as they wrap around."""
+    for item in range(start, stop):
+        v, of, by, left = total(x, 0), u8(item) * u8(a), u8(item) * u8(b), m
+        while left > 0:  # what is added stays small beside what it is added to
+            s, count = total(x, 0), min(left, PART)
+            for i in range(count):
+                s += wide(x[of + u8(i)]) * wide(z[by + u8(i)])
+            v += s
+            of, by, left = of + u8(count), by + u8(count), left - PART
+        y[item] = rounded(y, v)
 
 
 @kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) "
