@@ -180,6 +180,7 @@ def test_few_numbers_of_matrices(name: str, rng: np.random.Generator) -> None:
             a.reshape(-1)[:3] = [np.nan, np.inf, -0.0]
         _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(a, b, dim)))
         _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(a.T, b.T, -1 - dim % a.ndim)))
+        _same(*_both(lambda a=a, b=b, dim=dim: contractions._cross(np.asfortranarray(a), b, dim)))
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (4, 2), (2, 4), (3, 5, 2), (2, 2, 2, 3), (6, 1), (1, 6)])

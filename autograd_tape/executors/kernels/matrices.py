@@ -254,32 +254,37 @@ def trace(matrix: np.ndarray) -> np.ndarray | None:
 def cross(a: np.ndarray, b: np.ndarray, dim: int) -> np.ndarray | None:
     """The cross products of vectors of three numbers along ``dim``, in rows; None where there is no kernel for them."""
     char = a.dtype.char
-    if a.dtype is not b.dtype or char not in "fdeEl" or not (a.flags.carray and b.flags.carray):
+    if a.dtype is not b.dtype or char not in "fdeEl" or not (a.flags.forc and a.flags.aligned and b.flags.forc and b.flags.aligned):
         return None
-    way = _vectors(a.shape, b.shape, dim)
+    way = _vectors(a.shape, a.strides, b.shape, b.strides, a.itemsize, dim)
     run = None if way is None else _crossed.over(char, a.size)
     if way is None or run is None:
         return None
     shape, sizes = way
     y = np.empty(shape, a.dtype)
+    a, b = [x if x.flags.c_contiguous else x.T for x in (a, b)]  # whose memory is the same
     run(sizes[0] * sizes[1], 1, a, b, y, *sizes)
     return y
 
 
 @lru_cache(512)
-def _vectors(a: tuple[int, ...], b: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The shape of cross products of arrays in rows; how many vectors there are, dimensions before ``dim`` and behind it as one each, and
-    the operands' steps along these three. None where dimensions do not fit in one, or do not fit at all."""
+def _vectors(a: tuple[int, ...], of_a: tuple[int, ...], b: tuple[int, ...], of_b: tuple[int, ...], item: int, dim: int
+             ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shape of cross products; how many vectors there are, dimensions before ``dim`` and behind it as one each, and the operands' steps
+    along these three. None where dimensions do not fit in one, or do not fit at all."""
     dim %= len(a)
     shape = pairs.joint(a, b)
     if shape is None or shape[dim] != 3:
         return None
-    parts = [(pairs.geometry(a[:dim] or (1,), b[:dim] or (1,))), pairs.geometry(a[dim + 1:] or (1,), b[dim + 1:] or (1,))]
-    if any([part is None or part[2][:2] != (1, 1) for part in parts]):
-        return None
-    (before, behind), inner = [part[2] for part in parts if part is not None], [prod(x[dim + 1:]) for x in (a, b)]
-    steps = [(before[5 + 3 * i] * 3 * inner[i], inner[i], behind[5 + 3 * i]) for i in range(2)]
-    return shape, (before[2], behind[2], *steps[0], *steps[1])
+    found: list[int] = []
+    for x, strides in ((a, of_a), (b, of_b)):
+        steps = [s // item if n > 1 else 0 for n, s in zip(x, strides)]
+        for axes in (range(dim), range(dim, dim + 1), range(dim + 1, len(shape))):
+            long = [d for d in axes if shape[d] > 1]
+            if any([steps[d] != steps[e] * shape[e] for d, e in zip(long, long[1:])]):
+                return None
+            found.append(steps[long[-1]] if long else 0)
+    return shape, (prod(shape[:dim]), prod(shape[dim + 1:]), *found)
 
 
 def solve_triangles(matrices: np.ndarray, *steps: tuple[np.ndarray, bool, bool]) -> np.ndarray:
