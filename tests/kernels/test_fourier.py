@@ -83,3 +83,14 @@ def test_what_is_pocketfft_s() -> None:
     """Long lines, few lines, and lengths with large prime factors."""
     for shape in ((3, 64), (8, 4100), (8, 401), (8, 2 * 401), (8, 1)):
         assert fourier.transformed(np.ones(shape, np.float32), 1, shape[1], shape[1], np.dtype("F"), False, 1.0) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 4000, 4001])
+def test_frequencies_are_rounded_once(n: int, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fourier.state, "mode", "numba")  # machine code is made at once
+    for step, rising in ((0.3, (n + 1) // 2), (-1e-3, n)):
+        count = np.arange(n, dtype=dtype)
+        count[rising:] -= dtype(n)
+        found = fourier.frequencies(n, rising, step, np.dtype(dtype))
+        assert found is not None and found.tobytes() == (count * dtype(step)).tobytes()

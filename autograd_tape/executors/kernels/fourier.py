@@ -10,11 +10,11 @@ import numpy as np
 
 from ...strided import strided
 from ._on_demand import state
-from .handy import Handy
+from .handy import Exact, Handy
 
-__all__ = ["transformed"]
+__all__ = ["frequencies", "transformed"]
 
-_transform = Handy("fourier", "transform")
+_transform, _frequencies = Handy("fourier", "transform"), Exact("fourier", "frequencies")
 #: How many lines are transformed side by side, and how many of them take as long by pocketfft.
 _LANES, _FEW = 8, 4
 #: The longest line whose scratch stays near the processor, and the largest prime factor of a length, all products of which are made. In
@@ -24,6 +24,8 @@ _LONG, _LARGE = 4096, {"f": 400, "d": 256}
 _FAR = 1 << 31
 _REAL: dict[str, Any] = {"f": np.dtype(np.float32), "d": np.dtype(np.float64)}
 _NO_WINDOW = np.empty(0)
+#: Up to how many numbers a dtype holds each that they are counted by, and 32 bits do.
+_MOST = {"f": 1 << 24, "d": 1 << 30}
 
 
 def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, inverse: bool, factor: float,
@@ -49,6 +51,20 @@ def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, 
     source = (x if in_rows else strided(x, (span,), (x.itemsize,))).view(kind)
     y = x if own and in_rows and x.dtype is dtype and x.shape == shape else np.empty(shape, dtype)
     _transform.share(kind.char, blocks, _LANES * n, 16, source, y.view(kind), roots, window, *numbers, int(inverse), factor)
+    return y
+
+
+def frequencies(count: int, rising: int, step: float, dtype: np.dtype) -> np.ndarray | None:
+    """``count`` multiples of ``step``, ``rising`` from 0 on and then from the negative ones up to -1; None where NumPy is to count.
+
+    >>> found = frequencies(4, 2, 0.25, np.dtype(float))
+    >>> found is None or found.tolist() == [0.0, 0.25, -0.5, -0.25]
+    True
+    """
+    if dtype.char not in _MOST or count > _MOST[dtype.char] or (run := _frequencies.over(dtype.char, count)) is None:
+        return None
+    y = np.empty(count, dtype)
+    run(count, 1, step, rising, y)
     return y
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from ..data.create import ALL_SINGLE, counted, emptied, finish
 from ..data.rearrange import pad_constant, roll_array
 from ...annotations import Functions, Shape
-from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
+from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, Kind, default_dtype
 from ...errors import AutogradError
+from ...executors.kernels.fourier import frequencies
 from ...functions.out import OutRule
 from ...functions.refusals import on_meta
 from ...record import op
@@ -644,8 +645,29 @@ class fft_ifftshift:
 _OPTIONS = "int n, float d=1.0, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool? requires_grad=False"
 
 
-def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
-    """`function` of the frequencies of a transform of `n` numbers, `d` apart."""
+def _multiples(n: int, d: float, half: bool, dtype: np.dtype) -> np.ndarray:
+    """The frequencies of a transform of `n` numbers, `d` apart, in a row."""
+    count = int(n / 2) + 1 if half else n
+    rising = count if half else (n + 1) // 2
+    step = 1.0 / (n * d) if n * d else np.inf if n else np.nan
+    found = frequencies(count, rising, step, dtype)
+    if found is not None:
+        return found
+    with ignoring():
+        if dtype.itemsize == 4 and count <= ALL_SINGLE:
+            numbers = np.empty(count, dtype)
+            counted(numbers[:rising], 0, step)
+            counted(numbers[rising:], rising - n, step)
+            return numbers
+        numbers = np.arange(count, dtype=dtype)
+        if not half:
+            numbers[rising:] -= dtype.type(n)
+        numbers *= dtype.type(step)
+        return numbers
+
+
+def _frequencies(name: str, half: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray | None]]:
+    """`function` and `fresh` of the frequencies of a transform of `n` numbers, `d` apart."""
     def function(F: Functions, n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
                  pin_memory: bool = False, requires_grad: bool = False) -> TensorRef:
         wanted = as_dtype(dtype) if dtype is not None else default_dtype() if out is None else out._k.dtype
@@ -654,19 +676,9 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
         count = int(n / 2) + 1 if half else n
         if count < 0:
             raise AutogradError(f"Trying to create tensor with negative dimension {count}: [{count}]", expected="0 or more", found=str(n))
-        step = 1.0 / (n * d) if n * d else np.inf if n else np.nan
         if out is None and not wanted.group and wanted.category == FLOATING:
-            with ignoring():
-                if wanted.itemsize == 4 and count <= ALL_SINGLE:
-                    numbers, rising = np.empty(count, wanted.np), count if half else (n + 1) // 2
-                    counted(numbers[:rising], 0, step)
-                    counted(numbers[rising:], rising - n, step)
-                else:
-                    numbers = np.arange(count, dtype=wanted.np)
-                    if not half:
-                        numbers[(n + 1) // 2:] -= numbers.dtype.type(n)
-                    numbers *= numbers.dtype.type(step)
-            return finish(F, numbers, device, requires_grad, None, layout)
+            return finish(F, _multiples(n, d, half, wanted.np), device, requires_grad, None, layout)
+        step = 1.0 / (n * d) if n * d else np.inf if n else np.nan
         result = F.arange(count, dtype=wanted, layout=layout, device=device)
         if not half:
             behind = F.slice(result, 0, (n + 1) // 2, n)
@@ -677,7 +689,11 @@ def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
             return F.write_out(None, out, [result])
         return result.requires_grad_() if requires_grad else result
 
-    return function
+    def fresh(k: Kind, n: int, d: float) -> np.ndarray | None:
+        plain = n.__class__ is int and n >= 0 and (d.__class__ is float or d.__class__ is int) and k.np.char in "fd"
+        return _multiples(n, d, half, k.np) if plain else None
+
+    return function, fresh
 
 
 @op(f"fft_fftfreq({_OPTIONS}) -> Tensor", namespace="_internal", alias="fft.fftfreq", method=False)
@@ -688,7 +704,7 @@ class fft_fftfreq:
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
 
-    function = _frequencies("fftfreq", False)
+    function, fresh = _frequencies("fftfreq", False)
     def samples(rng): yield from ((5,), (4, 0.5))
 
 
@@ -700,5 +716,5 @@ class fft_rfftfreq:
     tensor([0.0000, 0.2500, 0.5000])
     """
 
-    function = _frequencies("rfftfreq", True)
+    function, fresh = _frequencies("rfftfreq", True)
     def samples(rng): yield from ((5,), (4, 0.5))

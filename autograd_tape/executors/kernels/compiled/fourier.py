@@ -14,7 +14,7 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 from numba.extending import register_jitable
 
-from .base import FUSE, kernel, u8
+from .base import EXACT, FUSE, kernel, u8
 from .simd import LANES, alternating, borrowed, every_other, load, spread, store, turn
 
 #: From one complex number of scratch to the next.
@@ -433,3 +433,14 @@ def transform(x, y, roots, window, o, m, n, of, lines, big, small, along, given,
     """
     scratch, found = np.empty(3 * (n + LANES) * PAIR, np.float64), np.empty(64, np.int64)
     _transform(scratch, found, x, y, roots, window, o, m, n, of, lines, big, small, along, given, have, give, inverse, factor, start, stop)
+
+
+@kernel("s i w1[n] (n<2147483648) (rising>=0) :n", EXACT)
+def frequencies(step, rising, y, start, stop):
+    """Multiples of a number, the first ``rising`` from 0 on, the others up to -1; each is rounded once, where the dtype holds what they
+    are counted by."""
+    T = y.dtype.type
+    for i in range(start, min(stop, rising)):
+        y[i] = T(np.int32(i)) * T(step)  # what vectors can convert
+    for i in range(max(start, rising), stop):
+        y[i] = T(np.int32(i - y.size)) * T(step)
