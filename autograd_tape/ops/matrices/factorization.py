@@ -217,17 +217,22 @@ def _one_norm(A: np.ndarray) -> np.ndarray:
 
 
 def _cofactors(A: np.ndarray) -> np.ndarray:
-    """The cofactor matrices: the determinant times the inverse's transpose where that exists and is accurate (less than 0.001 away, by the
-    condition in the 1-norm), else det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
+    """The cofactor matrices: the determinant times the inverse's transpose where all of these exist and one is accurate (less than 0.001 away,
+    by the condition in the 1-norm), else det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
     try:
         inverse = lapack.inv(A)
-        if (_one_norm(A) * _one_norm(inverse) * np.finfo(A.dtype).eps < 1e-3).all():
-            return lapack.det(A)[..., None, None] * inverse.swapaxes(-2, -1)
     except linalg.LinAlgError:
-        pass
+        return _cofactors_of_any(A)
+    found: np.ndarray = lapack.det(A)[..., None, None] * inverse.swapaxes(-2, -1)
+    vague = ~(_one_norm(A) * _one_norm(inverse) * np.finfo(A.dtype).eps < 1e-3)
+    if vague.any():
+        found[vague] = _cofactors_of_any(A[vague])
+    return found
+
+
+def _cofactors_of_any(A: np.ndarray) -> np.ndarray:
     u, s, vh = lapack.svd(A)
-    n = s.shape[-1]
-    others = np.stack([np.delete(s, i, -1).prod(-1) for i in range(n)], -1) if n else s
+    others = np.where(np.eye(s.shape[-1], dtype=np.bool_), s.dtype.type(1), s[..., None, :]).prod(-1)
     sign = lapack.det(u) * lapack.det(vh)
     matrices = np.matmul(u * others[..., None, :], vh)
     return (matrices.conj() if A.dtype.kind == "c" else matrices) * sign[..., None, None]
