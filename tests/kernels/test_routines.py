@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograd_tape.executors.kernels import matrices, routines
+from autograd_tape.ops.matrices.factorization import singular
 
 CHARS = "fdFD"
 
@@ -39,7 +40,8 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "apart": lambda a: a.repeat(2, 2)[..., ::2], "part": lambda a: np.concatenate([a, a], 2)[..., a.shape[2]:],
     "reversed": lambda a: a[:, ::-1].copy()[:, ::-1], "expanded": lambda a: np.broadcast_to(a[:1], a.shape)}
 CASES: dict[str, Callable[[np.ndarray], Any]] = {
-    "lu": lu, "wide": lambda a: lu(a[:, :-7].copy()), "tall": lambda a: lu(a[..., :-7].copy()),
+    "lu": lu, "long": lambda a: lu(a.reshape(2, 2, -1)), "wide": lambda a: lu(a[:, :-7].copy()),
+    "tall": lambda a: lu(a[..., :-7].copy()),
     "not finite": lambda a: lu(np.where(np.arange(a.size).reshape(a.shape) % 97, a, np.nan)),
     "inverse": lambda a: matrices.invert_definite(definite(a), False),
     "inverse, upper": lambda a: matrices.invert_definite(definite(a).conj().swapaxes(1, 2), True),
@@ -67,6 +69,24 @@ def test_as_without_it(case: str, char: str, rng: np.random.Generator, monkeypat
     tolerance = 1e-3 if char in "fF" else 1e-10
     for x, y in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, expected)]):
         np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", [(9000, 2), (2, 2, 9000), (1, 300), (3, 300, 1), (700, 30)])
+@pytest.mark.parametrize("char", CHARS)
+def test_singular_values_of_long_matrices(char: str, shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    a = drawn(rng, char, *shape)
+    k, exact = min(shape[-2:]), a.astype(np.complex128 if char in "FD" else np.float64)
+    sizes = np.linalg.svd(exact, compute_uv=False)
+    eps = 300 * np.finfo(char).eps
+    for full in (False, True) if max(shape) < 1000 else (False,):
+        u, s, vh = singular(a, full)
+        assert u.dtype == vh.dtype == a.dtype
+        np.testing.assert_allclose(s, sizes, rtol=eps)
+        np.testing.assert_allclose((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], a, atol=eps * sizes.max())
+        for q in (u, vh.conj().swapaxes(-2, -1)):
+            np.testing.assert_allclose(q.conj().swapaxes(-2, -1) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2],
+                                                                                      *q.shape[-1:] * 2)), atol=eps)
+    np.testing.assert_allclose(singular(a, compute_uv=False), sizes, rtol=eps)
 
 
 def test_what_they_refuse() -> None:

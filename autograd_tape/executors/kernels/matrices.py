@@ -38,9 +38,9 @@ _STEPS = 1024
 _MASKED = 1 << 16
 #: Of how many numbers on QR factorizations are made matrix by matrix, and up to how many by a loop of our own.
 _NUMBERS, _LOOPS = 1024, 64
-#: From how many columns on a matrix is LAPACK's, and for how many right sides at most it substitutes quicker in triangles as large as what
-#: is one block.
-_SOME, _SIDES = 32, 8
+#: From how many columns on a matrix is LAPACK's, from how many rows on its LU factors are, and for how many right sides at most LAPACK
+#: substitutes quicker in triangles as large as what is one block.
+_SOME, _TALL, _SIDES = 32, 1024, 8
 #: Up to how many multiplications Python's numbers are faster than a call of NumPy for each step.
 _FEW = 200
 
@@ -66,7 +66,7 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not work:
         return pivots, zeros
     char = matrices.dtype.char
-    if k >= _SOME and routines.shown(char) and isfinite(squares(matrices)):  # else LAPACK's choice of pivots is anybody's guess
+    if (k >= _SOME or m >= _TALL) and routines.shown(char) and isfinite(squares(matrices)):  # else its choice of pivots is anybody's guess
         found = np.empty((count, k), np.int64)
         for i in range(count):
             zeros[i] = routines.lu(matrices[i], found[i])

@@ -18,6 +18,8 @@ from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchEr
 from ...dims import broadcast_shape, wrap_dim
 from ...executors.kernels import halves, lapack, matrices as kernels
 from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.blas import squares
+from ...executors.kernels.sharing import copy
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op, Record
@@ -33,12 +35,15 @@ from .products import adjoint
 from ...annotations import Functions, Values
 
 linalg = np.linalg
+_TURNED = 1 << 12  # elements from which on there is more to turning matrices than a copy
 
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
     if a.size:
-        return a.swapaxes(-2, -1).copy().swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 1
+        turned = a.swapaxes(-2, -1)
+        # A copy even of what is contiguous either way, for the strides of sizes 1.
+        return (turned.copy() if a.size < _TURNED else copy(turned)).swapaxes(-2, -1)
     *batch, step, column = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
     return empty_strided(a.shape, (*batch, column, step), a.dtype)  # NumPy gives what is empty no strides
 
@@ -217,8 +222,8 @@ def _one_norm(A: np.ndarray) -> np.ndarray:
 
 
 def _cofactors(A: np.ndarray) -> np.ndarray:
-    """The cofactor matrices: the determinant times the inverse's transpose where all of these exist and one is accurate (less than 0.001 away,
-    by the condition in the 1-norm), else det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
+    """The cofactor matrices: the determinant times the inverse's transpose where all of these exist and it is accurate (less than 0.001
+    away, by the condition in the 1-norm), else det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
     try:
         inverse = lapack.inv(A)
     except linalg.LinAlgError:
@@ -680,11 +685,44 @@ class linalg_qr:
             "qr received unrecognized mode 'x' but expected one of 'reduced' (default), 'r', or 'complete'")
 
 
+_LONG, _MANY, _FEWER = 8, 1 << 14, 1 << 12
+"""Times as many rows as columns, from which on a matrix with so many numbers is Q times a small one; or with fewer, where its singular
+values alone are wanted."""
+
+
+def _decomposed(A: np.ndarray, full: bool, vectors: bool) -> Any:
+    """The singular value decompositions of matrices; long ones by way of R, as LAPACK goes, but with QR factorizations as quick as there
+    are."""
+    m, n = A.shape[-2:]
+    if n >= _LONG * m > 0 and _is_long(n, m, full, vectors) and alone(A):
+        found = _decomposed(adjoint(A), full, vectors)
+        return (adjoint(found[2]), found[1], adjoint(found[0])) if vectors else found
+    if not (m >= _LONG * n > 0 and _is_long(m, n, full, vectors) and alone(A)):
+        return lapack.svd(A, full) if vectors else lapack.svdvals(A)
+    Q, R = _qr(A, "r" if not vectors else "complete" if full else "reduced")
+    R = R[..., :n, :]
+    if not math.isfinite(squares(R)):  # infinities are LAPACK's business
+        return lapack.svd(A, full) if vectors else lapack.svdvals(A)
+    if not vectors:
+        return lapack.svdvals(R)
+    u, s, vh = lapack.svd(R)
+    first = np.matmul(u.swapaxes(-2, -1), Q[..., :n].swapaxes(-2, -1)).swapaxes(-2, -1)  # in columns
+    if not full:
+        return first, s, vh
+    Q[..., :n] = first
+    return Q, s, vh
+
+
+def _is_long(m: int, n: int, full: bool, vectors: bool) -> bool:
+    """Whether Q of m rows, or R alone, is worth being made."""
+    return (m * m if full and vectors else m * n) >= (_MANY if vectors else _FEWER)
+
+
 def singular(A: np.ndarray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """The singular value decompositions of matrices, as NumPy has them; torch's error where one does not converge."""
     try:
         with np.errstate(over="ignore"):  # for lines in NumPy
-            return lapack.svd(A, full_matrices) if compute_uv else lapack.svdvals(A)
+            return _decomposed(A, full_matrices, compute_uv)
     except linalg.LinAlgError:
         finite = np.isfinite(A).all((-2, -1)).ravel()
         raise LinAlgError(f"linalg.svd: {_element(finite, A.shape)}The algorithm failed to converge because the input matrix contained "
@@ -943,21 +981,13 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np
     return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
 
 
-_LONG, _MANY = 8, 1 << 14  # times as many rows as columns, from which on a matrix with so many numbers is Q times a small one
-
 
 def _pinv(A: np.ndarray, atol: object = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
     if hermitian and A.size:  # of which one triangle is read
         s, v = lapack.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
     else:
-        m, n = A.shape[-2:]
-        if m >= _LONG * n > 0 and m * n >= _MANY and alone(A):
-            Q, R = _qr(A)
-            u, s, vh = singular(R, False)
-            u = np.matmul(Q, u)
-        else:
-            u, s, vh = singular(A, False)
+        u, s, vh = singular(A, False)
         kept = _kept(A, s, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
