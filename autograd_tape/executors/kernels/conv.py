@@ -415,6 +415,22 @@ def _flat(a: np.ndarray) -> np.ndarray:
 # Two spatial axes: compiled.
 
 
+@lru_cache(512)
+def _idle(space: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints | None:
+    """How many taps at either end of a kernel, along each axis, meet nothing but padding; None where all meet something."""
+    found = []
+    for n, k, m, s, p, d in zip(space, kernel, size, stride, padding, dilation, strict=True):
+        before, after = (p - (m - 1) * s + d - 1) // d, k - 1 - (n - 1 + p) // d  # tap j meets places from j * d - p on
+        found.append(max(0, min(before, after, p // d, (k - 1) // 2)))
+    return tuple(found) if any(found) else None
+
+
+def _busy(idle: Ints, padding: Ints, dilation: Ints) -> tuple[tuple[slice, ...], Ints]:
+    """Where a kernel's other taps lie in its weight, and the padding that these have."""
+    inner = tuple([slice(t, -t or None) for t in idle])
+    return (slice(None), slice(None), *inner), tuple([p - t * d for t, p, d in zip(idle, padding, dilation, strict=True)])
+
+
 def _buffer(shape: Ints, dtype: np.dtype, name: str = "columns") -> np.ndarray:
     """A scratch array that each thread keeps, so that columns do not cost fresh pages for every sample."""
     size = prod(shape)
@@ -520,6 +536,9 @@ def conv2d(
     length, taps = size[0] * size[1], kh * kw
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return _by_columns(x, w, b, size, stride, padding, dilation, groups)
+    if any(padding) and (idle := _idle(x.shape[2:], w.shape[2:], size, stride, padding, dilation)) and np.isfinite(w).all():
+        inner, padding = _busy(idle, padding, dilation)
+        return conv2d(x, np.ascontiguousarray(w[inner]), b, stride, padding, dilation, groups)
     pointwise = (kh, kw) == (1, 1) and padding == (0, 0)
     if not pointwise and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups) and not _is_depthwise(w, groups):
         return _tiled(x, w, b, size, stride, padding, dilation, groups)
@@ -616,6 +635,9 @@ def conv2d_input_grad(
         picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
         sparse[:, :, : size[0] * stride[0] : stride[0], : size[1] * stride[1] : stride[1]] = picked
         return sparse
+    if any(padding) and (idle := _idle(tuple(shape[2:]), w.shape[2:], size, stride, padding, dilation)) and np.isfinite(w).all():
+        inner, padding = _busy(idle, padding, dilation)
+        return conv2d_input_grad(grad, np.ascontiguousarray(w[inner]), shape, stride, padding, dilation, groups)
     depthwise = _is_depthwise(w, groups) and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
@@ -686,6 +708,11 @@ def _weight_grad(
     if (kh, kw) == (1, 1) and padding == (0, 0) and (stride != (1, 1) or c.shape[2:] != size):  # what lies behind has no part in it
         picked = np.ascontiguousarray(c[:, :, : size[0] * stride[0] : stride[0], : size[1] * stride[1] : stride[1]])
         return _weight_grad(g, picked, shape, (1, 1), padding, dilation, groups)
+    if any(padding) and (idle := _idle(c.shape[2:], (kh, kw), size, stride, padding, dilation)) and np.isfinite(g).all():
+        inner, padding = _busy(idle, padding, dilation)
+        whole = np.zeros(shape, c.dtype)
+        whole[inner] = _weight_grad(g, c, whole[inner].shape, stride, padding, dilation, groups)
+        return whole
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         dw = np.empty((out, kh, kw), c.dtype)
