@@ -245,7 +245,9 @@ def test_tiles_keep_what_is_not_finite_in_place(rng, monkeypatch):
         ((2, 24, 12, 12), (131, 24, 3, 3), (1, 1), (1, 1), 1),
     ],
 )
-def test_wide_columns_match_the_composition(x_shape, w_shape, stride, padding, groups, rng):
+@pytest.mark.parametrize("unpacked", [1_000_000, 0])
+def test_wide_columns_match_the_composition(x_shape, w_shape, stride, padding, groups, unpacked, rng, monkeypatch):
+    monkeypatch.setattr(conv, "_UNPACKED", unpacked)  # with AVX-512, and without
     if not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to compare")
     x, w, b = (rng.standard_normal(s).astype(np.float32) for s in (x_shape, w_shape, w_shape[:1]))

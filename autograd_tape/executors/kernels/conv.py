@@ -19,7 +19,7 @@ import numpy as np
 
 from ...strided import strided
 from . import blas, direct, halves, sharing, ways
-from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
+from ._on_demand import HAS_VECTORS, LazyModule, compute_array, contiguous, is_half, state
 from .handy import Handy
 from .sharing import parallel_for, share_rows
 
@@ -39,8 +39,8 @@ _scratch = local()
 _CACHED = 1 << 17
 #: Pixels up to which a weight's gradient is one product with plain columns.
 _FEW_PIXELS = 256
-#: Multiply-adds up to which OpenBLAS does not pack matrices.
-_UNPACKED = 1_000_000
+#: Multiply-adds up to which OpenBLAS does not pack matrices; without AVX-512 it packs them all.
+_UNPACKED = 1_000_000 if HAS_VECTORS else 0
 #: Bytes of the largest scratch array that a thread keeps.
 _KEPT = 1 << 24
 
@@ -178,7 +178,7 @@ def _add_columns(
         )
         padded[(every, every, *where)] += parts[(every, every, *offset)]
     inner = tuple(slice(p, p + m) for m, p in zip(shape[2:], padding, strict=True))
-    return np.ascontiguousarray(padded[(slice(None), slice(None), *inner)])
+    return padded[(slice(None), slice(None), *inner)].copy()  # contiguous or not: its strides shall be a copy's
 
 
 def convnd(
@@ -475,7 +475,10 @@ def _images(pixels: np.ndarray, shape: Ints) -> np.ndarray:
 
 
 def _wide(width: int, ow: int, stride: Ints, padding: Ints) -> int:
-    """The row length of wide columns (see ``compiled.conv``); 0 where they do not serve, or waste too much."""
+    """The row length of wide columns (see ``compiled.conv``); 0 where they do not serve, or waste too much: where matrices are packed
+    anyway, columns are not worth being wider."""
+    if not _UNPACKED:
+        return 0
     wide = -(-(width + 2 * padding[1]) // stride[1])
     return wide if wide <= 2 * ow else 0
 
@@ -493,7 +496,7 @@ def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     Rows of ``a`` are cut if there are enough of them, else columns of ``b``.
     """
     rows, columns = a.shape[-2], b.shape[-1]
-    pieces = -(-rows * a.shape[-1] * columns // _UNPACKED)
+    pieces = -(-rows * a.shape[-1] * columns // _UNPACKED) if _UNPACKED else 1
     cut = next((n for n in range(pieces, 2 * pieces) if rows % n == 0 and rows >= 4 * n), 1)
     if cut > 1:
         a = a.reshape(*a.shape[:-2], cut, rows // cut, a.shape[-1])

@@ -1,8 +1,8 @@
 """By which way a convolution is computed: what each would take, estimated from its geometry alone.
 
 Numbers are nanoseconds on one core in float32, fitted to measurements; what they are compared by is their ratio, which hardly depends
-on the dtype or the processor. ``tests/kernels/test_ways.py`` holds what they choose
-against what ``python -m benchmarks.ways`` measured.
+on the dtype. Of the processor it depends on AVX-512: without, tiles have four channels at most, and OpenBLAS lays out columns before it
+multiplies, however few they are. ``tests/kernels/test_ways.py`` holds what they choose against what ``python -m benchmarks.ways`` measured.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from ._on_demand import HAS_VECTORS
+
 __all__ = ["Geometry", "estimate", "tiles_win"]
 
 Ints = tuple[int, ...]
 
 #: Multiply-adds in a nanosecond: by tiles of so many channels, of a weight's gradient, by BLAS.
-_RATES = {8: 40.0, 4: 28.0, 1: 12.0}
-_DOTS, _BLAS = 37.0, 30.0
+_RATES = {8: 40.0, 4: 28.0, 1: 12.0} if HAS_VECTORS else {4: 38.0, 1: 12.0}
+_DOTS, _BLAS = 37.0, 30.0 if HAS_VECTORS else 33.0
 #: An element copied into planes, by the stride of columns; and to where it belongs, one after another or between strides.
 _SPREAD, _SPREAD_2, _SPREAD_FAR = 0.3, 0.6, 2.0
 _WRITTEN, _WRITTEN_FAR = 0.4, 1.5
 #: An element of columns, gathered or added back: compiled in two dimensions, by NumPy in three.
 _GATHERED, _ADDED, _GATHERED_3D, _ADDED_3D = 0.35, 0.6, 2.0, 2.5
-#: A product by itself; a tile of a weight's gradient added up.
-_CALL, _TOTALS = 1000.0, 70.0
+#: An element of columns, laid out by OpenBLAS.
+_PACKED = 0.0 if HAS_VECTORS else 0.8
+#: A product by itself; a tile of a weight's gradient added up; a row of results written, of fewer than eight in scalars.
+_CALL, _TOTALS, _ROW, _SHORT_ROW = 1000.0 if HAS_VECTORS else 3300.0, 70.0, 10.0, 20.0
 
 
 class Geometry(NamedTuple):
@@ -40,7 +44,7 @@ class Geometry(NamedTuple):
 
 
 def _rows(channels: int) -> int:
-    return 1 if channels == 1 else 4 if channels <= 4 else 8
+    return 1 if channels == 1 else 4 if channels <= 4 else max(_RATES)
 
 
 def _up(n: int, unit: int) -> int:
@@ -60,14 +64,15 @@ def estimate(face: str, way: str, g: Geometry) -> float:
         moved = (_ADDED if flat else _ADDED_3D) if face == "input" else _GATHERED if flat else _GATHERED_3D
         if g.stride[2] > 2:
             moved *= 2
-        return y * sums / _BLAS + elements * moved + (x if face == "input" else y) * _WRITTEN + g.n * g.groups * _CALL + (
+        return y * sums / _BLAS + elements * (moved + _PACKED) + (x if face == "input" else y) * _WRITTEN + g.n * g.groups * _CALL + (
             g.n * out * sums * 0.5 if face == "weight" else 0)
     spread = _SPREAD if g.stride[2] == 1 else _SPREAD_2 if g.stride[2] == 2 else _SPREAD_FAR
     wide = -(-(g.spatial[2] + 2 * g.padding[2]) // g.stride[2])
     span = _up((g.size[1] - 1) * wide + g.size[2], 8)
     if face == "forward":
         rows = _rows(of_group)
-        return g.n * g.size[0] * span * g.groups * _up(of_group, rows) * sums / _RATES[rows] + x * spread + y * _WRITTEN
+        written = y * _WRITTEN + y / g.size[2] * (_ROW if g.size[2] >= 8 else _SHORT_ROW)
+        return g.n * g.size[0] * span * g.groups * _up(of_group, rows) * sums / _RATES[rows] + x * spread + written
     if face == "weight":
         steps = g.n * g.size[0] * span
         whole = _up(of_group, 4) * g.groups * _up(sums, 6)

@@ -65,17 +65,20 @@ def _within(numbers, last):
 
 
 @register_jitable
-def _convolved(rows, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more, left, long):
-    """A tile of ``rows`` (8, 4 or 1) channels, in ``long`` registers of twice as many pixels; ``left`` or more are to be computed."""
+def _convolved(rows, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more, left, long, short):
+    """A tile of ``rows`` (8, 4 or 1) channels, in ``long`` registers of twice as many pixels, or ``short`` ones of half as many, which
+    leaves room for fewer; ``left`` or more are to be computed."""
     if rows == 1:
-        if left > 2 * PIXELS:
+        if left > 2 * PIXELS and not short:
             tile(1, 9, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
         elif left > PIXELS:
             tile(1, 6, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
         else:
             tile(1, 3, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
     elif rows == 4:
-        if left > 2 * LANES:
+        if short:
+            tile(4, 1, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
+        elif left > 2 * LANES:
             tile(4, 3, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
         elif left > LANES:
             tile(4, 2, planes, shifts, first, last, at, weights, places, base, step, here, results, target, pitch, more)
@@ -135,8 +138,8 @@ def convolve(x, weights, bias, shifts, places, y, groups, parts, beside, step, s
     planes = np.zeros(channels * phases * size + size + pitch, x.dtype)
     results = np.empty((count // parts + 1) * rows * pitch, x.dtype)
     ys, slices, row = y.reshape(-1), y.shape[3] * y.shape[4], y.shape[4]
-    taps, there, long = shifts.size, -1, rows == 8 and x.itemsize == 4
-    pixels = 3 * PIXELS if rows == 1 else 2 * PIXELS if long else PIXELS
+    taps, there, long, short = shifts.size, -1, rows == 8 and x.itemsize == 4, not MANY and x.itemsize == 8
+    pixels = (2 * PIXELS if short else 3 * PIXELS) if rows == 1 else 2 * PIXELS if long else LANES if short else PIXELS
     for unit in range(start, stop):
         sample, part = unit // parts, unit % parts
         if sample != there:
@@ -150,7 +153,8 @@ def convolve(x, weights, bias, shifts, places, y, groups, parts, beside, step, s
                         group, o = t // tiles, t % tiles * rows
                         at, base = group * each + z * plane + q, group * beside + o * step
                         _convolved(rows, planes, shifts, first, min(first + BLOCK, taps), at, weights, places, base, step,
-                                   min(rows, of_group - o), results, (t - begin) * rows * pitch + q, pitch, first > 0, span - q, long)
+                                   min(rows, of_group - o), results, (t - begin) * rows * pitch + q, pitch, first > 0, span - q, long,
+                                   short)
             for t in range(begin, end):
                 group, o = t // tiles, t % tiles * rows
                 for j in range(min(rows, of_group - o)):
@@ -177,7 +181,7 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
     each = channels // groups * phases * size
     if not _within(shifts, each) or not _within(bounds, x.shape[0]):
         return False
-    rows, few, lanes = 4, 6 if MANY else 3, 2 * LANES if MANY and x.itemsize == 4 else LANES
+    rows, few, lanes = 4, 6 if MANY else 3 if x.itemsize == 4 else 1, 2 * LANES if MANY and x.itemsize == 4 else LANES
     tiles = (of_group + rows - 1) // rows
     count = groups * tiles
     vectors = max(0, (oh - 1) * wide + ow + lanes - 1) // lanes
@@ -227,6 +231,8 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
                         if here == rows and kept == few:
                             if few == 6:
                                 dots(4, 6, cotangents, at, length * lanes, shifted, spots, shifts, k, first, last, sums, target, taps)
+                            elif few == 1:
+                                dots(4, 1, cotangents, at, length * lanes, shifted, spots, shifts, k, first, last, sums, target, taps)
                             else:
                                 dots(4, 3, cotangents, at, length * lanes, shifted, spots, shifts, k, first, last, sums, target, taps)
                             continue
@@ -235,7 +241,7 @@ def weight_grad(grad, x, parts, shifts, bounds, groups, pieces, sd, sh, sw, pd, 
                         k0 = taps - few if wide_tile and kept < few else k
                         for i in range(kept if not wide_tile else 1):
                             one[:] = 0
-                            if not wide_tile:
+                            if not wide_tile or few == 1:
                                 dots(4, 1, cotangents, at, length * lanes, shifted, spots, shifts, k + i, first, last, one, 0, few)
                             elif few == 6:
                                 dots(4, 6, cotangents, at, length * lanes, shifted, spots, shifts, k0, first, last, one, 0, few)
