@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 from threading import local
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -189,13 +189,13 @@ def convnd(
     >>> convnd(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), None, (1,), (0,), (1,))
     array([[[1., 3., 5.]]])
     """
-    size = _check(x.shape, w.shape, stride, padding, dilation, groups)
+    size, work, tiles = _plan(x.shape, w.shape, stride, padding, dilation, groups, sharing.get_num_threads())
+    if work >= state.fused and tiles is not None and ways.tiles_win("forward", tiles.geometry):
+        return _tiled(x, w, b, size, tiles)
     if x.ndim == 3 and x.shape[0] * prod(size) * w.size >= state.fused:
         return conv2d(_flat(x), _flat(w), b, (1, *stride), (0, *padding), (1, *dilation), groups)[:, :, 0]
     if _is_flat(x.shape, w.shape, stride, padding):
         return conv2d(_rows(x), _rows(w), b, (1, 1), (0, 0), (1, 1), groups).reshape(len(x), len(w), *size)
-    if x.ndim == 5 and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups):
-        return _tiled(x, w, b, size, stride, padding, dilation, groups)
     return _by_columns(x, w, b, size, stride, padding, dilation, groups)
 
 
@@ -318,10 +318,42 @@ def conv_transposend_backward(
     return dx, dw, db
 
 
+class _Few(NamedTuple):
+    """What adding up few columns takes beyond arrays: their product's multiply-adds and size, the shapes of its factors, how many planes
+    there are, and the kernel's numbers."""
+
+    work: int
+    size: int
+    weight: Ints
+    grad: Ints
+    planes: int
+    steps: Ints
+
+
+@lru_cache(512)
+def _few(grad: Ints, w: Ints, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> _Few | None:
+    """None of nothing, of more than three axes, and of pixels that go their own way."""
+    n, out, *size = grad
+    rows, pixels = prod(w[1:]), prod(size)
+    if len(shape) > 5 or not n * out * rows * pixels or _is_flat(shape, w, stride, padding):
+        return None
+    factors = (groups, out // groups, rows), (n, groups, out // groups, pixels)
+    steps = _added_up(shape[2:], w[2:], tuple(size), stride, padding, dilation)
+    return _Few(n * out * rows * pixels, n * groups * rows * pixels, *factors, n * shape[1], steps)
+
+
 def convnd_input_grad(
     grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
     """The gradient for an input of ``shape`` alone, in NumPy."""
+    dtype, few = grad.dtype, _few(grad.shape, w.shape, shape, stride, padding, dilation, groups)
+    if few is not None and few.work < state.fused and w.dtype is dtype and dtype.char in "fd":
+        add = _added.of(dtype.char, few.size)
+        if add is not None:
+            cols = np.matmul(w.reshape(few.weight).swapaxes(1, 2), contiguous(grad).reshape(few.grad))
+            total = np.empty(shape, dtype)
+            add(few.planes, 1, cols, total, few.planes, *few.steps)
+            return total
     n, out = grad.shape[:2]
     size = grad.shape[2:]
     if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
@@ -368,13 +400,45 @@ def _geometry(x_shape: Ints, w_shape: Ints, size: Ints, stride: Ints, padding: I
     return ways.Geometry(x_shape[0], _three(x_shape[2:], 1), _three(size, 1), weight, _three(stride, 1), _three(padding, 0), groups)
 
 
-def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
-           ) -> np.ndarray:
+class _Tiles(NamedTuple):
+    """A convolution by tiles: what is estimated of it, what the kernel takes, and the shapes of input and result along three axes."""
+
+    geometry: ways.Geometry
+    call: direct.Call
+    input: Ints
+    result: Ints
+
+
+class _Plan(NamedTuple):
+    """A convolution's size, its multiply-adds, and how tiles compute it; None where they do not."""
+
+    size: Ints
+    work: int
+    tiles: _Tiles | None
+
+
+@lru_cache(512)
+def _plan(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> _Plan:
+    """What there is to know of a convolution of these shapes; other ways are there for kernels of one tap, for one channel in each of
+    several groups, and for taps that meet nothing."""
+    size = _check(x, w, stride, padding, dilation, groups)
+    work = x[0] * prod(size) * prod(w)
+    plain = prod(w[2:]) == 1 and not any(padding) or w[1] == 1 and groups > 1
+    if not work or len(x) > 5 or len(x) < 5 and (plain or _idle(x[2:], w[2:], size, stride, padding, dilation)):
+        return _Plan(size, work, None)
+    if _is_flat(x, w, stride, padding):
+        return _Plan(size, work, None)
+    input, weight, result = (*x[:2], *_three(x[2:], 1)), (*w[:2], *_three(w[2:], 1)), (x[0], w[0], *_three(size, 1))
+    call = direct.forward(input, weight, result, *_in_three(stride, padding, dilation), groups, threads)
+    return _Plan(size, work, _Tiles(_geometry(x, w, size, stride, padding, groups), call, input, result))
+
+
+def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, tiles: _Tiles) -> np.ndarray:
     c = contiguous(_single(x))
     weight = contiguous(_single(w).astype(c.dtype, copy=False))
     bias = None if b is None else contiguous(_single(b).astype(c.dtype, copy=False))
     y = np.empty((len(x), len(w), *size), c.dtype)
-    direct.convolve(_volume(c), _volume(weight), bias, _volume(y), *_in_three(stride, padding, dilation), groups)
+    direct.run(c.reshape(tiles.input), weight, bias, y.reshape(tiles.result), tiles.call)
     return _as(y, x.dtype)
 
 
@@ -533,18 +597,18 @@ def conv2d(
     >>> conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2)), None, (1, 1), (0, 0), (1, 1))
     array([[[[4.]]]])
     """
-    size = _check(x.shape, w.shape, stride, padding, dilation, groups)
+    size, work, tiles = _plan(x.shape, w.shape, stride, padding, dilation, groups, sharing.get_num_threads())
+    if work >= state.fused and tiles is not None and ways.tiles_win("forward", tiles.geometry):
+        return _tiled(x, w, b, size, tiles)
     n, channels, height, width = x.shape
     out, per_group, kh, kw = w.shape
     length, taps = size[0] * size[1], kh * kw
-    if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
+    if work < state.fused or not work:
         return _by_columns(x, w, b, size, stride, padding, dilation, groups)
     if any(padding) and (idle := _idle(x.shape[2:], w.shape[2:], size, stride, padding, dilation)) and np.isfinite(w).all():
         inner, padding = _busy(idle, padding, dilation)
         return conv2d(x, np.ascontiguousarray(w[inner]), b, stride, padding, dilation, groups)
     pointwise = (kh, kw) == (1, 1) and padding == (0, 0)
-    if not pointwise and _by_tiles("forward", x.shape, w.shape, size, stride, padding, groups) and not _is_depthwise(w, groups):
-        return _tiled(x, w, b, size, stride, padding, dilation, groups)
     if pointwise and stride != (1, 1):
         return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
     if pointwise and groups == 1 and (pixels := _pixels(_single(x))) is not None:

@@ -16,7 +16,7 @@ from . import sharing
 from ._on_demand import LazyModule
 from .handy import Handy
 
-__all__ = ["convolve", "input_grad", "weight_grad"]
+__all__ = ["Call", "forward", "input_grad", "run", "weight_grad"]
 
 _compiled, _convolve = LazyModule("direct"), Handy("direct", "convolve")
 #: Parts of a weight's gradient, added up in order: the result does not depend on the threads.
@@ -53,7 +53,7 @@ def _parts(n: int, tiles: int, threads: int) -> int:
     return 1 if threads == 1 or n >= 4 * threads else max(1, min(tiles, -(-4 * threads // max(n, 1))))
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
     """What the kernel takes beyond arrays: samples and parts of them, the work of each, where taps and weights lie, and numbers."""
 
     items: int
@@ -64,30 +64,23 @@ class _Call(NamedTuple):
 
 
 def _call(n: int, channels: int, groups: int, threads: int, shifts: np.ndarray, places: np.ndarray, steps: Ints, stride: Ints,
-          padding: Ints, sizes: Ints, counts: Ints, every: Ints, first: Ints) -> _Call:
+          padding: Ints, sizes: Ints, counts: Ints, every: Ints, first: Ints) -> Call:
     parts = _parts(n, groups * -(-(channels // groups) // _TILE), threads)
     numbers = groups, parts, *steps, *stride, *padding, *sizes, *counts, *every, *first
-    return _Call(n * parts, channels * prod(counts) * max(shifts.size, 1) // parts, shifts, places, numbers)
+    return Call(n * parts, channels * prod(counts) * max(shifts.size, 1) // parts, shifts, places, numbers)
 
 
-def _run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, call: _Call) -> None:
+def run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, call: Call) -> None:
+    """Writes to ``y`` what ``call`` says of ``x`` and ``w``, plus ``b``: all C-contiguous and of one dtype."""
     bias = np.empty(0, x.dtype) if b is None else b
     _convolve.share(x.dtype.char, call.items, call.work, 1, x, w.reshape(-1), bias, call.shifts, call.places, y, *call.numbers)
 
 
-@lru_cache(256)
-def _forward(x: Ints, w: Ints, y: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> _Call:
+def forward(x: Ints, w: Ints, y: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> Call:
+    """The convolution of (N, C, D, H, W) with (O, C // groups, KD, KH, KW), of these shapes."""
     shifts, sizes = _geometry(x[2:], w[2:], w[1], stride, padding, dilation)
     steps = w[0] // groups * shifts.size, shifts.size
     return _call(x[0], y[1], groups, threads, shifts, _count(shifts.size), steps, stride, padding, sizes, y[2:], (1, 1, 1), (0, 0, 0))
-
-
-def convolve(
-    x: np.ndarray, w: np.ndarray, b: np.ndarray | None, y: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> None:
-    """Writes the convolution of ``x`` (N, C, D, H, W) with ``w`` (O, C // groups, KD, KH, KW), plus ``b``, to ``y``: all C-contiguous
-    and of one dtype."""
-    _run(x, w, b, y, _forward(x.shape, w.shape, y.shape, stride, padding, dilation, groups, sharing.get_num_threads()))
 
 
 def _phases(n: int, k: int, stride: int, padding: int, dilation: int) -> list[tuple[list[int], int, int, int]]:
@@ -128,7 +121,7 @@ def _transposed(spatial: Ints, size: Ints, taps: Ints, per_group: int, of_group:
 
 
 @lru_cache(256)
-def _backward(grad: Ints, w: Ints, dx: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> list[_Call]:
+def _backward(grad: Ints, w: Ints, dx: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, threads: int) -> list[Call]:
     out, per_group, taps = w[0], w[1], prod(w[2:])
     before, sizes, parts = _transposed(dx[2:], grad[2:], w[2:], per_group, out // groups, stride, padding, dilation)
     steps = out // groups * per_group * taps, taps
@@ -140,7 +133,7 @@ def input_grad(grad: np.ndarray, w: np.ndarray, dx: np.ndarray, stride: Ints, pa
     """Writes the gradient for an input to ``dx`` (N, C, D, H, W), all of it. Where ``w`` is not finite, neither need be what it should
     not touch."""
     for call in _backward(grad.shape, w.shape, dx.shape, stride, padding, dilation, groups, sharing.get_num_threads()):
-        _run(grad, w, None, dx, call)
+        run(grad, w, None, dx, call)
 
 
 def weight_grad(

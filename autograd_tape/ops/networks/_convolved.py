@@ -67,9 +67,14 @@ def planned(plan: Callable[..., tuple[Any, ...]], n: int, input: TensorRef, weig
         return None
 
 
-def _alike(input: np.ndarray, *others: np.ndarray | None) -> bool:
+def _alike(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> bool:
     """Whether all are of one dtype, and no truth values."""
-    return input.dtype.kind != "b" and all([other is None or other.dtype is input.dtype for other in others])
+    dtype = input.dtype
+    return dtype.kind != "b" and weight.dtype is dtype and (bias is None or bias.dtype is dtype)
+
+
+#: By dimensions, how a number for each channel is looked at beside images.
+_BEHIND: list[Any] = [(slice(None), *[None] * max(0, n - 2)) for n in range(6)]
 
 
 def quick_conv(n: int, kernel: Made) -> Made:
@@ -95,15 +100,15 @@ def quick_transposed(n: int, kernel: Made) -> Made:
             return None
         if input.ndim == weight.ndim - 1:
             return quick(input[None], weight, bias, stride, padding, output_padding, groups, dilation)[0]
-        several = settled(stride, padding, output_padding)
+        *several, dilation = settled(stride, padding, output_padding, dilation)
         plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
-                                *settled(dilation))
+                                dilation)
         if not is_half(input.dtype):
             y = kernel(input, weight, *plan)
         else:
             y = narrow(kernel(widened(input), widened(weight), *plan), input.dtype)
         if bias is not None:
-            np.add(y, bias.reshape(-1, *(1,) * (y.ndim - 2)), y)
+            np.add(y, bias[_BEHIND[y.ndim]], y)
         return y
 
     return quick

@@ -37,6 +37,9 @@ def _in_format(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A kernel of an input and a weight, whose result lies in memory as that of torch."""
     def run(input: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray:
         result, n = kernel(input, weight, *rest), input.ndim - 2
+        if n == 3 and input.flags.c_contiguous and weight.flags.c_contiguous and input.strides[1] > input.strides[4] and (
+                weight.strides[1] > weight.strides[4]):
+            return result
         if n == 2 or n == 3 and _blocked(input, weight, rest[-1]):
             return in_format(n, result, input, weight)
         return in_format(n, result, weight) if n == 1 else result  # of one dimension torch makes rows of the input first
