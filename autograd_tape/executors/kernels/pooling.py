@@ -447,10 +447,17 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     sees, char = plan.sees, _CHOSEN.get(x.dtype.char)
     if not sees or char is None or char == "l" and plan.windows.empty:
         return None
-    if sees < state.fused and _max_windows.of(char, sees) is None:
+    few = _max_windows.of(char, sees) if sees < state.fused else None
+    if few is None and sees < state.fused:
         return None
-    flags = x.flags
-    c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
+    flags, dtype = x.flags, x.dtype
+    plain = flags.c_contiguous and flags.aligned
+    if few is not None and plain and dtype.char == char:
+        y = np.empty(plan.shape, dtype)
+        index = np.empty(plan.shape, np.int64) if places else _NOWHERE
+        few(plan.planes, 1, x, y, index, *plan.arguments)
+        return (y, index) if places else y
+    c, channels = (x, 0) if plain else _in_order(x, plan)
     if c.dtype.char != char:
         c = _read_as(c, char)
     if channels:
@@ -477,10 +484,16 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
         return None
     by_rows = plan.by_rows and plan.width >= _WIDE and char != "E"
     kernel = _avg_pool if by_rows else _mean_windows
-    if sees < state.fused and kernel.of(char, sees) is None:
+    few = kernel.of(char, sees) if sees < state.fused else None
+    if few is None and sees < state.fused:
         return None
-    flags = x.flags
-    c, channels = (x, 0) if flags.c_contiguous and flags.aligned else _in_order(x, plan)
+    flags, dtype = x.flags, x.dtype
+    plain = flags.c_contiguous and flags.aligned
+    if few is not None and plain and dtype.char == char and not by_rows:
+        y = np.empty(plan.shape, dtype)
+        few(plan.planes, 1, x, y, plan.divisors, *plan.arguments)
+        return y
+    c, channels = (x, 0) if plain else _in_order(x, plan)
     if c.dtype.char != char:
         c = _read_as(c, char)
     if channels:
