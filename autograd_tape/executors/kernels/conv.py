@@ -554,6 +554,15 @@ def _chunks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, stop)
 
 
+def _outer(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """``np.matmul(a, b, out=out)``, without BLAS where there is nothing to sum up."""
+    if a.shape[-1] > 1:
+        np.matmul(a, b, out=out)
+        return
+    np.multiply(a, b, out=out)
+    out += 0  # a sum from 0 on has no negative zeros
+
+
 def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """``np.matmul(a, b, out=out)``, cut into products that are small enough for BLAS to leave matrices unpacked.
 
@@ -647,7 +656,7 @@ def conv2d(
             _samples(n, channels * taps * length, run_chunks)
         elif _pointwise((kh, kw), stride, padding):
             xs = c.reshape(n, groups, per_group, length)
-            _samples(n, channels * length, lambda start, stop: np.matmul(flat, xs[start:stop], out=ys[start:stop]))
+            _samples(n, channels * length, lambda start, stop: _outer(flat, xs[start:stop], ys[start:stop]))
         else:
             gather = _compiled.im2col[c.dtype.char]
 
@@ -735,7 +744,7 @@ def conv2d_input_grad(
     gs = g.reshape(n, groups, out // groups, length)
     if _pointwise((kh, kw), stride, padding):
         xs = dx.reshape(n, groups, per_group, length)
-        _samples(n, channels * length, lambda start, stop: np.matmul(flat, gs[start:stop], out=xs[start:stop]))
+        _samples(n, channels * length, lambda start, stop: _outer(flat, gs[start:stop], xs[start:stop]))
         return _as(dx, grad.dtype)
     wide = _wide(shape[3], size[1], stride, padding)
     if wide and np.isfinite(weight).all():  # the zeros that fill up rows stay zeros

@@ -16,6 +16,7 @@ import numpy as np
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, TENSOR_TYPE_NAMES, bfloat16, bool_, c_name, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import conv as fused
+from ...executors.kernels.blas import integers
 from ...executors.kernels.sharing import get_num_threads
 from ...functions.refusals import no_kernel, on_meta
 from ...record import Sample, op
@@ -855,7 +856,7 @@ class conv_tbc:
     no_forward = "conv_tbc"
 
     def quick(input, weight, bias, pad):
-        if not input.dtype is weight.dtype is bias.dtype or input.dtype.char not in "fd" or input.ndim != 3 or weight.ndim != 3:
+        if not input.dtype is weight.dtype is bias.dtype or input.dtype.char not in "fdl" or input.ndim != 3 or weight.ndim != 3:
             return None
         (time, rows, channels), (width, inputs, outputs) = input.shape, weight.shape
         length = time + 2 * pad - width + 1
@@ -865,6 +866,11 @@ class conv_tbc:
         if pad:
             padded = np.zeros((time + 2 * pad, rows, channels), input.dtype)
             padded[pad:pad + time] = input
+        if input.dtype.char == "l":  # sums of integers are the same in any order
+            windows = np.concatenate([padded[k:k + length].reshape(length * rows, channels) for k in range(width)], 1)
+            total = integers(windows, weight.reshape(width * channels, outputs))
+            total += bias
+            return total.reshape(length, rows, outputs)
         found = bias
         for k in range(width):
             found = product_plus(padded[k:k + length].reshape(length * rows, channels), weight[k], found)
