@@ -172,13 +172,28 @@ def _tiles(b: np.ndarray, width: int) -> np.ndarray:
     return b[:, : count * width].reshape(b.shape[0], count, width).transpose(1, 0, 2)
 
 
+def _goes_by_rows(rows: int, b: np.ndarray) -> bool:
+    """Whether rows times a matrix whose columns lie one after another are to be multiplied one by one, which reads the matrix for each,
+    where one product of all would copy it first."""
+    return 2 <= rows <= (4 if b.dtype.char == "f" else 2) and b.size >= _QUICK and b.strides[0] == b.itemsize and b.T.flags.c_contiguous
+
+
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``a.dot(b)`` of two matrices.
 
     >>> product(np.ones((2, 3)), np.ones((3, 1))).tolist()
     [[3.0], [3.0]]
     """
-    width = _width(len(a), b) if a.dtype == b.dtype and a.shape[1:] == b.shape[:1] and _multiplies_as_they_lie() else 0
+    if not 2 <= len(a) <= 64 or a.dtype != b.dtype or b.dtype.char not in "fd" or a.shape[1:] != b.shape[:1]:
+        return a.dot(b)
+    if not _multiplies_as_they_lie():
+        if not _goes_by_rows(len(a), b):
+            return a.dot(b)
+        y = np.empty((len(a), b.shape[1]), b.dtype)
+        for row, out in zip(a, y):
+            np.dot(b.T, row, out)
+        return y
+    width = _width(len(a), b)
     if not width:
         return a.dot(b)
     y = np.empty((len(a), b.shape[1]), b.dtype)
