@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,13 @@ from ...annotations import Fn, Functions, Values
 from ...dims import wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, type_name
+from ...executors.halves import Halves, bare, halves
 from ...executors.kernels import recurrent as fused
+from ...executors.kernels.halves import narrow, widened
+from ...executors.numpy import half_kernel
 from ...functions.overloads import no_match
 from ...modes import GradMode, grad_mode
-from ...record import Sample, op
+from ...record import Sample, get_record, op
 from ...tensor import TensorRef
 from .. import _batch as batches
 from ._losses import buffer, constant
@@ -87,6 +91,37 @@ def _cell_in_torch(F: Functions, mode: str, input: Values, states: States, weigh
 
 
 _STEPS: dict[str, Fn] = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _tanh, "RNN_RELU": _relu}
+
+
+class _OnHalves:
+    """The operations of steps on arrays of half precision, each of which rounds as that on tensors does, with the same kernels. Weights are
+    in single precision, widened once for all steps."""
+
+    split_equal = staticmethod(lambda x, size, dim: [x[:, i:i + size] for i in range(0, x.shape[1], size)])
+    unbind = staticmethod(lambda x, dim: list(x))
+    slice = staticmethod(lambda x, dim, start, stop: x[start:stop])
+    cat = staticmethod(lambda parts, dim: np.concatenate(parts, dim))
+    stack = staticmethod(lambda parts, dim: np.stack(parts, dim))
+
+    @staticmethod
+    def split_with_sizes(x: np.ndarray, sizes: Sequence[int], dim: int) -> list[np.ndarray]:
+        return [x[end - n:end] for n, end in zip(sizes, accumulate(sizes))]
+
+    @staticmethod
+    def linear(x: Halves, weight: np.ndarray, bias: np.ndarray | None) -> Halves:
+        given = bare(x)
+        found: Halves = halves(narrow(get_record("linear").field("numpy")(widened(given), weight, bias), given.dtype))
+        return found
+
+    def __getattr__(self, name: str) -> Fn:
+        """A function of one number."""
+        rec = get_record(name)
+        kernel = half_kernel(rec, rec.field("numpy"))
+        self.__dict__[name] = found = lambda x: halves(kernel(bare(x)))
+        return found
+
+
+_ON_HALVES = _OnHalves()
 
 
 def _in_order(F: Functions, input: Values, sizes: Sequence[int] | None, w_ih: Values, b_ih: Values | None, reverse: bool
@@ -373,6 +408,12 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
         else:
             y, *ends = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
         return F.steps_joined(y, "packed" if sizes else "whole") if last and not whole else y, ends
+    kind = input._k
+    if nobody_looks and alike and kind in F.namespace["Q_HALF"] and _fits(mode, input, states, weights, sizes) and (
+            grad_mode() is not GradMode.ENABLED or all([t is None or t._node is None for t in (input, *states, *weights)])):
+        wide: list[Any] = [None if t is None else widened(t._data) for t in weights]
+        y, found = _in_steps(_ON_HALVES, mode, halves(input._data), tuple([halves(s._data) for s in states]), wide, sizes, reverse)
+        return F.wrap(bare(y), kind), [F.wrap(bare(s), kind) for s in found]
     return _in_steps(F, mode, input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
 
 
