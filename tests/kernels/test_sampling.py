@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, sampling
+from autograd_tape.ops.networks import resampling
 
 
 @pytest.mark.parametrize("length", [1, 7])
@@ -58,3 +60,24 @@ def test_blocks_of_places(size, taps, dtype, rng, close):
         dx = dx - part[0]
     close(dx, np.zeros(dx.shape), 400)
     _on_demand.use_numba(previous)
+
+
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: gradients are products with matrices")
+@pytest.mark.parametrize("shape", [(2, 3, 30, 41), (30, 5, 64), (1, 2, 9, 12, 30)])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "bilinear", "trilinear", "bicubic", "area"])
+@pytest.mark.parametrize("factor", [0.4, 1.7, 6])
+def test_gradients_of_resampling_by_taps_and_by_matrices(shape, mode, factor, rng, monkeypatch):
+    """Images in rows, and with their channels innermost."""
+    ranks = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,)}
+    if len(shape) not in ranks.get(mode, (3, 4, 5)):
+        pytest.skip("no such call")
+    image = torch.tensor(rng.standard_normal(shape))
+    for x in (image, image.movedim(1, -1).contiguous().movedim(-1, 1)):
+        found = []
+        for least in (1, 1 << 62):
+            monkeypatch.setattr(resampling, "_SOME", least)
+            leaf = x.detach().requires_grad_()
+            y = torch.nn.functional.interpolate(leaf, scale_factor=factor, mode=mode)
+            found.append(torch.autograd.grad(y, leaf, torch.tensor(np.cos(np.arange(y.numel()))).reshape(y.shape))[0])
+        assert found[0].stride() == found[1].stride()
+        np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-12, atol=1e-12)

@@ -17,7 +17,7 @@ from ... import warned
 from ...errors import AutogradError
 from ...functions.refusals import no_kernel
 from ...executors.kernels import sampling
-from ...executors.kernels._on_demand import contiguous, is_half
+from ...executors.kernels._on_demand import contiguous, is_half, state
 from ...executors.kernels.elementwise import takes_half
 from ...record import Sample, op
 from ...strided import in_format, suggests_channels_last
@@ -31,6 +31,10 @@ from ...tensor import TensorRef
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
 #: Weights from which on a matrix of them is not kept.
 _KEPT = 1 << 20
+#: How many weights are multiplied by in the time that a tap takes, in vectors and alone.
+_VECTORS, _ONE_BY_ONE = 5, 20
+#: Elements from which on that is looked at.
+_SOME = 1 << 14
 
 
 # -- weighted sums along one dimension --------------------------------------------------------------------------------
@@ -64,10 +68,16 @@ def _along(input: np.ndarray, dim: int, index: "Table", weight: "Table | None", 
 
 
 def _along_grad(grad: np.ndarray, dim: int, index: "Table", weight: "Table | None", length: int) -> np.ndarray:
-    matrix, dim = _matrix(index, weight, length, grad.dtype), dim % grad.ndim
+    dim %= grad.ndim
     last = None if index.in_rows or weight is None and grad.ndim > 4 else _innermost(grad)
     g, dim = (contiguous(grad), dim) if last is None else (contiguous(last), dim - 1)
     shape = (*g.shape[:dim], length, *g.shape[dim + 1:])
+    if g.size >= max(_SOME, state.fused) and g.dtype.char in "fd" and (
+            taps := _taps_back(index, weight, length, g.dtype, dim == g.ndim - 1)) is not None:
+        found = sampling.resampled(g, dim, *taps)
+        if found is not None:
+            return found if last is None else _first(found)
+    matrix = _matrix(index, weight, length, g.dtype)
     if dim == g.ndim - 1:
         made = g.reshape(prod(shape[:dim]), g.shape[dim]).dot(matrix).reshape(shape)
     else:
@@ -97,6 +107,26 @@ def _matrix(index: "Table", weight: "Table | None", length: int, dtype: np.dtype
         if kept.size < _KEPT:
             index.matrices[weight, length, dtype.char] = kept
     return kept
+
+
+def _taps_back(index: "Table", weight: "Table | None", length: int, dtype: np.dtype, one_by_one: bool
+               ) -> tuple[np.ndarray, np.ndarray] | None:
+    """Of what each of `length` elements has become a part, and by what weight, as taps (length, most of them); None where it takes less to
+    multiply by all weights: those are so many vectors, and taps vectors too, but for elements that go `one_by_one`."""
+    key = weight, length, dtype.char
+    if key not in index.back:
+        m, shares = len(index), np.ones(index.shape) if weight is None else weight[:]
+        pairs, where = np.unique(index[:] * m + np.arange(m)[:, None], return_inverse=True)  # which elements are parts of which outputs
+        whole = np.bincount(where.reshape(-1), shares.reshape(-1))
+        pairs, whole = pairs[whole != 0], whole[whole != 0]
+        counts = np.bincount(pairs // m, minlength=length)
+        at = pairs // m, np.arange(len(pairs)) - (np.cumsum(counts) - counts)[pairs // m]
+        outputs = np.zeros((length, max(1, counts.max(initial=0))), np.int64)
+        weights = np.zeros(outputs.shape, dtype)
+        outputs[at], weights[at] = pairs % m, whole
+        index.back[key] = outputs, weights
+    found = index.back[key]
+    return found if found[0].shape[1] * (_ONE_BY_ONE if one_by_one else _VECTORS) <= len(index) else None
 
 
 @takes_half
@@ -166,12 +196,13 @@ class resample_grad:
 class Table:
     """An array that is an argument but no tensor. Torch lays gradients of some, `in_rows`, out in rows, and other images as they are."""
 
-    __slots__ = ("array", "in_rows", "kept", "matrices")
+    __slots__ = ("array", "back", "in_rows", "kept", "matrices")
 
     def __init__(self, array: np.ndarray, in_rows: bool = False) -> None:
         self.array, self.in_rows = array, in_rows
         self.kept: dict[str, np.ndarray] = {}
         self.matrices: dict[tuple[Table | None, int, str], np.ndarray] = {}
+        self.back: dict[tuple[Table | None, int, str], tuple[np.ndarray, np.ndarray]] = {}
 
     def like(self, dtype: np.dtype) -> np.ndarray:
         """The array in a dtype, which is kept."""
