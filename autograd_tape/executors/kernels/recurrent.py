@@ -212,6 +212,8 @@ def _places(sizes: tuple[int, ...], reverse: bool, backward: bool) -> Array:
 
 def _bias(mode: str, size: int, dtype: np.dtype[Any], b_ih: Array | None, b_hh: Array | None) -> Array:
     """What is added to all gates; for a GRU's new state two parts, the inputs' and the state's, which are not added up."""
+    if mode != "GRU" and b_ih is not None and b_hh is not None:
+        return b_ih + b_hh
     found = np.zeros((4 if mode == "GRU" else GATES[mode]) * size, dtype)
     alike = slice(2 * size if mode == "GRU" else None)
     if b_ih is not None:

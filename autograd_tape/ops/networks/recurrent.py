@@ -563,6 +563,24 @@ def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, 
             raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {have[1]}, expected {size}")
 
 
+def _fits_once(mode: str, x: np.ndarray, states: Sequence[TensorRef], w_ih: np.ndarray, w_hh: np.ndarray, biases: Sequence[TensorRef | None]
+               ) -> bool:
+    """`_fits` of one step."""
+    if x.ndim != 2 or w_hh.ndim != 2 or not x.size or not w_hh.size:
+        return False
+    n, size = len(x), w_hh.shape[1]
+    gates = GATES[mode] * size
+    if w_hh.shape[0] != gates or w_ih.shape != (gates, x.shape[1]):
+        return False
+    for t in states:
+        if t._data.shape != (n, size):
+            return False
+    for b in biases:
+        if b is not None and b._data.shape != (gates,):
+            return False
+    return True
+
+
 def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None]
              ) -> Sequence[TensorRef] | None:
     """One step of plain tensors where nothing is recorded; None elsewhere."""
@@ -575,10 +593,10 @@ def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorR
             if t._k is not kind:
                 return None
             recorded = recorded or t._node is not None
-    if recorded and grad_mode() is GradMode.ENABLED or not _fits(mode, input, states, weights, (input._data.shape[0],)):
-        return None
     c, w_ih, w_hh, b_ih, b_hh = [None if t is None else t._data for t in (states[1] if len(states) > 1 else None, *weights[:4])]
     assert w_ih is not None and w_hh is not None
+    if recorded and grad_mode() is GradMode.ENABLED or not _fits_once(mode, input._data, states, w_ih, w_hh, weights[2:4]):
+        return None
     _, h, c, _, _ = fused.forward(mode, input._data, states[0]._data, c, w_ih, w_hh, b_ih, b_hh, None, (input._data.shape[0],), False)
     return [F.wrap(h, kind)] if c is None else [F.wrap(h, kind), F.wrap(c, kind)]
 
