@@ -165,8 +165,9 @@ def settled(*given: Any) -> tuple[Any, ...]:
     for value in given:
         if value is not None and value.__class__ is not int:
             value = (value,) if value.__class__ not in (tuple, list) else tuple(value)
-            if any([v.__class__ is not int for v in value]):
-                raise TypeError
+            for v in value:
+                if v.__class__ is not int:
+                    raise TypeError
         found.append(value)
     return tuple(found)
 
