@@ -350,7 +350,10 @@ def convnd_input_grad(
     if few is not None and few.work < state.fused and w.dtype is dtype and dtype.char in "fd":
         add = _added.of(dtype.char, few.size)
         if add is not None:
-            cols = np.matmul(w.reshape(few.weight).swapaxes(1, 2), contiguous(grad).reshape(few.grad))
+            if few.grad[0] == groups == 1:  # the same product, at once
+                cols = w.reshape(few.weight[1:]).T.dot(contiguous(grad).reshape(few.grad[2:]))
+            else:
+                cols = np.matmul(w.reshape(few.weight).swapaxes(1, 2), contiguous(grad).reshape(few.grad))
             total = np.empty(shape, dtype)
             add(few.planes, 1, cols, total, few.planes, *few.steps)
             return total

@@ -95,6 +95,16 @@ def _exactly(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return run
 
 
+def _of_any_numbers(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A bilinear kernel for floating point, carried on to complex numbers and integers."""
+    others = _by_parts(_exactly(kernel))
+
+    def run(a: np.ndarray, b: np.ndarray, *rest: object) -> np.ndarray:
+        return kernel(a, b, *rest) if a.dtype.kind == "f" else others(a, b, *rest)
+
+    return run
+
+
 def _square(x: np.ndarray) -> float:
     flat = x.ravel("K")
     return float(flat.dot(flat))
@@ -105,8 +115,7 @@ def _digit(x: np.ndarray, place: int, bits: int) -> np.ndarray:
 
 
 @_in_format
-@_by_parts
-@_exactly
+@_of_any_numbers
 def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: tuple[int, ...], padding: tuple[int, ...],
              dilation: tuple[int, ...],
              groups: int) -> np.ndarray:
@@ -116,8 +125,7 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
 
 
 @_in_format
-@_by_parts
-@_exactly
+@_of_any_numbers
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
                 dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
