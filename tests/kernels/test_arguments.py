@@ -279,7 +279,8 @@ class Caller:
             return None
 
     def array(self, letter: str, shape: tuple[int, ...], limit: int) -> Guarded:
-        dtype = _LETTERS.get(letter.lower(), np.float32 if "f" in self.kernel.dtypes else np.int64)
+        real = "f" in self.kernel.dtypes or self.kernel.name.startswith("losses.")
+        dtype = _LETTERS.get(letter.lower(), np.float32 if real else np.int64)
         if letter in "xt":
             values = self.rng.integers(-1, limit + 1, shape) if self.rng.random() < 0.3 else self.rng.integers(0, max(limit, 1), shape)
         elif np.dtype(dtype).kind in "iub":

@@ -12,6 +12,7 @@ from ...dims import broadcast_shape
 from ...dtypes import CPU, dtype_of, kind, promote
 from ...errors import ShapeMismatchError
 from ...executors.choose import executor_for
+from ...executors.kernels._on_demand import contiguous
 from ...functions.out import CASTS
 from ...modes import GradMode, grad_mode
 from ...tensor import TensorRef, foreign
@@ -54,11 +55,24 @@ def plain(F: Functions, *tensors: TensorRef) -> bool:
     return True
 
 
-def alike(*arrays: np.ndarray, half: bool = False) -> bool:
-    """Whether arrays, as a quick way gets them, have one floating dtype and shape and lie in one order; `half`: also of half precision."""
+def aligned(*arrays: np.ndarray, half: bool = False) -> tuple[np.ndarray, ...] | None:
+    """Arrays, as a quick way gets them, of one floating dtype and shape in the order in which the first lies, which may be in rows or in
+    columns; None where they are not such. `half`: also of half precision."""
     first = arrays[0]
-    return first.dtype.char in ("fdeE" if half else "fd") and first.ndim > 0 and first.size > 0 and first.flags.forc and all(
-        [a.dtype is first.dtype and a.shape == first.shape and a.strides == first.strides for a in arrays])
+    dtype, shape, strides, flags = first.dtype, first.shape, first.strides, first.flags
+    if dtype.char not in ("fdeE" if half else "fd") or not shape or not first.size or not flags.forc:
+        return None
+    for a in arrays:
+        if a.dtype is not dtype or a.shape != shape:
+            return None
+        if a.strides != strides:
+            return in_order_of(first, *arrays)
+    return arrays
+
+
+def in_order_of(first: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Arrays of the shape of the first, which lies in rows or in columns, as they are or copied, so that they lie as it does."""
+    return tuple([contiguous(a) if first.flags.c_contiguous else contiguous(a.T).T for a in arrays])
 
 
 def arrays_only() -> Functions:

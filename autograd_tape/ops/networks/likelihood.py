@@ -15,6 +15,7 @@ from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp, takes_half
 from ...executors.kernels.halves import narrow, widened
+from ...executors.kernels.losses import Loss
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import state
 from ...functions.constants import ONES, SMALL, divided
@@ -25,7 +26,7 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._precision import in_halves, in_single
 from ..reductions.sums import loss_of
-from ._losses import REDUCTIONS, alike, arrays_only, constant, reduced, reduction_name, sharded, size_text, weighed
+from ._losses import REDUCTIONS, aligned, arrays_only, constant, reduced, reduction_name, sharded, size_text, weighed
 from .softmax import _log_softmax_values
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -694,8 +695,9 @@ class binary_cross_entropy:
     refuses_grad = {"weight": "binary_cross_entropy"}
     amp = "float32"
     def quick(input, target, weight, size_average, reduce, reduction):
-        if weight is None and size_average is None and reduce is None and reduction in REDUCTIONS and alike(input, target):
-            return np.asarray(bce.field("numpy")(input, target, reduction))
+        if weight is None and size_average is None and reduce is None and reduction in REDUCTIONS and (
+                both := aligned(input, target)) is not None:
+            return np.asarray(bce.field("numpy")(*both, reduction))
 
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -802,6 +804,9 @@ _KL_MEAN = ("reduction: 'mean' divides the total loss by both the batch size and
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
 
 
+_of_target, _of_log_target = Loss("divergence"), Loss("divergence_of_log")
+
+
 def _divergence(F: Functions, input: Any, target: Any, log_target: bool) -> Any:
     return F.exp(target) * (target - input) if log_target else F.xlogy(target, target) - target * input
 
@@ -831,9 +836,15 @@ class kl_div:
         return loss / input.shape[0] if reduction == "batchmean" and input.ndim else loss
 
     def quick(input, target, size_average, reduce, reduction, log_target):
-        if size_average is not None or reduce is not None or reduction not in ("batchmean", *REDUCTIONS) or not alike(input, target):
+        if size_average is not None or reduce is not None or reduction not in ("batchmean", *REDUCTIONS) or (
+                both := aligned(target, input, half=True)) is None:
             return None
-        each = _divergence(arrays_only(), input, target, log_target)
+        target, input = both  # as the result lies, too
+        each = (_of_log_target if log_target else _of_target)(input, target)
+        if each is None:
+            if input.itemsize == 2:
+                return None
+            each = _divergence(arrays_only(), input, target, log_target)
         if reduction == "mean":
             warned.warn(_KL_MEAN)
         if reduction != "batchmean":
@@ -846,8 +857,17 @@ class kl_div:
         yield Sample((r((2, 3)), r((2, 3))), {"log_target": True, "reduction": "sum"})
 
 
+_of_log_rate, _of_plain_rate, _with_stirling = Loss("rate_of_log"), Loss("rate"), Loss("stirling")
+
+
 def _of_rate(F: Functions, input: Any, target: Any, log_input: bool, eps: float) -> Any:
     return F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
+
+
+def _full(F: Functions, loss: Any, target: Any) -> Any:
+    """A loss with Stirling's approximation of the logarithm of the factorial of its target."""
+    stirling = target * F.log(target) - target + 0.5 * F.log(target * (2 * np.pi))
+    return loss + F.masked_fill(stirling, target <= 1, 0)
 
 
 @op("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-8, "
@@ -865,17 +885,28 @@ class poisson_nll_loss:
         reduction = reduction_name(reduction, size_average, reduce)
         loss = _of_rate(F, input, target, log_input, eps)
         if full:
-            stirling = target * F.log(target) - target + 0.5 * F.log(target * (2 * np.pi))
-            loss = loss + F.masked_fill(stirling, target <= 1, 0)
+            loss = _full(F, loss, target)
         return reduced(F, loss, reduction)
 
     def quick(input, target, log_input, full, size_average, eps, reduce, reduction):
-        if not full and size_average is None and reduce is None and reduction in REDUCTIONS and alike(input, target):
-            return np.asarray(loss_of(_of_rate(arrays_only(), input, target, log_input, float(eps)), reduction))
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS or (
+                both := aligned(input, target, half=True)) is None:
+            return None
+        if input.itemsize == 2:
+            each = (_of_log_rate if log_input else _of_plain_rate)(*both, numbers=(float(eps), 0.0))
+            each = each if each is None or not full else _with_stirling(each, both[1], numbers=(2 * np.pi, 0.0))
+            return None if each is None else np.asarray(loss_of(each, reduction))
+        x, t = both if input.flags.c_contiguous else (input.T, both[1].T)
+        each = _of_rate(arrays_only(), x, t, log_input, float(eps))
+        each = _full(arrays_only(), each, t) if full else each
+        return np.asarray(loss_of(each if x is input else each.T, reduction))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.uniform(2, 5, (2, 3))
         yield Sample((rng.uniform(0.5, 2, (2, 3)), rng.uniform(2, 5, (2, 3))), {"log_input": False, "full": True})
+
+
+_of_normal = Loss("gaussian")
 
 
 @op("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean') -> Tensor",
@@ -913,6 +944,24 @@ class gaussian_nll_loss:
         if full:
             loss = loss + 0.5 * float(np.log(2 * np.pi))
         return reduced(F, loss, reduction)
+
+    def quick(input, target, var, full, eps, reduction):
+        if reduction not in REDUCTIONS or not isinstance(var, np.ndarray) or (found := aligned(var, input, target, half=True)) is None:
+            return None
+        var, input, target = found  # as the result lies, too
+        if np.less(var.view(np.int16) if var.itemsize == 2 else var, 0).any():
+            return None
+        constant = 0.5 * float(np.log(2 * np.pi)) if full else 0.0
+        if input.itemsize == 2:
+            each = _of_normal(input, target, var, numbers=(float(eps), constant))
+            return None if each is None else np.asarray(loss_of(each, reduction))
+        bounded = np.maximum(var, var.dtype.type(eps))
+        np.add(var, np.subtract(bounded, var, bounded), bounded)
+        apart = np.subtract(input, target)
+        np.divide(np.multiply(apart, apart, apart), bounded, apart)
+        each = np.add(arrays_only().log(bounded), apart, apart)
+        np.multiply(each, each.dtype.type(0.5), each)
+        return np.asarray(loss_of(np.add(each, each.dtype.type(constant), each) if full else each, reduction))
 
     def samples(rng):
         r = rng.standard_normal

@@ -12,6 +12,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import elementwise as fused, reduce
 from ...executors.kernels.halves import narrow, ufunc, widened
+from ...executors.kernels.losses import Loss
 from ...executors.kernels.pairs import halved, ufunc2
 from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
@@ -22,7 +23,9 @@ from .._samples import refuse_complex_gradient
 from ..elementwise._elementary import logarithms_of_1_more
 from ..reductions.norms import quick_distance
 from ..reductions.sums import _sum, loss_of
-from ._losses import REDUCTIONS, alike, arrays_only, check_fits, reduced, reduction_name, sharded, share_of, size_text, warn_sizes
+from ._losses import (
+    REDUCTIONS, aligned, arrays_only, check_fits, in_order_of, reduced, reduction_name, sharded, share_of, size_text, warn_sizes,
+)
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -119,8 +122,9 @@ class mse_loss:
     lacks = {"float8": "mse_cpu"}
     amp = "float32"
     def quick(input, target, size_average, reduce, reduction, weight):
-        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and alike(input, target, half=True):
-            return np.asarray((_mse if input.itemsize != 2 else _mse_half)(input, target, reduction))
+        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and (
+                both := aligned(input, target, half=True)) is not None:
+            return np.asarray((_mse if input.itemsize != 2 else _mse_half)(*both, reduction))
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
@@ -148,8 +152,9 @@ class l1_loss:
     lacks = {"uint float8": "add_stub"}
     amp = "float32"
     def quick(input, target, size_average, reduce, reduction, weight):
-        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and alike(input, target):
-            return np.asarray(loss_of(_apart(input, target), reduction))
+        if size_average is None and reduce is None and reduction in REDUCTIONS and weight is None and (
+                both := aligned(input, target)) is not None:
+            return np.asarray(loss_of(_apart(*both), reduction))
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -229,8 +234,9 @@ class smooth_l1_loss:
     lacks = {"float8": "smooth_l1_cpu"}
     amp = "float32"
     def quick(input, target, size_average, reduce, reduction, beta):
-        if size_average is None and reduce is None and reduction in REDUCTIONS and beta > 0 and alike(input, target, half=True):
-            return np.asarray(loss_of(_bent_at(input, target, beta), reduction))
+        if size_average is None and reduce is None and reduction in REDUCTIONS and beta > 0 and (
+                both := aligned(input, target, half=True)) is not None:
+            return np.asarray(loss_of(_bent_at(*both, beta), reduction))
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
         warn_sizes(input, target)
@@ -296,8 +302,8 @@ class huber_loss:
     lacks = {"float8": "huber_cpu"}
     amp = "float32"
     def quick(input, target, reduction, delta, weight):
-        if reduction in REDUCTIONS and delta > 0 and weight is None and alike(input, target, half=True):
-            return np.asarray(loss_of(_bent(input, target, delta), reduction))
+        if reduction in REDUCTIONS and delta > 0 and weight is None and (both := aligned(input, target, half=True)) is not None:
+            return np.asarray(loss_of(_bent(*both, delta), reduction))
 
     def function(F, input, target, reduction="mean", delta=1.0, weight=None):
         warn_sizes(input, target)
@@ -322,8 +328,13 @@ class huber_loss:
 # -- margins ----------------------------------------------------------------------------------------------------------
 
 
+_of_margins = Loss("soft_margin")
+
+
 def _soft_margin(input: Any, target: Any, reduction: str) -> Any:
     """Rounded after each step where it is half precision, as in torch; the sum is not."""
+    if input.itemsize == 2 and (both := aligned(input, target, half=True)) is not None and (loss := _of_margins(*both)) is not None:
+        return loss_of(loss, reduction)
     z = ufunc(np.exp, ufunc(np.multiply, ufunc(np.negative, input), target))
     loss = ufunc(np.log1p, z) if z.itemsize == 2 else logarithms_of_1_more(z)
     if reduction == "none":
@@ -418,7 +429,17 @@ class soft_margin_loss:
             target = F.cast(target, input._k.dtype)
         return F.soft_margin(input, target, reduction_name(reduction, size_average, reduce))
 
+    def quick(input, target, size_average, reduce, reduction):
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS or (
+                found := aligned(input, target, half=True) if reduction == "none" else aligned(target, input, half=True)) is None:
+            return None
+        input, target = found if reduction == "none" else reversed(found)  # torch adds up in the order of the target
+        return np.asarray(_soft_margin(input, target, reduction))
+
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
+
+
+_of_signs = Loss("hinge", exact=True)
 
 
 def _hinge(F: Functions, input: Any, target: Any, margin: float, zeros: Any) -> Any:
@@ -447,11 +468,21 @@ class hinge_embedding_loss:
         return reduced(F, _hinge(F, input, target, margin, F.zeros_like(input)), reduction)
 
     def quick(input, target, margin, size_average, reduce, reduction):
-        if size_average is None and reduce is None and reduction in REDUCTIONS and alike(input) and target.shape == input.shape and (
-                target.flags.c_contiguous is input.flags.c_contiguous):
-            return np.asarray(loss_of(_hinge(arrays_only(), input, target, float(margin), np.zeros_like(input)), reduction))
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS or target.shape != input.shape or (
+                not target.flags.forc or aligned(input, half=True) is None):
+            return None
+        target, input = in_order_of(target, target, input)  # as the result lies, too
+        each = _of_signs(input, target, numbers=(float(margin),)) if target.dtype.char == "l" else None
+        if each is None:
+            if input.itemsize == 2:
+                return None
+            each = _hinge(arrays_only(), input, target, float(margin), np.zeros_like(input))
+        return np.asarray(loss_of(each, reduction))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))).astype(int)
+
+
+_of_ranks = Loss("ranked", exact=True)
 
 
 def _ranked(F: Functions, input1: Any, input2: Any, target: Any, margin: float) -> Any:
@@ -479,8 +510,14 @@ class margin_ranking_loss:
     def quick(input1, input2, target, margin, size_average, reduce, reduction):
         if size_average is not None or reduce is not None or reduction not in REDUCTIONS:
             return None
-        if alike(input1, input2, target):
-            return np.asarray(loss_of(_ranked(arrays_only(), input1, input2, target, float(margin)), reduction))
+        if (found := aligned(target, input1, input2, half=True)) is not None:
+            target, input1, input2 = found  # as the result lies, too
+            each = _of_ranks(input1, input2, target, numbers=(float(margin), 0.0))
+            if each is None:
+                if input1.itemsize == 2:
+                    return None
+                each = _ranked(arrays_only(), input1, input2, target, float(margin))
+            return np.asarray(loss_of(each, reduction))
         if margin.__class__ is float and input1.size and input1.shape == input2.shape == target.shape and all(
                 [a.dtype.char == "l" and a.flags.c_contiguous for a in (input1, input2, target)]):
             apart = (target * (input2 - input1)).astype(np.float32)
