@@ -422,11 +422,25 @@ class embedding_bag:
 
 
 def _bag_maxima(F: Functions, rows: TensorRef, bag_of: np.ndarray, kept: np.ndarray, bags: int) -> TensorRef:
-    parts = []
-    for bag in range(bags):
-        index = np.flatnonzero((bag_of == bag) & kept)
-        if index.size:
-            parts.append(F.max(F.index_select(rows, 0, constant(F, rows, index)), 0)[0])
-        else:
-            parts.append(F.sum(F.index_select(rows, 0, constant(F, rows, index)), 0))
-    return F.stack(parts, 0) if parts else F.index_select(rows, 0, constant(F, rows, np.zeros(0, np.int64)))
+    """The maxima of bags, zeros of those in which no row is kept. Bags of about as many rows are reduced together: the smaller ones have
+    their last row once more, which the first of equal ones hides."""
+    if not bags:
+        return F.index_select(rows, 0, constant(F, rows, np.zeros(0, np.int64)))
+    places = np.flatnonzero(kept)
+    counts = np.bincount(bag_of[kept], minlength=bags) if places.size else np.zeros(bags, int)
+    starts = np.cumsum(counts) - counts
+    widths = np.where(counts > 1, 1 << np.ceil(np.log2(np.maximum(counts, 1))).astype(int), counts)
+    parts, order = [], []
+    for width in np.unique(widths):
+        members = np.flatnonzero(widths == width)
+        order.append(members)
+        if not width:
+            parts.append(F.zeros_for(rows, (members.size, rows.shape[1])))
+            continue
+        longest = int(counts[members].max())
+        index = places[starts[members, None] + np.minimum(np.arange(longest), counts[members, None] - 1)]
+        picked = F.index_select(rows, 0, constant(F, rows, index.reshape(-1)))
+        parts.append(F.max(F.reshape(picked, (members.size, longest, rows.shape[1])), 1)[0])
+    if len(parts) == 1:
+        return parts[0]
+    return F.index_select(F.cat(parts, 0), 0, constant(F, rows, np.argsort(np.concatenate(order), kind="stable")))
