@@ -38,9 +38,9 @@ def embedding(weight: np.ndarray, index: np.ndarray) -> np.ndarray:
     flat = np.ascontiguousarray(index, np.int64).reshape(-1)
     width = weight.shape[1]
     y = np.empty((flat.size, width), weight.dtype)
-    if y.size >= state.fused and weight.dtype.char in "fd":
+    if y.size >= state.fused and (moved := _moved(rows, y)) is not None:
         try:
-            share_rows(_compiled.take_rows, weight.dtype.char, flat.size, width, 2, rows, flat, y)
+            share_rows(_compiled.take_rows, moved[0].dtype.char, flat.size, moved[0].shape[1], 2, moved[0], flat, moved[1])
         except IndexError:
             raise IndexError("index out of range in self") from None
         return y.reshape(*index.shape, width)
@@ -51,6 +51,18 @@ def embedding(weight: np.ndarray, index: np.ndarray) -> np.ndarray:
         flat.size, width, lambda start, stop: np.take(rows, flat[start:stop], 0, out=y[start:stop], mode="clip")
     )
     return y.reshape(*index.shape, width)
+
+
+def _moved(table: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows of two matrices as float64 or float32, in which they are moved whatever they hold; None where they do not fill such numbers."""
+    if table.dtype.char in "fd":
+        return table, y
+    width = y.shape[1] * y.itemsize
+    if width & 3:
+        return None
+    wide = "f" if width & 7 else "d"
+    table, y = table.view(wide), y.view(wide)
+    return (table, y) if table.flags.aligned and y.flags.aligned else None
 
 
 def embedding_backward(

@@ -40,7 +40,7 @@ def takes(work: int) -> bool:
 
 
 #: Work in one piece, of machine code in memory.
-SHORT = 512
+SHORT = _GRAIN
 #: The counters that shared kernels take, of work in one piece.
 ALONE = np.zeros(128, np.int64)
 
@@ -366,15 +366,21 @@ def place_of(r: int, target: int, classes: int, inner: int) -> int:
 def nll(
     x: Numbers, targets: Places, weights: Numbers, losses: Out, counts: Out, classes: int, inner: int, ignore: int, start: int, stop: int,
 ) -> bool:
-    """-x at the targets times their weights, which `counts` holds; zeros where a target is `ignore`."""
+    """-x at the targets times their weights, which `counts` holds, unless it is empty; zeros where a target is `ignore`."""
+    begin, inside, count = start // inner * classes * inner, start % inner, len(counts) > 0
     for r in range(start, stop):
         target, weight, loss = targets[r], 0.0, 0.0
         if target != ignore:
             if not 0 <= target < classes:
                 return False
             weight = wide(weights[target]) if len(weights) else 1.0
-            loss = -wide(x[place_of(r, target, classes, inner)]) * weight
-        losses[r], counts[r] = loss, weight
+            loss = -wide(x[begin + target * inner + inside]) * weight
+        losses[r] = loss
+        if count:
+            counts[r] = weight
+        inside += 1
+        if inside == inner:
+            begin, inside = begin + classes * inner, 0
     return True
 
 
@@ -384,15 +390,18 @@ def nll_total(
 ) -> bool:
     """The sum of all of these, or their weighted `mean`, added up in their order; `count` is the sum of the weights."""
     for one in range(start, stop):
-        total, weighs = 0.0, 0.0
+        total, weighs, begin, inside = 0.0, 0.0, 0, 0
         for r in range(len(targets)):
             target = targets[r]
             if target != ignore:
                 if not 0 <= target < classes:
                     return False
                 weight = wide(weights[target]) if len(weights) else 1.0
-                total -= wide(x[place_of(r, target, classes, inner)]) * weight
+                total -= wide(x[begin + target * inner + inside]) * weight
                 weighs += weight
+            inside += 1
+            if inside == inner:
+                begin, inside = begin + classes * inner, 0
         count[one] = weighs
         if mean:
             total = total / weighs if weighs != 0.0 else total * INF

@@ -186,6 +186,7 @@ def _all_count(input: np.ndarray, index: np.ndarray, axis: int, ignore_index: in
     return np.negative(picked, picked)
 
 
+_READ = 16384  # numbers that Python may read to pick some of them
 _total = loops.Loop(loops.nll_total, 3, 4, chars="fdeE")
 _pick, _pick_back = loops.Loop(loops.nll, 3, 4), loops.Loop(loops.nll_backward, 3)
 
@@ -202,18 +203,20 @@ def _flat_classes(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, wei
     return (index, factors, shape[0], 1) if len(shape) == 1 else (index, factors, shape[1], prod(shape[2:]))
 
 
-def _picked(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
-            reduction: str) -> tuple[np.ndarray, np.ndarray]:
-    """`nll_loss` by the loop."""
-    index, factors, classes, inner = _flat_classes(input.shape, input.dtype, target, weight)
-    losses, counts = np.empty(index.size, input.dtype), np.empty(index.size, input.dtype)
+def _picked(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int) -> tuple[np.ndarray, np.ndarray]:
+    """`nll_loss` by the loop, not reduced."""
+    shape, dtype = input.shape, input.dtype
+    classes, inner = (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
+    index = target if target.dtype.char == "l" and target.flags.carray else np.ascontiguousarray(target, np.int64)
+    x = input if input.flags.carray else input.copy()
+    factors = _NONE[dtype.char] if weight is None else np.ascontiguousarray(weight, dtype)
+    losses, n = np.empty(target.shape, dtype), index.size
     try:
-        x = np.ascontiguousarray(input).reshape(-1)
-        _pick(x.dtype.char, index.size, index.size, x, index, factors, losses, counts, classes, inner, ignore_index)
+        _pick(dtype.char, n, n, x, index, factors, losses, _NONE[dtype.char], classes, inner, ignore_index)
     except IndexError:
         _checked_target(index, classes, ignore_index)
         raise
-    return fused.reduced(losses, counts, target.shape, reduction)
+    return losses, np.array(1, dtype)
 
 
 def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: object, ignore_index: int, reduce: object,
@@ -227,14 +230,15 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index, dtype, n = target.reshape(()) if input.ndim == 1 else target, input.dtype, target.size
-    if reduction != "none" and n and input.size and (n <= state.short or _total.is_compiled(dtype.char, n)) and dtype.isnative:
+    if reduction != "none" and n and input.size and dtype.isnative and (
+            n <= state.short and input.size <= _READ or _total.is_compiled(dtype.char, n)):
         return _added(input, index, weight, ignore_index, reduction)
     half, input = dtype if dtype.itemsize == 2 else None, input if dtype.itemsize != 2 else widened(input)
     if half is not None:
         loss, count = _nll_loss(input, target, None if weight is None else widened(weight), None, ignore_index, None, reduction)
         return narrow(loss, half), count
     if input.size and reduction == "none" and _by_loops(n):
-        return _picked(input, target, weight, ignore_index, reduction)
+        return _picked(input, target, weight, ignore_index)
     losses = _all_count(input, index, axis, ignore_index) if weight is None and n else None
     if losses is not None:
         if reduction == "none":
@@ -282,7 +286,7 @@ def _added(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ign
         _checked_target(index, classes, ignore_index)
         raise
     one = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-    return loss, np.ones((), one) if reduction == "sum" else count if one.char == "d" else count.astype(one)
+    return loss, np.array(1, one) if reduction == "sum" else count if one.char == "d" else count.astype(one)
 
 
 _NONE = {k.np.char: np.empty(0, k.np) for k in (float16, bfloat16, float32, float64)}

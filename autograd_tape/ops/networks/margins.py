@@ -21,6 +21,9 @@ _forward, _backward = loops.Loop(loops.multi_margin, 3), loops.Loop(loops.multi_
 _forward_labels, _backward_labels = loops.Loop(loops.multilabel_margin, 2, 3, 4), loops.Loop(loops.multilabel_margin_backward, 4, 5)
 
 
+_NONE = {char: np.empty(0, char) for char in "fd"}
+
+
 def _rows(input: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits (N, C), (C,) or () as (N, C), C-contiguous; targets in a row."""
     x = np.ascontiguousarray(input)
@@ -57,19 +60,21 @@ def _above(x: np.ndarray, index: np.ndarray, margin: float) -> np.ndarray:
 
 def _multi_margin(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, p: int, margin: float,
                   reduction: str) -> np.ndarray:
-    x, index = _rows(input, target)
-    (rows, classes), char = x.shape, x.dtype.char
+    x = input if input.flags.carray else input.copy()
+    index = target if target.flags.carray and target.dtype.char == "l" else np.ascontiguousarray(target, np.int64)
+    size, rows, classes, dtype = x.size, index.size, x.shape[-1] if x.ndim else 1, x.dtype
     try:
-        if loops.takes(x.size):
-            losses = np.empty(rows, x.dtype)
-            factors = np.empty(0, x.dtype) if weight is None else np.ascontiguousarray(weight)
-            _forward(char, rows, x.size, x.reshape(-1), index, factors, losses, classes, int(p), margin)
+        if loops.takes(size):
+            losses = np.empty(rows, dtype)
+            factors = _NONE[dtype.char] if weight is None else np.ascontiguousarray(weight)
+            _forward(dtype.char, rows, size, x, index, factors, losses, classes, p, margin)
         else:
+            x, index = x.reshape(rows, classes), index.reshape(-1)
             z = _above(x, index, margin)
             z = (z if p == 1 else z * z).sum(1) / classes
-            losses = (z if weight is None else z * weight[index]).astype(x.dtype)
+            losses = (z if weight is None else z * weight[index]).astype(dtype)
     except IndexError:
-        raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(index.tolist()[:8])) from None
+        raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(index.reshape(-1).tolist()[:8])) from None
     return _reduced(losses, reduction, target.shape)
 
 
@@ -92,14 +97,14 @@ def _multi_margin_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarr
 def _multilabel_margin(input: np.ndarray, target: np.ndarray, reduction: str) -> tuple[np.ndarray, np.ndarray]:
     x, index = _rows(input, target)
     rows, classes = x.shape
-    losses, marks = np.empty(rows, x.dtype), np.zeros(target.shape, x.dtype)
+    losses, marks = np.empty(rows, x.dtype), np.empty(target.shape, x.dtype)
     try:
         if loops.takes(4 * x.size):
-            _forward_labels(x.dtype.char, rows, 4 * x.size, x.reshape(-1), index, losses, marks.reshape(-1),
-                            np.empty(x.size), classes)
+            _forward_labels(x.dtype.char, rows, 4 * x.size, x, index, losses, marks, np.empty(x.size), classes)
         else:
             if index.size and not (-1 <= index.min() and index.max() < classes):
                 raise IndexError
+            marks.fill(0)
             for r, (row, chosen, marked) in enumerate(zip(x, _chosen(index, classes), marks.reshape(rows, classes))):
                 marked[chosen] = 1
                 losses[r] = _pairs(row, chosen, marked).sum() / classes

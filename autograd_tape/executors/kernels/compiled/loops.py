@@ -51,11 +51,11 @@ ctc_backward = kernel(
 )(_here(loops.ctc_backward))
 
 _ROWS = "(classes>0) (n<=2147483647)"
-multi_margin = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] i i s {_ROWS} :n", _EXACT)(_here(loops.multi_margin))
+multi_margin = kernel(f"r0[n*classes] x0[n] r1[classes]? w1[n] i i s {_ROWS} :n", _EXACT)(_here(loops.multi_margin))
 multi_margin_backward = kernel(
     f"r1[n] r1[n*classes] x1[n] r1[classes]? w1[n*classes] i i s {_ROWS} :n", _EXACT)(_here(loops.multi_margin_backward))
 _LABELS = f"r1[n*classes] x1[n*classes] r1[n*classes] w1[n*classes] D1[n*classes] i {_ROWS} :n"
-multilabel_margin = kernel(f"r1[n*classes] x1[n*classes] w1[n] w1[n*classes] D1[n*classes] i {_ROWS} :n", _EXACT)(
+multilabel_margin = kernel(f"r0[n*classes] x0[n*classes] w1[n] w0[n*classes] D1[n*classes] i {_ROWS} :n", _EXACT)(
     _here(loops.multilabel_margin))
 multilabel_margin_backward = kernel(f"r1[n] {_LABELS}", _EXACT)(_here(loops.multilabel_margin_backward))
 
@@ -66,7 +66,7 @@ softmax_backward = kernel(f"r0[n] r0[n] w0[n] i i i i {_ALONG}", _EXACT)(_here(l
 
 place_of = register_jitable(_here(loops.place_of))
 _CLASSES = "i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0)"
-nll = kernel(f"r1[n*classes] x1[n] r1[classes]? w1[n] w1[n] {_CLASSES} :n", _EXACT)(_here(loops.nll))
+nll = kernel(f"r0[n*classes] x0[n] r1[classes]? w0[n] w1[n]? {_CLASSES} :n", _EXACT)(_here(loops.nll))
 nll_total = kernel(
     "r0[n*classes] x0[n] r0[classes]? w0[one] D0[one] i i i i (classes>0) (inner>0) (n<=2147483647) (n%inner==0) :one", _EXACT,
 )(_here(loops.nll_total))
