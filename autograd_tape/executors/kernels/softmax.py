@@ -30,8 +30,8 @@ _compiled = LazyModule("softmax")
 _TILE = 128  # columns of a tile in the compiled middle-axis kernels
 _softmax, _softmax_backward = Handy("softmax", "softmax"), Handy("softmax", "softmax_backward")
 _log_softmax, _log_softmax_backward = Handy("softmax", "log_softmax"), Handy("softmax", "log_softmax_backward")
-_middle, _middle_backward, _rounded, _rounded_backward = (
-    Handy("softmax", f"softmax_{name}") for name in ("middle", "middle_backward", "rounded", "rounded_backward"))
+_middle, _middle_backward, _rounded, _rounded_backward, _middle_rounded = (
+    Handy("softmax", f"softmax_{name}") for name in ("middle", "middle_backward", "rounded", "rounded_backward", "middle_rounded"))
 
 
 def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
@@ -63,12 +63,12 @@ def _forward(x: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndar
     c = contiguous(c)
     y = np.empty(c.shape, c.dtype)
     outer, classes, inner = _split(c.shape, axis)
-    if inner == 1:
-        rows = (c, y) if c.ndim == 2 else (c.reshape(outer, classes), y.reshape(outer, classes))
-        (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, *rows)
+    if not c.size:
+        pass
+    elif inner == 1:
+        (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, c, y, classes)
     else:
-        blocks = (c, y) if c.ndim == 3 and axis == 1 else (c.reshape(outer, classes, inner), y.reshape(outer, classes, inner))
-        _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, *blocks, log)
+        _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, c, y, classes, inner, log)
     return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
 
 
@@ -88,10 +88,14 @@ def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool, many: bool 
     c, g = contiguous(c), contiguous(g)
     dx = np.empty(c.shape, c.dtype)
     outer, classes, inner = _split(c.shape, axis)
-    if inner == 1:
+    if not c.size:
+        pass
+    elif inner == 1 and log:
+        _log_softmax_backward.share(c.dtype.char, outer, classes, 2, g, c, dx, classes)
+    elif inner == 1:
         shape = outer, classes
-        rows = (g, c, dx) if c.ndim == 2 else (g.reshape(shape), c.reshape(shape), dx.reshape(shape))
-        (_log_softmax_backward if log else _softmax_backward).share(c.dtype.char, outer, classes, 2, *rows)
+        rows = (g, c, dx) if c.shape == shape else (g.reshape(shape), c.reshape(shape), dx.reshape(shape))
+        _softmax_backward.share(c.dtype.char, outer, classes, 2, *rows)
     else:
         shape3 = outer, classes, inner
         blocks = (g, c, dx) if c.ndim == 3 and axis == 1 else (g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3))
@@ -103,9 +107,21 @@ def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarr
     """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
     kernels, however many numbers there are."""
     out, n = np.empty(x.shape, x.dtype), x.shape[-1]
-    arrays = (x, out) if grad is None else (grad, x, out)
+    if grad is None:
+        _rounded.share(x.dtype.char, x.size // n, n, 4, x, out, n, log)
+        return out
+    arrays = grad, x, out
     rows = arrays if x.ndim == 2 else [v.reshape(-1, n) for v in arrays]
-    (_rounded if grad is None else _rounded_backward).share(x.dtype.char, len(rows[0]), n, 4, *rows, log)
+    _rounded_backward.share(x.dtype.char, len(rows[0]), n, 4, *rows, log)
+    return out
+
+
+def rounded_along(x: np.ndarray, axis: int) -> np.ndarray:
+    """The softmax of half precision along another dimension, of which torch rounds the exponentials; by a kernel, however many numbers
+    there are."""
+    x = contiguous(x)
+    out, (outer, classes, inner) = np.empty(x.shape, x.dtype), _split(x.shape, axis)
+    _middle_rounded.share(x.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, out, classes, inner)
     return out
 
 

@@ -126,6 +126,8 @@ def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
         return _few(input, dim, 0, 0 if last else _HALF[input.dtype.char])
     if last and _are_rows(input):
         return fused.rounded(input, 0)
+    if not last and input.size >= state.fused >> 4 and input.dtype.isnative:
+        return fused.rounded_along(input, wrap_dim(dim, input.ndim))
     wide = widened(input)
     if last:
         return narrow(_many(wide, dim, 0) if input.size >= state.fused >> 4 else softmax_values(wide, dim), input.dtype)

@@ -13,15 +13,19 @@ from .base import exp as exp_
 TILE = 128
 
 
-@kernel("r2[n,m] w2[n,m] :n", REORDER)
-def softmax(x, y, start, stop):
+#: Elements of several rows whose exponentials are computed in one loop: of what is left of vectors at the ends of rows there is less then.
+BLOCK = 1024
+
+
+@kernel("r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
+def softmax(x, y, m, start, stop):
     T = x.dtype.type
-    for r in range(start, stop):
-        xs, ys = x[r], y[r]
-        m = largest(xs)
+    for at in range(start * m, stop * m, m):
+        xs, ys = x[at : at + m], y[at : at + m]
+        top = largest(xs)
         total = T(0)
         for i in range(ys.size):
-            e = exp_(xs[i] - m)
+            e = exp_(xs[i] - top)
             ys[i] = e
             total += e
         scale = T(1) / total
@@ -29,7 +33,7 @@ def softmax(x, y, start, stop):
             ys[i] *= scale
 
 
-@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER)
+@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER, fresh=True)
 def softmax_backward(grad, y, dx, start, stop):
     T = y.dtype.type
     for r in range(start, stop):
@@ -41,46 +45,51 @@ def softmax_backward(grad, y, dx, start, stop):
             ds[i] = ys[i] * (gs[i] - dot)
 
 
-@kernel("r2[n,m] w2[n,m] :n", REORDER)
-def log_softmax(x, y, start, stop):
+@kernel("r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
+def log_softmax(x, y, m, start, stop):
     T = x.dtype.type
-    for r in range(start, stop):
-        xs, ys = x[r], y[r]
-        m = largest(xs)
+    for at in range(start * m, stop * m, m):
+        xs, ys = x[at : at + m], y[at : at + m]
+        top = largest(xs)
         total = T(0)
         for i in range(ys.size):
-            total += exp_(xs[i] - m)
+            total += exp_(xs[i] - top)
         log_total = T(math.log(total))
         for i in range(ys.size):
-            z = xs[i] - m
+            z = xs[i] - top
             ys[i] = z - log_total
 
 
-@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER)
-def log_softmax_backward(grad, y, dx, start, stop):
+@kernel("r0[size] r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
+def log_softmax_backward(grad, y, dx, m, start, stop):
     T = y.dtype.type
-    for r in range(start, stop):
-        gs, ys, ds = grad[r], y[r], dx[r]
-        total = T(0)
-        for i in range(ds.size):
-            total += gs[i]
-        for i in range(ds.size):
-            ds[i] = gs[i] - exp_(ys[i]) * total
+    while start < stop:
+        begin, rows = start * m, min(max(1, BLOCK // m), stop - start)
+        es, ls = dx[begin : begin + rows * m], y[begin : begin + rows * m]
+        for i in range(es.size):
+            es[i] = exp_(ls[i])
+        for at in range(begin, begin + rows * m, m):
+            gs, ds, total = grad[at : at + m], dx[at : at + m], T(0)
+            for i in range(ds.size):
+                total += gs[i]
+            for i in range(ds.size):
+                ds[i] = gs[i] - ds[i] * total
+        start += rows
 
 
-@kernel("r2[n,m] w2[n,m] i (m>0) :n", REORDER)
-def softmax_rounded(x, y, log, start, stop):
+@kernel("r0[size] w0[size] i i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
+def softmax_rounded(x, y, m, log, start, stop):
     """Of half precision in float32, rounded once; before its logarithm the sum is rounded, and after it, as in torch."""
-    row = np.empty(x.shape[1], np.float32)
-    for r in range(start, stop):
-        xs, ys = x[r], y[r]
+    row = np.empty(m, np.float32)
+    for at in range(start * m, stop * m, m):
+        xs, ys = x[at : at + m], y[at : at + m]
         for i in range(row.size):
             row[i] = wide(xs[i])
-        m = largest(row)
+        top = largest(row)
         total = np.float32(0)
         if log:
             for i in range(row.size):
-                row[i] -= m
+                row[i] -= top
                 total += exp_(row[i])
             ys[0] = rounded(ys, total)
             ys[0] = rounded(ys, np.float32(math.log(wide(ys[0]))))
@@ -89,7 +98,7 @@ def softmax_rounded(x, y, log, start, stop):
                 ys[i] = rounded(ys, row[i] - log_total)
         else:
             for i in range(row.size):
-                e = exp_(row[i] - m)
+                e = exp_(row[i] - top)
                 row[i] = e
                 total += e
             scale = np.float32(1) / total
@@ -97,7 +106,7 @@ def softmax_rounded(x, y, log, start, stop):
                 ys[i] = rounded(ys, row[i] * scale)
 
 
-@kernel("r2[n,m] r2[n,m] w2[n,m] i (m>0) :n", REORDER)
+@kernel("r2[n,m] r2[n,m] w2[n,m] i (m>0) :n", REORDER, fresh=True)
 def softmax_rounded_backward(grad, y, dx, log, start, stop):
     for r in range(start, stop):
         gs, ys, ds = grad[r], y[r], dx[r]
@@ -114,49 +123,88 @@ def softmax_rounded_backward(grad, y, dx, log, start, stop):
                 ds[i] = rounded(ds, wide(ys[i]) * (wide(gs[i]) - total))
 
 
-@kernel("r3[o,c,m] w3[o,c,m] i (c>0) :o*((m+127)//128)", REORDER)
-def softmax_middle(x, y, log, start, stop):
-    """Items are (outer, tile) pairs of ``x`` of shape (outer, classes, inner); ``log`` selects log-softmax."""
+@kernel("r0[size] w0[size] i i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
+        " :size//(c*m)*((m+127)//128)", REORDER, fresh=True)
+def softmax_middle(x, y, c, m, log, start, stop):
+    """Items are (outer, tile) pairs of ``x`` of shape (outer, ``c`` classes, ``m`` behind each); ``log`` selects log-softmax."""
     T = x.dtype.type
-    classes, inner = x.shape[1], x.shape[2]
-    tiles = (inner + TILE - 1) // TILE
+    tiles = (m + TILE - 1) // TILE
     top, total = np.empty(TILE, x.dtype), np.empty(TILE, x.dtype)
     for item in range(start, stop):
-        outer, a = item // tiles, (item % tiles) * TILE
-        b = min(a + TILE, inner)
-        ms, ts = top[: b - a], total[: b - a]
-        xs = x[outer, 0, a:b]
+        first, a = item // tiles * c * m, (item % tiles) * TILE
+        last, count = first + c * m, min(TILE, m - a)
+        ms, ts = top[:count], total[:count]
+        xs = x[first + a : first + a + count]
         for i in range(ms.size):
             ms[i] = xs[i]
         ts[:] = T(0)
-        for c in range(classes):
-            xs = x[outer, c, a:b]
+        for at in range(first + a, last, m):
+            xs = x[at : at + count]
             for i in range(ms.size):
                 ms[i] = xs[i] if xs[i] > ms[i] else ms[i]
-        for c in range(classes):
-            xs, ys = x[outer, c, a:b], y[outer, c, a:b]
+        for at in range(first + a, last, m):
+            xs, ys = x[at : at + count], y[at : at + count]
+            for i in range(ms.size):
+                ys[i] = xs[i] - ms[i]
+            if tiles > 1:
+                for i in range(ts.size):
+                    ys[i] = exp_(ys[i])
+        if tiles == 1:  # all that lies side by side at once
+            es = y[first:last]
+            for i in range(es.size):
+                es[i] = exp_(es[i])
+        for at in range(first + a, last, m):
+            ys = y[at : at + count]
             for i in range(ts.size):
-                e = exp_(xs[i] - ms[i])
-                ys[i] = e
-                ts[i] += e
+                ts[i] += ys[i]
         if log:
             for i in range(ts.size):
                 ts[i] = math.log(ts[i])
-            for c in range(classes):
-                xs, ys = x[outer, c, a:b], y[outer, c, a:b]
+            for at in range(first + a, last, m):
+                xs, ys = x[at : at + count], y[at : at + count]
                 for i in range(ts.size):
                     z = xs[i] - ms[i]
                     ys[i] = z - ts[i]
         else:
             for i in range(ts.size):
                 ts[i] = T(1) / ts[i]
-            for c in range(classes):
-                ys = y[outer, c, a:b]
+            for at in range(first + a, last, m):
+                ys = y[at : at + count]
                 for i in range(ts.size):
                     ys[i] *= ts[i]
 
 
-@kernel("r3[o,c,m] r3[o,c,m] w3[o,c,m] i :o*((m+127)//128)", REORDER)
+@kernel("r0[size] w0[size] i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
+        " :size//(c*m)*((m+127)//128)", REORDER, dtypes="eE", fresh=True)
+def softmax_middle_rounded(x, y, c, m, start, stop):
+    """The same of half precision, in which exponentials are kept, as in torch, but not their sum."""
+    tiles = (m + TILE - 1) // TILE
+    top, total = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
+    for item in range(start, stop):
+        first, a = item // tiles * c * m, (item % tiles) * TILE
+        last, count = first + c * m, min(TILE, m - a)
+        ms, ts = top[:count], total[:count]
+        xs = x[first + a : first + a + count]
+        for i in range(ms.size):
+            ms[i] = wide(xs[i])
+        ts[:] = np.float32(0)
+        for at in range(first + a, last, m):
+            xs = x[at : at + count]
+            for i in range(ms.size):
+                ms[i] = wide(xs[i]) if wide(xs[i]) > ms[i] else ms[i]
+        for at in range(first + a, last, m):
+            xs, ys = x[at : at + count], y[at : at + count]
+            for i in range(ts.size):
+                e = exp_(wide(xs[i]) - ms[i])
+                ts[i] += e
+                ys[i] = rounded(ys, e)
+        for at in range(first + a, last, m):
+            ys = y[at : at + count]
+            for i in range(ts.size):
+                ys[i] = rounded(ys, wide(ys[i]) / ts[i])
+
+
+@kernel("r3[o,c,m] r3[o,c,m] w3[o,c,m] i :o*((m+127)//128)", REORDER, fresh=True)
 def softmax_middle_backward(grad, y, dx, log, start, stop):
     T = y.dtype.type
     classes, inner = y.shape[1], y.shape[2]
