@@ -520,8 +520,13 @@ def _masked(input: np.ndarray, mask: np.ndarray, dim: int | None = None, mask_ty
     kind = _mask_type(input, mask, mask_type)
     if mask.shape != _mask_shape(input.shape, kind):
         raise ValueError("a mask of the scores' shape expected")  # `check` says so in torch's words
-    full = mask[:, None, None] if kind == 1 else mask
-    return softmax_values(np.where(full, input.dtype.type(-np.inf), input), -1 if dim is None else dim)
+    left = input.copy("C")
+    if kind == 0:  # matrices as rows
+        rows = left.reshape(*left.shape[:-2], -1)
+        np.copyto(rows, rows.dtype.type(-np.inf), where=mask.reshape(-1))
+    else:
+        np.copyto(left, left.dtype.type(-np.inf), where=mask[:, None, None] if kind == 1 else mask)
+    return softmax_values(left, -1 if dim is None else dim)
 
 
 @op("_masked_softmax(Tensor input, Mask mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False,

@@ -15,11 +15,31 @@ TILE = 128
 
 #: Elements of several rows whose exponentials are computed in one loop: of what is left of vectors at the ends of rows there is less then.
 BLOCK = 1024
+#: Bytes of a vector, of which shorter rows have none.
+NARROW = 32
 
 
 @kernel("r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
 def softmax(x, y, m, start, stop):
     T = x.dtype.type
+    while m * x.itemsize < NARROW and start < stop:
+        begin, end = start * m, min(start + BLOCK // m, stop) * m
+        for at in range(begin, end, m):
+            xs, ys = x[at : at + m], y[at : at + m]
+            top = largest(xs)
+            for i in range(ys.size):
+                ys[i] = xs[i] - top
+        es = y[begin:end]
+        for i in range(es.size):
+            es[i] = exp_(es[i])
+        for at in range(begin, end, m):
+            ys, total = y[at : at + m], T(0)
+            for i in range(ys.size):
+                total += ys[i]
+            scale = T(1) / total
+            for i in range(ys.size):
+                ys[i] *= scale
+        start += BLOCK // m
     for at in range(start * m, stop * m, m):
         xs, ys = x[at : at + m], y[at : at + m]
         top = largest(xs)
@@ -48,6 +68,25 @@ def softmax_backward(grad, y, dx, start, stop):
 @kernel("r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
 def log_softmax(x, y, m, start, stop):
     T = x.dtype.type
+    while m * x.itemsize < NARROW and start < stop:
+        begin, end = start * m, min(start + BLOCK // m, stop) * m
+        for at in range(begin, end, m):
+            xs, ys = x[at : at + m], y[at : at + m]
+            top = largest(xs)
+            for i in range(ys.size):
+                ys[i] = xs[i] - top
+        es = y[begin:end]
+        for i in range(es.size):
+            es[i] = exp_(es[i])
+        for at in range(begin, end, m):
+            xs, ys, total = x[at : at + m], y[at : at + m], T(0)
+            for i in range(ys.size):
+                total += ys[i]
+            top, log_total = largest(xs), T(math.log(total))
+            for i in range(ys.size):
+                z = xs[i] - top
+                ys[i] = z - log_total
+        start += BLOCK // m
     for at in range(start * m, stop * m, m):
         xs, ys = x[at : at + m], y[at : at + m]
         top = largest(xs)
