@@ -572,12 +572,21 @@ class cosine_embedding_loss:
 
 def _quick_triplets(anchor: np.ndarray, positive: np.ndarray, negative: np.ndarray, margin: float, p: float, eps: float, swap: bool,
                     reduction: str) -> np.ndarray | None:
-    if swap or not margin > 0 or reduction not in REDUCTIONS or anchor.ndim < 2 or not anchor.shape == positive.shape == negative.shape:
+    if not margin > 0 or reduction not in REDUCTIONS or anchor.ndim < 2 or not anchor.shape == positive.shape == negative.shape or (
+            not anchor.flags.forc or not anchor.size):
         return None
-    near, far = quick_distance(anchor, positive, p, eps, False), quick_distance(anchor, negative, p, eps, False)
+    _, first, second = in_order_of(anchor, anchor, positive, negative)
+    near, far = quick_distance(anchor, first, p, eps, False), quick_distance(anchor, second, p, eps, False)
     if near is None or far is None or near.dtype is not far.dtype:
         return None
-    if near.itemsize == 2:
+    half = near.itemsize == 2
+    if swap:
+        other = quick_distance(positive, negative, p, eps, False)
+        if other is None or other.dtype is not far.dtype:
+            return None
+        far = halved(np.minimum, far, other) if half else np.minimum(far, other)
+    if half:
+        margin = float(np.float32(margin).astype(near.dtype))  # as torch rounds a number that it adds
         apart = halved(np.subtract, fused.with_number(np.add, near, margin, False), far)
     else:
         apart = near.dtype.type(margin) + near - far
