@@ -14,7 +14,7 @@ from ...executors.kernels._common import AT_LEAST
 from ...executors.kernels.changes import Change, nothing
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import contiguous, state
 from ...executors.kernels.formulas import exp, expm1, few, log1p
 from ...executors.kernels.halves import by_element, narrow, ufunc, widened
 from ...executors.kernels.pairs import pairwise
@@ -996,7 +996,10 @@ def _glu(input: np.ndarray, dim: int) -> np.ndarray:
     if input.dtype.char in "eE":
         return narrow(_glu(widened(input), axis), input.dtype)
     before = (slice(None),) * axis
-    return (_gated if not input.flags.c_contiguous else _few_gated)(input[*before, :half], input[*before, half:])
+    x, gate = input[*before, :half], input[*before, half:]
+    if input.size <= state.short and input.flags.c_contiguous:  # copies cost less than steps
+        x, gate = contiguous(x), contiguous(gate)
+    return (_gated if not input.flags.c_contiguous else _few_gated)(x, gate)
 
 
 def _of_gates(formula: Fn) -> Fn:

@@ -17,6 +17,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
 from ...errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import norm as fused
 from ...executors.kernels._on_demand import SIZE_FUSED, contiguous, state
+from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.reduce import add
 from ...functions.constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ...functions.refusals import averaged, no_kernel, on_meta
@@ -24,6 +25,7 @@ from ...record import Sample, op
 from ...strided import in_format
 from .. import _batch as batches
 from .._precision import in_single
+from .._samples import takes_floats
 from ..matrices.products import same_scalar_type
 from ._losses import size_text
 from .softmax import ones_column
@@ -106,7 +108,8 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
                 cudnn_enable: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     _floats_only(input)
     n_dims, size = len(normalized_shape), tuple(normalized_shape)
-    if not n_dims or input.shape[-n_dims:] != size or any([p is not None and p.shape != size for p in (weight, bias)]):
+    if not n_dims or input.shape[-n_dims:] != size or weight is not None and weight.shape != size or (
+            bias is not None and bias.shape != size):
         raise ValueError("shapes do not match")
     char = input.dtype.char
     if 0 < input.size < state.fused <= SIZE_FUSED and char in "fdeE" and input.flags.carray:
@@ -255,6 +258,7 @@ class layer_norm:
         normal, rstd = _normal(F, input, tuple(range(input.ndim - len(normalized_shape), input.ndim)), eps)
         y = normal if weight is None else normal * weight
         return y if bias is None else y + bias, rstd, rstd
+    @takes_floats
     def check(input, normalized_shape, weight, bias, eps, cudnn_enable):
         if isinstance(normalized_shape, int):
             raise ArgumentError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
@@ -320,6 +324,7 @@ def _in_format(input: np.ndarray, found: tuple[np.ndarray, ...]) -> tuple[np.nda
 class channel_norm_backward:
     """The gradients of `channel_norm`."""
 
+    @takes_half
     def numpy(grad, input, mean, rstd, weight, running_mean, running_var, training, eps, needs):
         return fused.batch_norm_backward(grad, input, mean, rstd, weight, training, needs[:3])
     def compose(F, grad, input, mean, rstd, weight, running_mean, running_var, training, eps, needs):
@@ -644,6 +649,7 @@ class instance_norm:
 class group_norm_backward:
     """The gradients of `group_norm`."""
 
+    @takes_half
     def numpy(grad, input, mean, rstd, weight, num_groups, eps, needs):
         return fused.group_norm_backward(grad, input, mean, rstd, num_groups, weight, needs)
     def compose(F, grad, input, mean, rstd, weight, num_groups, eps, needs):
@@ -662,8 +668,9 @@ class group_norm_backward:
 def _group_norm(input: np.ndarray, num_groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
                 cudnn_enabled: bool = True) -> tuple[np.ndarray, ...]:
     _floats_only(input)
-    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2]
-                                                                               for t in (weight, bias)]):
+    shape = input.shape
+    if len(shape) < 2 or num_groups < 1 or shape[1] % num_groups or (
+            weight is not None and weight.shape != shape[1:2] or bias is not None and bias.shape != shape[1:2]):
         raise ValueError("shapes do not match")
     return _in_format(input, fused.group_norm(input, num_groups, weight, bias, eps))
 
@@ -697,6 +704,7 @@ class group_norm:
         y = F.reshape(normal, shape)
         y = y if weight is None else y * _per_channel(F, weight, input.ndim)
         return y if bias is None else y + _per_channel(F, bias, input.ndim), rstd, rstd
+    @takes_floats
     def check(input, num_groups, weight, bias, eps, cudnn_enabled):
         shape = list(input.shape)
         if num_groups <= 0:
