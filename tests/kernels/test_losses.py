@@ -1,4 +1,4 @@
-"""Losses of several steps in one pass: against the same steps as operations of their own, which are recorded."""
+"""Losses of several steps in one pass, and differences: against the same steps as operations of their own, which are recorded."""
 
 from __future__ import annotations
 
@@ -60,3 +60,10 @@ def test_of_steps(name: str, dtype: Any) -> None:
                     assert torch.equal(quick.nan_to_num(7.0), steps.nan_to_num(7.0)), (special, turned)
                 else:
                     torch.testing.assert_close(quick, steps, equal_nan=True)
+
+
+def test_tanhshrink_is_the_difference_from_tanh() -> None:
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for n in (6, 1000, 40000):
+            x = torch.tensor(np.random.default_rng(n).standard_normal(n)).to(dtype)
+            assert torch.equal(F.tanhshrink(x), x - torch.tanh(x))

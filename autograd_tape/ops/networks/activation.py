@@ -29,7 +29,7 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._precision import in_single, is_half, no_half
 from .._samples import category, check_number, domain, takes
-from ..elementwise.elementary import _sigmoid
+from ..elementwise.elementary import _sigmoid, _tanh
 from ...annotations import Fn, Functions, Values
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -809,7 +809,9 @@ class tanhshrink:
     saved_also = {"alpha": "1"}
     saved_as = {"input": None}
 
-    def numpy(input): return input - np.tanh(input)
+    def numpy(input):
+        result = _tanh(input)
+        return np.subtract(input, result, result) if result.__class__ is np.ndarray and result.strides == input.strides else input - result
     @by_element
     def half(input): return ufunc(np.subtract, input, ufunc(np.tanh, input))
     def compose(F, input): return input - F.tanh(input)
