@@ -19,6 +19,8 @@ LOSSES = {
     "gaussian": (F.gaussian_nll_loss, {"full": True, "eps": 0.25}), "hinge": (F.hinge_embedding_loss, {"margin": 0.3}),
     "ranking": (F.margin_ranking_loss, {"margin": 0.3}), "soft margins": (F.soft_margin_loss, {}),
     "square": (F.mse_loss, {}), "absolute": (F.l1_loss, {}), "smooth": (F.smooth_l1_loss, {"beta": 0.7}), "huber": (F.huber_loss, {}),
+    "logits": (F.binary_cross_entropy_with_logits, {}),
+    "weighed logits": (F.binary_cross_entropy_with_logits, {"weight": torch.linspace(0.5, 1, 60), "pos_weight": torch.linspace(1, 2, 60)}),
 }
 SPECIAL = [0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 1e-40, 3e38]
 
@@ -48,6 +50,7 @@ def operands(name: str, dtype: Any, rng: np.random.Generator, special: bool) -> 
 @pytest.mark.parametrize("name", LOSSES)
 def test_of_steps(name: str, dtype: Any) -> None:
     loss, options = LOSSES[name]
+    options = {k: v.to(dtype) if isinstance(v, torch.Tensor) else v for k, v in options.items()}
     rng = np.random.default_rng(7)
     for special in (False, True):
         for turned in ((), (0,), (1,), (0, 1, 2)):

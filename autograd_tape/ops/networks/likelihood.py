@@ -793,6 +793,22 @@ class binary_cross_entropy_with_logits:
             loss = weighed(F, loss, weight)
         return reduced(F, loss, reduction)
 
+    def quick(input, target, weight, size_average, reduce, reduction, pos_weight):
+        if size_average is not None or reduce is not None or reduction not in REDUCTIONS or (
+                both := aligned(input, target, half=True)) is None:
+            return None
+        if weight is None and pos_weight is None:
+            return np.asarray(bce_with_logits.field("numpy")(*both, reduction))
+        for factor in (weight, pos_weight):
+            if factor is not None and (factor.dtype is not input.dtype or factor.shape not in (input.shape, input.shape[-1:])):
+                return None
+        if input.itemsize == 2 or not (input.flags.c_contiguous and target.flags.c_contiguous):
+            return None
+        loss = _logits_loss(input, target) if pos_weight is None else _weighed(arrays_only(), input, target, pos_weight)
+        if weight is not None:
+            loss = np.multiply(loss, weight, loss)
+        return np.asarray(loss_of(loss, reduction))
+
     def samples(rng):
         r = rng.standard_normal
         yield r((2, 3)), rng.uniform(0, 1, (2, 3))
