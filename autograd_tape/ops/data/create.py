@@ -29,7 +29,7 @@ from ...functions.namespace import KIND_SETS, REALS
 from ...functions.overloads import no_match
 from ...functions.refusals import on_meta
 from ...record import op
-from ...strided import empty_in_order, empty_strided, reach, too_large
+from ...strided import contiguous_strides, empty_in_order, empty_strided, reach, too_large
 from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
 from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
@@ -261,18 +261,28 @@ def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> 
     if size.__class__ is not tuple or not _NUMBERS_ALONE.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
         return None
     laid = _laid(size, stride, dtype.itemsize)
-    return None if laid is None else np.ndarray(size, dtype, np.empty(laid[0], dtype), 0, laid[1])
+    if laid is None:
+        return None
+    memory, order, steps = laid
+    array = np.empty(memory, dtype)
+    return np.ndarray(size, dtype, array, 0, steps) if order is None else array.transpose(order) if order else array
 
 
 _NUMBERS_ALONE = frozenset([int])
+Laid = tuple[int | tuple[int, ...], tuple[int, ...] | None, tuple[int, ...]]
 
 
 @lru_cache(_KEPT)
-def _laid(size: tuple[int, ...], stride: tuple[int, ...], item: int) -> tuple[int, tuple[int, ...]] | None:
-    """How many elements of memory a geometry takes, and its strides in bytes; None where there is something to say of it."""
+def _laid(size: tuple[int, ...], stride: tuple[int, ...], item: int) -> Laid | None:
+    """The memory of a geometry: rows, and the order in which its dimensions stand there, if it is another; or where it has gaps, how many
+    elements, and None; and its strides in bytes. None where there is something to say of it."""
     if len(size) != len(stride) or min((*size, *stride), default=0) < 0 or (many := reach(size, stride)) > 1 << 40 or len(size) > 32:
         return None
-    return many, tuple([operator.index(s) * item for s in stride])
+    falling = sorted(range(len(size)), key=lambda d: -stride[d])
+    rows, steps = tuple([size[d] for d in falling]), tuple([s * item for s in stride])
+    if 0 in size or [stride[d] for d in falling] != [*contiguous_strides(rows)]:
+        return many, None, steps
+    return rows, () if falling == sorted(falling) else _turned_back(tuple(falling)), steps
 
 
 @op(f"empty_strided(int[] size, int[] stride, {_OPTIONS}) -> Tensor", method=False, out=False)

@@ -12,7 +12,7 @@ from ...modes import GradMode, grad_mode
 from ...record import op
 from ...annotations import Fn, Functions
 from ...tensor import TensorRef
-from .parts import _as_strided
+from .parts import laid_anew
 from .shape import _squeeze, _t, _transpose, _unsqueeze
 
 
@@ -103,6 +103,6 @@ class as_strided_:
             [1., 3.]])
     """
 
-    becomes = _as_strided
+    becomes = laid_anew
     function = _become("as_strided")
     def samples(rng): yield np.arange(6.0), (2, 2), (1, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _ALL = slice(None)
 _ndarray = np.ndarray
 _MOST = 1024  # geometries that are kept
+_INTEGERS = frozenset([int])
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------
@@ -320,9 +322,11 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
         raise TypeError("strides are integers")
     if storage_offset is not None:
         at = storage_offset
+    elif here is not None:
+        at = here
     else:
-        at = here = (here if here is not None else 0 if owner is input or not input.size or input.nbytes == owner.nbytes and
-                     input.flags.c_contiguous else (address(input) - address(owner)) // item)
+        at = here = 0 if owner is input or not input.size or input.nbytes == owner.nbytes and input.flags.c_contiguous else (
+            (address(input) - address(owner)) // item)
     need, steps = _as_laid(tuple(size), tuple(stride), at, item)
     if need > owner.nbytes:
         raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
@@ -335,6 +339,19 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
     if here is None:
         here = start_of(input) if input.size and owner is not input else 0
     return strided(input, size, steps, (at - here) * item)
+
+
+def laid_anew(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> np.ndarray:
+    """The same, but the input itself where it has that geometry."""
+    if storage_offset is None and input.shape == size and stride.__class__ is tuple and _INTEGERS.issuperset(map(type, size + stride)) and (
+            _in_bytes(stride, input.itemsize) == input.strides):
+        return input
+    return _as_strided(input, size, stride, storage_offset)
+
+
+@lru_cache(_MOST)
+def _in_bytes(stride: tuple[int, ...], item: int) -> tuple[int, ...]:
+    return tuple([s * item for s in stride])
 
 
 @lru_cache(_MOST)
@@ -579,20 +596,29 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
                     for _ in arrays[1:]: next_id()
                     n.id, n.n_outputs, n.meta = next_id(), len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
-                i = 0
-                for a in arrays:
+                if enabled and not recording:
+                    for a in arrays:
+                        t = new(Tensor)
+                        t._data = a; t._k = k; t._node = None; t._v = v; t._base = base; t._info = new(Info)
+                        views.append(t)
+                    w = v.views
+                    if w:
+                        many = len(w)
+                        w += map(ref, views)
+                        if many ^ len(w) > many > 31: v.views = [r for r in w if r() is not None]  # as `prune`, where it has doubled
+                    elif views: v.views = list(map(ref, views))
+                    return several(views)
+                for i, a in enumerate(arrays):
                     t = new(Tensor)
                     t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
-                    if enabled:
+                    if enabled:  # its edge tells of which it is one
                         t._v, t._base = v, base
-                        if not recording: t._info = new(Info)  # else its edge tells
                         if w := v.views:
                             w.append(ref(t))
                             if not len(w) & 31: v.prune()
                         else: v.views = [ref(t)]
                     else: link_view(t, input, True)
                     views.append(t)
-                    i += 1
                 if recording: watch_history(base)
                 return several(views)
         except STUMBLES: pass
@@ -634,10 +660,10 @@ def _split_with_sizes(input: np.ndarray, split_sizes: Sequence[int], dim: int) -
     sizes = (split_sizes,) if split_sizes.__class__ is int else tuple(split_sizes)
     if sum(sizes).__class__ is not int:  # what is kept does not tell numbers from integers
         raise TypeError("sizes are integers")
-    return [input[key] for key in _pieces_of(input.shape, sizes, dim)]
+    return [input[key] for key in _pieces_of(input.shape, sizes, dim if dim.__class__ is int else index(dim))]
 
 
-@lru_cache(_MOST, typed=True)
+@lru_cache(_MOST)
 def _pieces_of(shape: tuple[int, ...], sizes: tuple[int, ...], dim: int) -> list[Any]:
     """The indices of pieces of these sizes, which make up a dimension."""
     d = _split_dim(shape, dim, "split")
@@ -957,7 +983,10 @@ class unsafe_split_with_sizes:
     """
 
     no_vmap = "aten::unsafe_split_with_sizes"
-    def quick(input, split_sizes, dim): return tuple(_split_with_sizes(input, split_sizes, dim))
+    def quick(input, split_sizes, dim):
+        sizes = (split_sizes,) if split_sizes.__class__ is int else tuple(split_sizes)
+        return tuple([input[key] for key in _pieces_of(input.shape, sizes, dim)])
+
     def function(F, input, split_sizes, dim=0): return _on_their_own(F.split_with_sizes(input, list(split_sizes), dim))
     def samples(rng): yield rng.standard_normal((5, 2)), [2, 3]
 

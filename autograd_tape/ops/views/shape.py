@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
@@ -424,7 +425,7 @@ class broadcast_to:
             [1., 2.]])
     """
 
-    def shown(input, size): return _expand(input, (size,) if size.__class__ is int else size)
+    shown = _expand
     def function(F, input, size): return F.expand(input, size)
     def samples(rng): yield rng.standard_normal((2, 1)), (2, 3)
 
@@ -729,19 +730,21 @@ class squeeze:
 
 
 def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
-    shape = input.shape
-    d, sizes = _unsqueezed(shape, dim)
-    if 1 not in shape and input.flags.c_contiguous:  # NumPy knows the strides of rows where no other size is one
+    sizes, steps, in_rows = _unsqueezed(input.shape, input.strides, input.itemsize, dim if dim.__class__ is int else index(dim))
+    if (flags := input.flags).c_contiguous and in_rows:
         return input.reshape(sizes)
-    steps = input.strides
-    return strided(input, sizes, (*steps[:d], shape[d] * steps[d] if d < len(shape) else input.itemsize, *steps[d:]))
+    if flags.f_contiguous and input.__class__ is _ndarray:
+        return _ndarray(sizes, input.dtype, input.T, 0, steps)
+    return strided(input, sizes, steps)
 
 
-@lru_cache(1024, typed=True)
-def _unsqueezed(shape: tuple[int, ...], dim: int) -> tuple[int, tuple[int, ...]]:
-    """(where a dimension is put in, the sizes with it)."""
-    d = wrap_dim(dim, len(shape) + 1)
-    return d, shape[:d] + (1,) + shape[d:]
+@lru_cache(1024)
+def _unsqueezed(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dim: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """The sizes and strides (in bytes) with a dimension put in, and whether NumPy knows them, of rows."""
+    n = len(shape)
+    d = wrap_dim(dim, n + 1)
+    sizes, steps = (*shape[:d], 1, *shape[d:]), (*strides[:d], shape[d] * strides[d] if d < n else item, *strides[d:])
+    return sizes, steps, steps == contiguous_strides(sizes, item) if 0 not in shape else 1 not in shape
 
 
 @op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all")
