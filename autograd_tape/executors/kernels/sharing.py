@@ -72,7 +72,7 @@ MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
 #: As what a kernel sets elements of a dtype.
 _FILLED = {"f": "f", "d": "d", "E": "H", "H": "H", "?": "B", "B": "B"}
 #: Bytes from which on NumPy sets elements slower than compiled code, and elements that are set one by one in the time of making views.
-_MUCH, _FEW = 1 << 16, 512
+_MUCH, _FEW = 1 << 17, 512
 #: Strides in bytes that ``copy`` does not follow.
 _FAR = 1 << 31
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
@@ -356,7 +356,7 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     if out.size >= state.cheap and out.dtype.char in "fd":
-        share_elements(_arithmetic.fill, out.dtype.char, flat.size, flat, 0.0)
+        share_elements(_arithmetic.fill, out.dtype.char, out.size, out, 0.0)
         return out
     parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
     return out
@@ -364,10 +364,10 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def set_all(out: np.ndarray, value: float) -> None:
     """`fill` of an array in rows, of single or double precision, with a number of Python's."""
-    if out.size < state.cheap:
+    if out.size < state.cheap or out.nbytes < _MUCH:
         out.fill(value)
     else:
-        share_elements(_arithmetic.fill, out.dtype.char, out.size, out.reshape(-1), value)
+        share_elements(_arithmetic.fill, out.dtype.char, out.size, out, value)
 
 
 def fill(out: np.ndarray, number: np.ndarray) -> None:
@@ -380,8 +380,15 @@ def fill(out: np.ndarray, number: np.ndarray) -> None:
     array([5, 5, 5])
     """
     own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
+    if own == 1 and (n * item < _MUCH or item == 1):
+        out.fill(number)
+        return
     if n >= state.cheap and (char := _FILLED.get(out.dtype.char)) and (flags := out.flags).forc and flags.aligned:
-        share_elements(_arithmetic.fill, char, n, (out if flags.c_contiguous else out.T).reshape(-1), number.view(char).item())
+        flat, code = out if flags.c_contiguous else out.T, number.view(char).item()
+        if n < 2 * _SHARED_GRAIN:  # a frame less
+            _arithmetic.fill.shared[char](_pool.cells, n, 1, flat, code)
+        else:
+            share_elements(_arithmetic.fill, char, n, flat, code)
         return
     if not own or item > 8 or (n * item < _MUCH if own == 1 else n < _FEW):
         out.fill(number)

@@ -125,6 +125,14 @@ def _are_sizes(size: object) -> bool:
     return size.__class__ is tuple and not [n for n in size if n.__class__ is not int or n < 0]
 
 
+_INTEGERS = frozenset([int])
+
+
+def _are_integers(size: object) -> bool:
+    """The same where NumPy is to refuse negative ones."""
+    return size.__class__ is tuple and _INTEGERS.issuperset(map(type, size))
+
+
 def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
     """The array in the shape of an `out` that has as many elements, which keeps it."""
     return array if out is None or out._data.size != array.size else array.reshape(out._data.shape)
@@ -258,7 +266,7 @@ class empty:
 
 def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
     """An unset array with strides; None where the sizes or strides are none as nearly all are."""
-    if size.__class__ is not tuple or not _NUMBERS_ALONE.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
+    if size.__class__ is not tuple or not _INTEGERS.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
         return None
     laid = _laid(size, stride, dtype.itemsize)
     if laid is None:
@@ -268,7 +276,6 @@ def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> 
     return np.ndarray(size, dtype, array, 0, steps) if order is None else array.transpose(order) if order else array
 
 
-_NUMBERS_ALONE = frozenset([int])
 Laid = tuple[int | tuple[int, ...], tuple[int, ...] | None, tuple[int, ...]]
 
 
@@ -362,7 +369,7 @@ class full:
 
     def fresh(k, size, fill_value):
         """Of integers `function` finds the dtype."""
-        return _all_alike(size, fill_value, k) if fill_value.__class__ is float and _are_sizes(size) else None
+        return _all_alike(size, fill_value, k) if fill_value.__class__ is float and _are_integers(size) else None
 
     def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if out is None and layout is None and not requires_grad and _are_sizes(size) and (
@@ -599,7 +606,7 @@ class new_full:
     tensor([3., 3.])
     """
 
-    def fresh(k, data, size, fill_value): return _all_alike(size, fill_value, k) if _are_sizes(size) else None
+    def fresh(k, data, size, fill_value): return _all_alike(size, fill_value, k) if _are_integers(size) else None
 
     def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
@@ -688,6 +695,10 @@ class arange:
         yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
 
 
+_DEPRECATED = ("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
+               "builtin. Instead, use torch.arange, which produces values in [start, end).")
+
+
 @op("range(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, "
     "bool requires_grad=False) -> Tensor", method=False)
 class range_:
@@ -698,9 +709,14 @@ class range_:
     tensor([1.0000, 1.5000, 2.0000])
     """
 
+    def fresh(k, start, end, step):
+        if k.np.char in "fd" and _NUMBERS.issuperset([start.__class__, end.__class__, step.__class__]) and step and (
+                start <= end if step > 0 else end <= start) and (n := (end - start) / step) < _LARGEST:
+            warned.warn(_DEPRECATED)
+            return _evenly(start, step, int(n + 1), k.np)
+
     def function(F, start, end, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
-        warned.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-                    "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", UserWarning)
+        warned.warn(_DEPRECATED)
         start, end, step = _number(start), _number(end), _number(step)
         wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
         if wanted.category == BOOL or wanted.is_complex or wanted.group:
@@ -1075,7 +1091,7 @@ def _indices(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
     ends = (start + offset + 1, stop + offset) if lower else (col - offset - start, col - offset - stop + 1)
     total, many = (stop - start) * sum(ends) // 2, len(whole) * col
     indices = np.empty((2, total + many), np.int64)
-    if (col >= 16 or row < 64) and max(row, col, abs(offset)) < _MOST and (run := _triangles.over("l", total + many)) is not None:
+    if max(row, col, abs(offset)) < _MOST and (run := _triangles.over("l", total + many)) is not None:
         run(row, 1, int(lower), row, col, offset, indices)
         return indices
     some = np.arange(start, stop)

@@ -37,6 +37,7 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
                             f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
 
+_SET_ALIKE = frozenset("fdl?")  # dtypes that NumPy sets to plain numbers of theirs as torch does
 _U2 = np.dtype("u2")  # as what half precision is moved
 
 
@@ -112,6 +113,8 @@ class fill:
         result = np.empty(input.shape, input.dtype) if input.flags.c_contiguous else np.empty_like(input)
         if value.__class__ is float or value.__class__ is int:
             _set(result, value)
+        elif value.dtype is result.dtype:
+            fill_with(result, value)
         else:
             fill_with(result, np.asarray(fitting(value, input.dtype), input.dtype))
         return result
@@ -219,7 +222,8 @@ class fill_diagonal_:
         if wrap is not False or len(shape) < 2 or len(shape) > 2 and len({*shape}) > 1 or not a.size or not is_plain(fill_value, a.dtype):
             return False
         n, step = min(shape[:2]), (sum(a.strides),)
-        _set(np.ndarray(n, a.dtype, a, 0, step) if a.flags.c_contiguous else strided(a, (n,), step), fill_value)
+        diagonal = np.ndarray(n, a.dtype, a, 0, step) if a.flags.c_contiguous else strided(a, (n,), step)
+        diagonal.fill(fill_value) if a.dtype.char in _SET_ALIKE else _set(diagonal, fill_value)
         return True
 
     def function(F, input, fill_value, wrap=False):

@@ -70,7 +70,7 @@ def threshold_whole(x, y, threshold, value, start, stop):
         ys[i] = xs[i] if xs[i] > threshold else value
 
 
-@kernel("w1[n] s :n", dtypes="fdHB")
+@kernel("w0[n] s :n", dtypes="fdHB")
 def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
 
@@ -84,12 +84,18 @@ def triangle(lower, row, col, offset, y, start, stop):
         diagonal = min(max(r + offset + 1 - (not lower), 0), col)
         first, last = (0, diagonal) if lower else (diagonal, col)
         count = min(last - first, y.shape[1] - at)
-        if r >= start:
+        if r < start:
+            at += count
+        elif count < 16:  # too few for vectors
+            for i in range(count):
+                y[0, u8(at)], y[1, u8(at)] = r, first + i
+                at += 1
+        else:
             rows, cols = y[0, at : at + count], y[1, at : at + count]
             for i in range(rows.size):
                 rows[i] = r
                 cols[i] = first + i
-        at += count
+            at += count
 
 
 @kernel(
@@ -143,9 +149,9 @@ def line(first, last, step, half, y, start, stop):
     T = y.dtype.type
     a, b, s, end = T(first), T(last), T(step), y.size - 1
     for i in range(start, min(stop, half)):
-        y[i] = a + T(np.int32(i)) * s  # what vectors can convert
+        y[u8(i)] = a + T(np.int32(i)) * s  # what vectors can convert, and is not asked whether it counts from the end
     for i in range(max(start, half), stop):
-        y[i] = b - T(np.int32(end - i)) * s
+        y[u8(i)] = b - T(np.int32(end - i)) * s
 
 
 @kernel("s s i w1[n] (lanes>0) (n<2147483648) :n", frozenset())
@@ -154,10 +160,10 @@ def apart(first, step, lanes, y, start, stop):
     steps from the first of its lanes, rounded."""
     T, whole = y.dtype.type, y.size // (2 * lanes) * 2 * lanes
     for i in range(start, min(stop, whole)):
-        k = np.int32(i) & np.int32(lanes - 1)
-        y[i] = T(np.float64(T(first + np.float64(np.int32(i) - k) * step)) + np.float64(k) * step)
+        k = np.int32(np.int32(i) & np.int32(lanes - 1))  # what vectors can convert
+        y[u8(i)] = T(np.float64(T(first + np.float64(np.int32(np.int32(i) - k)) * step)) + np.float64(k) * step)
     for i in range(max(start, whole), stop):
-        y[i] = T(first + np.float64(np.int32(i)) * step)
+        y[u8(i)] = T(first + np.float64(np.int32(i)) * step)
 
 
 @kernel("i s r0[n] w0[n] :n", frozenset(), lists=True)
