@@ -419,17 +419,20 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
     array([1, 3, 2, 4])
     """
-    if a.size >= 2 * state.cheap and a.ndim > 1 and a.flags.aligned and (planes := _transposed(a.shape, a.strides, a.itemsize)) is not None:
+    n, ndim = a.size, a.ndim
+    if out is None and (n < state.cheap and n < _MANY or n < BIG and ndim > 1 and a.strides[-1] == a.itemsize and a.shape[-1] > _NARROW):
+        return a.copy()  # few, or rows that are not short
+    if n >= 2 * state.cheap and ndim > 1 and a.flags.aligned and (planes := _transposed(a.shape, a.strides, a.itemsize)) is not None:
         char, out = MOVED[a.itemsize], np.empty(a.shape, a.dtype) if out is None else out
         source = a.ravel("K")
         share_rows(_columns.transpose, char, *planes[0], 1, source.view(char), out.reshape(-1).view(char), *planes[1])
         return out
-    if a.size >= _MANY and a.ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and a.size >= _MANY * a.shape[-1] and (
+    if n >= _MANY and ndim > 1 and a.shape[-1] <= _NARROW and a.shape[-2] >= _ROWS and n >= _MANY * a.shape[-1] and (
             not a.flags.c_contiguous):
         return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
-    few = (6 if a.ndim and a.shape[-1] > _NARROW else 4) * state.cheap
-    if a.size < state.cheap or a.size < few and a.size < _TURNED or a.strides[-1] == a.itemsize and (
-            a.size < BIG or a.shape[-1] >= _LONG):  # NumPy copies rows as fast
+    few = (6 if ndim and a.shape[-1] > _NARROW else 4) * state.cheap
+    if n < state.cheap or n < few and n < _TURNED or a.strides[-1] == a.itemsize and (
+            n < BIG or a.shape[-1] >= _LONG):  # NumPy copies rows as fast
         if out is None:
             return a.copy()
         np.copyto(out, a)

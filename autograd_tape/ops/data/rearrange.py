@@ -6,11 +6,11 @@ from functools import lru_cache
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...dtypes import DType, as_bits, fitting
+from ...dtypes import INT64_KIND, DType, as_bits, fitting
 from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
@@ -21,7 +21,7 @@ from ...executors.meta import elementwise_strides, meta_array
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta
 from ...record import get_record, op
-from ...strided import contiguous_strides, copy_like, in_format, suggests_channels_last
+from ...strided import contiguous_strides, copy_like, in_format, may_overlap, reach, suggests_channels_last
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -346,10 +346,16 @@ def _is_count(repeats: TensorRef) -> None:
 
 
 def _repeated(x: np.ndarray, repeats: object, dim: object) -> np.ndarray | None:
-    """Each part as often as a plain number says; None for other arguments."""
+    """Each part as often as a plain number says, or a row of numbers; None for other arguments."""
     if dim is None:
         x, dim = x.reshape(-1), 0
     n = x.ndim
+    if isinstance(repeats, TensorRef) and repeats._k is INT64_KIND and dim.__class__ is int and -n <= dim < n:
+        counts, many = repeats._data, x.shape[dim]
+        if counts.ndim != 1 or counts.size not in (1, many):
+            return None
+        found = as_bits(x).take(np.arange(many).repeat(counts), dim)  # which refuses what is negative
+        return found if x.dtype.isbuiltin == 1 else found.view(x.dtype)
     if repeats.__class__ is not int or dim.__class__ is not int or not -n <= dim < n or repeats < 0:
         return None
     times, d = int(repeats), int(dim) % n
@@ -649,7 +655,7 @@ class diagflat:
 
 def placed(input: np.ndarray, src: np.ndarray, view: str, where: Arguments) -> np.ndarray | None:
     """A copy with `src` in the place of what a view of it shows; None where that has another shape, or another dtype."""
-    result = input.copy() if view == "as_strided" else copy_like(input)
+    result = input.copy("K") if view == "as_strided" else copy_like(input)
     seen = get_record(view)
     place = (seen.field("numpy") or seen.field("shown"))(result, *where)
     if place.shape != src.shape or result.dtype is not src.dtype:
@@ -1078,20 +1084,44 @@ class pad:
 
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Geometer = Callable[[tuple[int, ...], int], Geometry]
 
 
-def _reordered(input: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """The array in shape `parts`, with its dimensions in an order, in `shape`, laid out as it is."""
-    moved, n = as_bits(input), input.ndim
-    away = moved.reshape(parts).transpose(order)
-    if input.flags.c_contiguous or n not in (4, 5) or not suggests_channels_last(input):
-        result = copy(away).reshape(shape)
-    else:
-        result = np.empty((shape[0], *shape[2:], shape[1]), moved.dtype).transpose(0, n - 1, *range(1, n - 1))
-        apart = result.view()
-        apart.shape = away.shape  # each dimension's parts where they lie
-        apart[...] = away
+def _reordered(input: np.ndarray, geometry: Geometer, number: int) -> np.ndarray:
+    """The array in other parts, with its dimensions in another order, in another shape, laid out as it is."""
+    if 0 < input.size <= SHORT and (found := _origins(geometry, input.shape, input.strides, input.itemsize, number)) is not None:
+        result = as_bits(input).ravel("K").take(found[0])
+        result = result if found[1] is None else result.transpose(found[1])
+        return result if input.dtype.isbuiltin == 1 else result.view(input.dtype)
+    moved = as_bits(input)
+    result = _carried_out(moved, *geometry(input.shape, number))
     return result if moved is input else result.view(input.dtype)
+
+
+def _carried_out(moved: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    away, n = moved.reshape(parts).transpose(order), moved.ndim
+    if moved.flags.c_contiguous or n not in (4, 5) or not suggests_channels_last(moved):
+        return copy(away).reshape(shape)
+    result = np.empty((shape[0], *shape[2:], shape[1]), moved.dtype).transpose(0, n - 1, *range(1, n - 1))
+    apart = result.view()
+    apart.shape = away.shape  # each dimension's parts where they lie
+    apart[...] = away
+    return result
+
+
+@lru_cache(128)
+def _origins(geometry: Geometer, shape: tuple[int, ...], strides: tuple[int, ...], item: int, number: int
+             ) -> tuple[np.ndarray, tuple[int, ...] | None] | None:
+    """Where in memory few elements come from, as those of the result lie there, and the order of its dimensions, if that is another; None
+    where there are gaps in memory."""
+    n, steps, whole = prod(shape), [s // item for s in strides], geometry(shape, number)  # which says what is wrong
+    if min(steps) < 0 or reach(shape, steps) != n or may_overlap(shape, steps):
+        return None
+    numbers: np.ndarray = np.ndarray(shape, np.int64, np.arange(n), 0, [8 * s for s in steps])
+    found, k = _carried_out(numbers, *whole), len(shape)
+    if found.strides == contiguous_strides(found.shape, 8):
+        return found, None
+    return np.moveaxis(found, 1, -1), (0, k - 1, *range(1, k - 1))
 
 
 def _in_blocks(call: Call, geometry: Geometry) -> Plan:
@@ -1158,7 +1188,7 @@ class pixel_shuffle:
 
     lacks = {"rare": "pixel_shuffle"}
     def sharding(call): return _in_blocks(call, _as_pixels(call.shape("input"), call["upscale_factor"]))
-    def numpy(input, upscale_factor): return _reordered(input, *_as_pixels(input.shape, upscale_factor))
+    def numpy(input, upscale_factor): return _reordered(input, _as_pixels, upscale_factor)
     moves = True
     compose = on_host(numpy)
     def shape(input, upscale_factor): return _as_pixels(tuple(input), upscale_factor)[2]
@@ -1187,7 +1217,7 @@ class pixel_unshuffle:
 
     lacks = {"rare": "pixel_unshuffle"}
     def sharding(call): return _in_blocks(call, _as_channels(call.shape("input"), call["downscale_factor"]))
-    def numpy(input, downscale_factor): return _reordered(input, *_as_channels(input.shape, downscale_factor))
+    def numpy(input, downscale_factor): return _reordered(input, _as_channels, downscale_factor)
     moves = True
     compose = on_host(numpy)
     def shape(input, downscale_factor): return _as_channels(tuple(input), downscale_factor)[2]
@@ -1207,7 +1237,7 @@ class channel_shuffle:
 
     sharding = "n C *s -> n C *s"
     lacks = {"rare": "channel_shuffle"}
-    def numpy(input, groups): return _reordered(input, *_interleaved(input.shape, groups))
+    def numpy(input, groups): return _reordered(input, _interleaved, groups)
     moves = True
     compose = on_host(numpy)
     def shape(input, groups): return _interleaved(tuple(input), groups)[2]

@@ -201,7 +201,8 @@ class as_strided_scatter:
     """
 
     def quick(input, src, size, stride, storage_offset):
-        return placed(input, src, "as_strided", (size, stride, storage_offset)) if _is_storage(input) and 0 not in stride else None
+        in_order = _is_storage(input) or _is_storage(input.T)
+        return placed(input, src, "as_strided", (size, stride, storage_offset)) if in_order and 0 not in stride else None
 
     def function(F, input, src, size, stride, storage_offset=None):
         shown = F.as_strided(input, size, stride, storage_offset)
