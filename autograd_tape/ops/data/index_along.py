@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, fitting, number_array
+from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at, with_others
 from ...executors.kernels.select import where
+from ...executors.kernels.sharing import copy
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -79,7 +80,7 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         flat = index if index.ndim and index.dtype.char == "l" else index.reshape(-1).astype(np.int64)
         if not within(flat, input.shape[d]):
             raise IndexError
-        return np.ascontiguousarray(input.take(index.reshape(-1), d))
+        return _taken(input, index.reshape(-1), d)
     except IndexRangeError:
         raise
     except IndexError:
@@ -90,6 +91,21 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
             raise AutogradError("index_select(): self indexing axis dim should be positive") from None
         bad = [i for i in index.reshape(-1).tolist() if not 0 <= i < n]
         raise AutogradError(f"INDICES element is out of DATA bounds, id={bad[0]} axis_dim={n}") from None
+
+
+_MANY = 65536  # elements from which on columns are read as they lie, and of a block of rows that is made of them
+
+
+def _taken(input: np.ndarray, index: np.ndarray, d: int) -> np.ndarray:
+    """Parts in rows; of columns NumPy would copy all first."""
+    if d or input.size < _MANY or input.flags.c_contiguous or not input.flags.f_contiguous:
+        return np.ascontiguousarray(input.take(index, d))
+    columns, n = as_bits(input).T, input.shape[0]
+    result = np.empty((index.size, *input.shape[1:]), columns.dtype)
+    rows = max(_MANY * n // input.size, 1)
+    for at in range(0, index.size, rows):
+        copy(columns.take(index[at:at + rows], -1).T, result[at:at + rows])
+    return result.view(input.dtype)
 
 
 @op("index_select(Tensor input, int dim, Index index) -> Tensor", quiet="all")

@@ -14,7 +14,7 @@ from ...dtypes import CPU, CPU_KINDS, FLOATING, DType, c_name, default_dtype
 from ...errors import AutogradError
 from ...executors import executor_for
 from ...executors.kernels._on_demand import state
-from ...executors.kernels.sharing import BIG
+from ...executors.kernels.sharing import parallel_for
 from ...record import op
 from ...tensor import TensorRef, as_dtype, leaf_node
 from .create import ALL_SINGLE, counted
@@ -40,8 +40,8 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: ob
 
 Rounding = Callable[[float], float]
 Fall = Callable[[Any, Any, int, Rounding], Any]
-#: Numbers of a window that is kept.
-_FEW = 512
+#: Numbers of a window that is kept, and of a part of a long one, which stays in the cache.
+_FEW, _BLOCK = 512, 16384
 
 
 def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...], fall: Fall,
@@ -59,7 +59,7 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
         n = window_length + bool(periodic)
         used = DType.by_name["float32"] if exact and wanted.itemsize == 2 else wanted
         rounded: Rounding = _as_it_is if used.itemsize > 2 else (lambda x: float(wanted.np.type(x)))
-        if used.itemsize > 2 and (n < BIG or fall is _triangle) and layout is None and device is None and F.default_device is None and (
+        if used.itemsize > 2 and layout is None and device is None and F.default_device is None and (
                 k := CPU_KINDS[used.np]) in F.namespace["Q_FLOAT"]:
             numbers = _few(fall, n, used.np, state.mode).copy() if n < _FEW else _falling(fall, n, used.np)
             result = F.wrap(numbers, k)
@@ -74,8 +74,25 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
 
 
 def _falling(fall: Fall, n: int, dtype: np.dtype) -> Any:
-    numbers = counted(np.empty(n, dtype)) if dtype.char == "f" and n <= ALL_SINGLE else np.arange(n, dtype=dtype)
-    return fall(executor_for(CPU).F, numbers, n - 1, _as_it_is)
+    F = executor_for(CPU).F
+
+    def of(start: int, stop: int) -> Any:
+        numbers = counted(np.empty(stop - start, dtype), start) if dtype.char == "f" and n <= ALL_SINGLE else (
+            np.arange(start, stop, dtype=dtype))
+        return fall(F, numbers, n - 1, _as_it_is)
+
+    if n < 2 * _BLOCK or fall is _triangle:
+        return of(0, n)
+    window = np.empty(n, dtype)
+
+    def part(start: int, stop: int) -> None:
+        while start < stop:
+            end = start + _BLOCK if stop - start >= 2 * _BLOCK else stop
+            window[start:end] = of(start, end)
+            start = end
+
+    parallel_for(n, _BLOCK, part)
+    return window
 
 
 @lru_cache(256)
