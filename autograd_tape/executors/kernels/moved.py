@@ -16,7 +16,7 @@ from .sharing import MOVED, copy
 __all__ = ["places", "triangle", "turned"]
 
 _compiled = LazyModule("moved")
-_turn, _triangle = Handy("moved", "turn"), Handy("moved", "triangle")
+_turn, _triangle, _cut = Handy("moved", "turn"), Handy("moved", "triangle"), Handy("moved", "cut")
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -65,14 +65,14 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
             y, first = np.zeros(x.shape, x.dtype), k + some.start - across.start
             as_bits(y)[..., some, across] = (np.tril if lower else np.triu)(as_bits(part), first)
             return y
-        if n < m:  # long rows sooner than short ones
-            return triangle(copy(x), k, lower)
-        found = triangle(flipped, -k, not lower)
-        return None if found is None else copy(found.swapaxes(-1, -2))
-    y = np.empty(x.shape, x.dtype)
+    in_rows = x.flags.c_contiguous
+    y = np.empty(x.shape, x.dtype) if in_rows else copy(x)
     rows, kept = x.size // m, max(-n, min(k, m))
     source, target = (x, y) if x.dtype.char in _AS_THEY_ARE else (x.view(char), y.view(char))
-    _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))
+    if in_rows:
+        _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))
+    else:
+        _cut.share(char, rows, m, 1, target, rows, m, n, kept if lower else kept - 1, int(lower))
     return y
 
 
