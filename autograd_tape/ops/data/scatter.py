@@ -499,7 +499,11 @@ def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarra
     vector = index.ndim != target.ndim
     if (how := _how(reduce, target.dtype)) >= 0:
         if not include_self:
-            target[(slice(None),) * d + (index,) if vector else _positions(index, d)] = _neutral(reduce, target.dtype)
+            neutral = _neutral(reduce, target.dtype)
+            if vector:
+                target[(slice(None),) * d + (index,)] = neutral
+            else:
+                elements.scatter(target, d, index, np.full(index.shape, neutral, target.dtype))
             include_self = True
         if elements.reduce_at(target, d, index, part, how):
             return
