@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.dtypes import as_bits
+from autograd_tape.errors import AutogradError
 from autograd_tape.executors.kernels import moved, sharing
+from autograd_tape.ops.data import rearrange
 
 DTYPES = ["float32", "float64", "bfloat16", "int64", "uint8", "bool"]
 
@@ -144,3 +147,52 @@ def test_places_out_of_range_where_a_mask_is_not_set(dtype: str, rng: np.random.
         assert found.dtype == x.dtype and torch.equal(found, expected)
         found, expected = [torch._unsafe_masked_index_put_accumulate(laid, m, at, values) for m in (mask, mask.long())]
         assert found.dtype == x.dtype and torch.equal(found, expected) and found.stride() == expected.stride()
+
+
+@pytest.mark.parametrize("layout", ["rows", "channels_last", "columns", "gaps"])
+@pytest.mark.parametrize("shape", [(1, 4, 2, 2), (2, 8, 4, 6), (3, 4, 8, 8), (2, 4, 1, 1), (1, 4, 3), (2, 4, 2, 2, 2), (5, 8, 20, 30)])
+@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle", "channel_shuffle"])
+def test_shuffled_by_a_table_as_part_by_part(name: str, shape: tuple[int, ...], layout: str, rng: np.random.Generator) -> None:
+    """Results lie alike, too, where few elements come from places that are kept."""
+    geometry = {"pixel_shuffle": rearrange._as_pixels, "pixel_unshuffle": rearrange._as_channels,
+                "channel_shuffle": rearrange._interleaved}[name]
+    for dtype in DTYPES:
+        x = _drawn(shape, dtype, rng)
+        if layout == "channels_last":
+            x = x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x.transpose(1, -1).contiguous().transpose(1, -1)
+        elif layout != "rows":
+            x = x.mT.contiguous().mT if layout == "columns" else torch.cat([x, x], -1)[..., :shape[-1]]
+        try:
+            expected = rearrange._carried_out(as_bits(x._data), *geometry(shape, 2))
+        except AutogradError:
+            with pytest.raises(RuntimeError):
+                getattr(torch, name)(x, 2)
+            continue
+        found = getattr(torch, name)(x, 2)._data
+        assert (found.shape, found.strides, found.tobytes()) == (expected.shape, expected.strides, expected.tobytes())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(300, 400), (70, 30, 40), (3, 40000)])
+def test_parts_of_columns_are_those_of_rows(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> None:
+    x = _drawn(shape, dtype, rng)
+    columns = x.permute(*range(x.ndim - 1, -1, -1)).contiguous().permute(*range(x.ndim - 1, -1, -1))
+    for d in range(x.ndim):
+        for many in (0, 3, 2 * shape[d] if shape[d] < 1000 else 7):
+            index = torch.from_numpy(rng.integers(0, shape[d], many))
+            expected, found = torch.index_select(x, d, index), torch.index_select(columns, d, index)
+            assert found.is_contiguous() and found._data.tobytes() == expected._data.tobytes()
+    with pytest.raises(IndexError):
+        torch.index_select(columns, 0, torch.tensor([shape[0]]))
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_repeated_by_counts(dtype: str, dim: int | None, rng: np.random.Generator) -> None:
+    x = _drawn((4, 3), dtype, rng)
+    for counts in ([2], rng.integers(0, 3, x.numel() if dim is None else x.shape[dim])):
+        found = torch.repeat_interleave(x, torch.tensor(counts), dim)
+        expected = np.repeat(as_bits(x._data), np.asarray(counts), dim)
+        assert found.shape == expected.shape and found._data.tobytes() == expected.tobytes()
+    with pytest.raises(RuntimeError, match="repeats can not be negative"):
+        torch.repeat_interleave(x, torch.tensor([-1]), dim)

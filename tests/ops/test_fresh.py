@@ -9,6 +9,7 @@ import torchcompat as torch
 from autograd_tape.dtypes import FLOATING, DType, number_array
 from autograd_tape.executors.kernels._on_demand import use_numba
 from autograd_tape.executors.kernels.sharing import fill
+from autograd_tape.ops.data import windows
 from autograd_tape.ops.data.create import _apart, _indices, _line
 from autograd_tape.record import RECORDS, Sample
 
@@ -143,3 +144,32 @@ def test_each_number_of_a_range_is_so_many_steps_from_the_first(start, end, step
         finally:
             use_numba(previous)
         assert found._data.tobytes() == expected.astype(found._data.dtype).tobytes()
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["hann_window", "hamming_window", "blackman_window", "bartlett_window"])
+def test_long_windows_are_made_in_blocks_with_the_same_bits(name, dtype, periodic, monkeypatch):
+    for n in (32766, 32768, 50001, 300000):
+        found = getattr(torch, name)(n, periodic, dtype=dtype)
+        with monkeypatch.context() as patch:
+            patch.setattr(windows, "_BLOCK", n)
+            assert getattr(torch, name)(n, periodic, dtype=dtype)._data.tobytes() == found._data.tobytes()
+
+
+def test_as_strided_leaves_a_geometry_that_is_there():
+    """The change is counted nevertheless, and what are no integers is refused."""
+    x = torch.arange(6.0)
+    for version in (1, 2):
+        assert x.as_strided_((1, 3), (3, 1)).tolist() == [[0, 1, 2]] and x._version == version
+    with pytest.raises(TypeError):
+        x.as_strided_((True, 3), (3, 1))
+    with pytest.raises(TypeError):
+        x.as_strided_((1, 3), (3.0, 1))
+
+
+def test_views_that_are_gone_are_forgotten_by_pieces_too():
+    x = torch.zeros(6, 2)
+    for _ in range(1000):
+        x.split([1, 2, 3])
+    assert len(x._v.views) < 200
