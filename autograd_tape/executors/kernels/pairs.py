@@ -260,7 +260,9 @@ SLOW = frozenset([np.copysign, np.nextafter, np.left_shift, np.right_shift])
 
 def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays of half precision, of which there are many numbers."""
-    pair = OF_UFUNC.get(function) if function is not np.nextafter else None  # a neighbour in single precision is rounded to the number
+    if function is np.nextafter:  # of which neighbours in single precision are rounded to the number itself
+        return np.nextafter(*arrays)
+    pair = OF_UFUNC.get(function)
     found = pair(*arrays) if pair is not None and len(arrays) == 2 else None
     return ufunc(function, *arrays) if found is None else found
 
