@@ -111,6 +111,25 @@ def test_places_of_numbers_with_ties(dtype: str, width: int, rng: np.random.Gene
         np.testing.assert_array_equal(order.ordered(rows, descending), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(("shape", "axis"), [((5, 1), 1), ((6, 2), 1), ((3, 5), 0), ((4, 9), 0), ((5, 26, 3), 1), ((3, 97), 1),
+                                             ((2, 900), -1)])
+def test_orders_along_any_axis_of_any_layout(shape: tuple[int, ...], axis: int, dtype: str, rng: np.random.Generator, kernels: str) -> None:
+    rows = _numbers(rng, shape, dtype)
+    if rows.dtype.is_floating_point:
+        rows[0, 0] = float("nan")
+    for x in (rows, rows.mT.contiguous().mT, torch.cat([rows, rows], -1)[..., ::2]):
+        for descending in (False, True):
+            values, places = torch.sort(x, axis, descending)
+            assert torch.argsort(x, axis, descending).tolist() == places.tolist()
+            assert str(torch.gather(x, axis, places).tolist()) == str(values.tolist())
+            key = order.keys(x.float().numpy() if x.dtype == torch.bfloat16 else x.numpy())
+            expected = np.argsort(~key if descending else key, axis, kind="stable")
+            assert places.tolist() == expected.tolist()
+            assert values.stride() == torch.empty_like(x).stride() == places.stride()
+        assert str(torch.msort(x).tolist()) == str(torch.sort(x, 0).values.tolist())
+
+
 def test_unique_of_numbers_that_lie_apart(kernels: str) -> None:
     assert torch.unique(torch.arange(4000)[::2] % 5).tolist() == [0, 1, 2, 3, 4]
 

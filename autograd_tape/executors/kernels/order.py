@@ -14,8 +14,9 @@ import numpy as np
 from . import sharing
 from ._on_demand import HAS_VECTORS, LazyModule, at_hand, contiguous, state
 from .handy import Handy
+from ...strided import empty_in_order
 
-__all__ = ["bisect", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
+__all__ = ["arranged", "bisect", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
 
 _compiled = LazyModule("order")
 
@@ -68,28 +69,64 @@ def picked(rows: np.ndarray, index: np.ndarray) -> np.ndarray:
     return rows.reshape(-1).take(index)
 
 
-#: Lengths of rows whose keys are sorted together with their places where NumPy sorts integers in vectors, or nothing is compiled. Others
-#: are sorted by merging or by bytes, in a half to a fifth of the time.
+#: Lengths of rows whose keys are sorted together with their places where NumPy sorts integers in vectors, or nothing is compiled.
 _PACKED = range(8, 2048)
-#: Lengths up to which the compiled kernel counts what comes before each, and from which on it is quicker than NumPy without vectors.
-_COUNTED, _MANY = 64, 128
+#: Lengths up to which the kernel counts what comes before each, which is quicker than NumPy with vectors, too.
+_COUNTED = 64
 
 
 def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     """The places of each row's elements in order, equal ones as they come."""
+    if (found := arranged(rows, 1, descending, False)) is not None:
+        return found[1]
     key = keys(rows)
     if descending:
         key = ~key
-    compiled = fits(rows.size)
-    counted = compiled and (rows.shape[1] <= _COUNTED or not HAS_VECTORS and rows.shape[1] >= _MANY)
-    if rows.shape[1] in _PACKED and not counted and (found := _packed(key, rows.dtype)) is not None:
-        return found
-    if not compiled:
-        return key.argsort(1, kind="stable")
-    index = np.empty(rows.shape, np.int64)
-    if rows.size:
-        sharing.share_rows(_compiled.ordered, "f", *rows.shape, 16, contiguous(key), index)
-    return index
+    if rows.shape[1] in _PACKED and (places := _packed(key, rows.dtype)) is not None:
+        return places
+    return key.argsort(1, kind="stable")
+
+
+#: What holds the numbers of other dtypes than the kernel's.
+_HELD = {c: np.dtype(np.int64) for c in "bhHiIq"} | {"?": np.dtype(np.uint8)}
+#: Elements that nobody shares.
+_ALONE = 2048
+
+
+def arranged(x: np.ndarray, d: int, descending: bool, values: bool = True, places: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
+    """The elements along `d` in order, equal ones as they come, and where they were, both laid out like `x`; an empty array in place of
+    what is not asked for. None where a kernel is not worth its loading, or NumPy is quicker."""
+    given, shape, size = x.dtype, x.shape, x.size
+    kind, n = given, shape[d]
+    if (char := given.char) not in "fdlEeB":
+        if (kind := _HELD.get(char, given)) is given:
+            return None
+        char = kind.char
+    if not size or n > _COUNTED and (n >= 1 << 31 or HAS_VECTORS and n in _PACKED):
+        return None
+    if (run := _arranged.of(char, size)) is None and not fits(size):
+        return None
+    found: tuple[np.ndarray, np.ndarray]
+    if x.flags.carray:
+        found = lying = _empty(shape if values else 0, kind), _empty(shape if places else 0, _INT64)
+    else:  # rows of what lies as the results do
+        found = (empty_in_order(x, kind) if values else _empty(0, kind)), (empty_in_order(x, _INT64) if places else _empty(0, _INT64))
+        order = np.argsort([-s for s in found[not values].strides], kind="stable").tolist()
+        x, d = np.ascontiguousarray(x.transpose(order)), order.index(d)
+        shape, lying = x.shape, (found[0].transpose(order) if values else found[0], found[1].transpose(order) if places else found[1])
+    if kind is not given:
+        x = x.view(kind) if char == "B" else x.astype(kind)
+    outer, inner = prod(shape[:d]), prod(shape[d + 1:])
+    if run is not None and size <= _ALONE:
+        run(outer * inner, 1, x, *lying, outer, n, inner, descending)
+    else:
+        _arranged.share(char, outer * inner, n, 16, x, *lying, outer, n, inner, descending)
+    if kind is not given and values:
+        return found[0].view(given) if char == "B" else found[0].astype(given), found[1]
+    return found
+
+
+_empty, _INT64 = np.empty, np.dtype(np.int64)
 
 
 def _packed(key: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
@@ -169,12 +206,21 @@ def median(x: np.ndarray, d: int, sizes: tuple[int, ...], skip_nan: bool) -> tup
 def modes(x: np.ndarray, d: int, sizes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
     """The most frequent element along `d`, and its place, as torch finds it; of numbers that are none NaN, or few."""
     ordered = _UNORDERED
-    if x.shape[d] in _PACKED and x.shape[d] > 16 and fits(x.size):  # of shorter rows all are sorted by insertion
+    # Of shorter rows all are sorted by insertion, and integers that lie close are counted.
+    if x.shape[d] in _PACKED and x.shape[d] > 16 and fits(x.size) and not (x.dtype.kind in "iub" and _lie_close(x)):
         ordered = np.sort(keys(rows_of(x, d)), 1)
     return _found(_modes, x, d, sizes, beside=(ordered,))
 
 
 _UNORDERED = np.empty(0, np.int64)
+
+
+def _lie_close(x: np.ndarray) -> bool:
+    """Whether few different integers can be among these."""
+    return x.itemsize == 1 or int(np.maximum.reduce(x, None)) - int(np.minimum.reduce(x, None)) < _COUNTS
+
+
+_COUNTS = 64
 
 
 def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
@@ -194,4 +240,5 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray 
     return found
 
 
-_top, _kth, _modes, _bisected, _keys = [Handy("order", name) for name in ("top", "kth", "modes", "bisected", "keys_of")]
+_top, _kth, _modes, _bisected, _keys, _arranged = [
+    Handy("order", name) for name in ("top", "kth", "modes", "bisected", "keys_of", "arranged")]

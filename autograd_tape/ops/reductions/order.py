@@ -45,13 +45,13 @@ def _order(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
     return n - 1 - input[back].argsort(d, kind="stable")[back]
 
 
-def _ordered(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
-    """The elements in the order of `_order`. Sorting them beside the permutation is quicker than gathering by it."""
+def _ordered(input: np.ndarray, d: int) -> np.ndarray:
+    """The elements in the order of `_order`, ascending. Sorting them beside the permutation is quicker than gathering by it."""
     if input.dtype.char == "E":
-        return _ordered(input.astype(np.float32), d, descending).astype(input.dtype)
+        return _ordered(input.astype(np.float32), d).astype(input.dtype)
     result = input.copy()
     result.sort(d, kind="stable")
-    return result[(slice(None),) * d + (slice(None, None, -1),)] if descending and input.shape[d] > 1 else result
+    return result
 
 
 def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
@@ -73,8 +73,10 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> tuple[
         wrap_dim(dim, 0)
         return input.copy(), np.zeros((), np.int64)
     d = wrap_dim(dim, input.ndim)
-    if input.size < _SMALL:
-        return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
+    if (found := compiled.arranged(input, d, descending)) is not None:
+        return found
+    if input.size < _SMALL and not descending:
+        return _like(_ordered(input, d), input), _like(_order(input, d, False), input)
     rows = compiled.rows_of(input, d)
     at = compiled.ordered(rows, descending)
     values, indices = [_like(_back(a, input, d), input) for a in (compiled.picked(rows, at), at)]
@@ -128,6 +130,9 @@ class sort:
 
     lacks = {"float8": "sorting_kernel_method_name"}
     out_dtype = EXPECTED
+    quick_named = True
+    def quick(input, dim, descending, stable): return _sort(input, dim, descending, False)
+
     def function(F, input, dim=-1, descending=False, stable=False, *, out=None):
         return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
 
@@ -145,6 +150,10 @@ class argsort:
     """
 
     lacks = {"float8": "sorting_kernel_method_name"}
+    def quick(input, dim, descending, stable):
+        found = compiled.arranged(input, wrap_dim(dim, input.ndim), descending, values=False) if input.ndim else None
+        return _sort(input, dim, descending, False)[1] if found is None else found[1]
+
     def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
     def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0, True
 
@@ -160,6 +169,8 @@ class msort:
     lacks = {"float8": "sorting_kernel_method_name"}
     out_dtype = EXPECTED
     def quick(input):
+        if input.ndim and (found := compiled.arranged(input, 0, False, places=False)) is not None:
+            return found[0]
         flags, size = input.flags, input.size
         # Nobody sees where equal numbers were, but zeros have signs.
         if input.ndim and size and 1 not in input.shape and (flags.c_contiguous or flags.f_contiguous) and (

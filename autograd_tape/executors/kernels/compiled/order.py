@@ -11,12 +11,15 @@ from numba.extending import overload, register_jitable
 from .. import selection
 from ....annotations import Fn
 from .base import kernel, wide
+from .simd import borrowed
 
-#: Elements of a run that is sorted by insertion, those of a row up to which each is compared with all others, and those of a row for each
+#: Elements of a row up to which each is compared with all others, those of a run that is merged with another, and those of a row for each
 #: byte by which it takes sorting not to merge runs.
-RUN, COUNTED, SCANNED = 8, 64, 12
-#: How many best of a row are kept on the way.
-FEW = 8
+COUNTED, RUN, SCANNED = 64, 32, 64
+#: The last of all keys.
+LAST = np.int64(2**63 - 1)
+#: How many best of a row are kept on the way, and between how many keys equal ones are counted.
+FEW, COUNTS = 8, 1024
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
@@ -64,100 +67,183 @@ def keys_of(x, keys, start, stop):
         keys[i] = key(x[i])
 
 
-@kernel("q2[n,m] Q2[n,m] :n")
-def ordered(keys, index, start, stop):
-    """The places of each row's keys in ascending order, equal ones as they come: of short rows it is counted how many come before each,
-    which has no branches and is done in vectors; runs in order are merged, of long rows bytes sorted."""
-    m = keys.shape[1]
-    if m <= COUNTED:
-        row, place = np.zeros((m + 7) >> 3 << 3, i8), np.empty((m + 7) >> 3 << 3, i8)
-        for r in range(start, stop):
-            for i in range(m):
-                row[i] = keys[r, i]
-            place[:] = 0
-            for j in range(m):
-                v = row[j]
-                for i in range(place.size):
-                    place[i] += i8(v < row[i]) | (i8(v == row[i]) & i8(j < i))
-            for i in range(m):
-                index[r, place[i]] = i
+def room(x, n):
+    """Room for so many keys of an array's numbers: of 32 bits where that is enough."""
+    return np.empty(n, i8)
+
+
+@overload(room, strict=False)
+def _room(x, n):
+    kind = i4 if x.dtype.bitwidth <= 32 else i8
+    return lambda x, n: np.empty(n, kind)
+
+
+@register_jitable(forceinline=True)
+def apart(k, p, m, q):
+    """Two keys in order, with their places."""
+    later = m < k
+    return (m, q, k, p) if later else (k, p, m, q)
+
+
+# Places below are unsigned: of others it would be asked each time whether they count from the end.
+
+
+@register_jitable
+def counted(v, at, low, m, w, to, some, place, taken):
+    """Puts up to ``COUNTED`` keys from ``low`` on in order: each behind as many as are less, which is counted for eight at a time in
+    vectors and without branches, and behind its equals that come earlier."""
+    for i in range(m):
+        some[i], taken[i] = v[u8(low + i)], 0
+    for b in range(0, m, 8):
+        r, p = some[b : b + 8], place[b : b + 8]
+        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = i4(0)
+        r0, r1, r2, r3, r4, r5, r6, r7 = r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]
+        for j in range(m):
+            k = some[j]
+            a0, a1, a2, a3 = a0 + i4(k < r0), a1 + i4(k < r1), a2 + i4(k < r2), a3 + i4(k < r3)
+            a4, a5, a6, a7 = a4 + i4(k < r4), a5 + i4(k < r5), a6 + i4(k < r6), a7 + i4(k < r7)
+        p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7] = a0, a1, a2, a3, a4, a5, a6, a7
+    for i in range(m):
+        p0 = u8(place[i])
+        q = u8(low) + p0 + u8(taken[p0])
+        taken[p0] += 1
+        w[q], to[q] = v[u8(low + i)], at[u8(low + i)]
+
+
+@register_jitable
+def merged(v, at, left, middle, high, w, to):
+    """Merges two runs without branches, which nobody could foresee; those of one length from both ends at once."""
+    i, j, k = u8(left), u8(middle), u8(left)
+    i1, j1, k1 = u8(middle) - u8(1), u8(high) - u8(1), u8(high) - u8(1)
+    if middle - left == high - middle:
+        for _ in range(high - middle):
+            a, b = v[i], v[j]
+            first = a <= b
+            w[k], to[k] = (a if first else b), (at[i] if first else at[j])
+            i, j, k = i + u8(first), j + u8(not first), k + u8(1)
+            a, b = v[i1], v[j1]
+            last = a <= b
+            w[k1], to[k1] = (b if last else a), (at[j1] if last else at[i1])
+            i1, j1, k1 = i1 - u8(not last), j1 - u8(last), k1 - u8(1)
         return
-    v, w, at, to = np.empty(m, u8), np.empty(m, u8), np.empty(m, i8), np.empty(m, i8)
-    places = np.empty(256, i8)
-    for r in range(start, stop):
-        row, out = keys[r], index[r]
-        low = row[0] if m else i8(0)
-        for i in range(m):
-            low = min(low, row[i])
-        differ = u8(0)
-        for i in range(m):  # the distance from the smallest: of small numbers few bytes differ, whatever their signs
-            v[i] = u8(row[i]) - u8(low)
-            at[i] = i
-            differ |= v[i]
-        passes = 0
-        for byte in range(8):
-            passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0
-        if passes * SCANNED > m:
-            left = 0
-            while left < m:
-                high = min(left + RUN, m)
-                insertion_sort(v, at, left, high)
-                left = high
-            width = RUN
-            while width < m:
-                left = 0
-                while left < m:
-                    middle, high = min(left + width, m), min(left + 2 * width, m)
-                    i, j, k = left, middle, left
-                    while i < middle and j < high:  # without branches, which nobody could foresee
-                        first = v[i] <= v[j]
-                        p = i if first else j
-                        w[k], to[k] = v[p], at[p]
-                        i += 1 if first else 0
-                        j += 0 if first else 1
-                        k += 1
-                    i = i if i < middle else j
-                    while k < high:
-                        w[k], to[k] = v[i], at[i]
-                        i += 1
-                        k += 1
-                    left = high
-                v, w, at, to = w, v, to, at
-                width *= 2
-            for i in range(m):
-                out[i] = at[i]
-            continue
-        for byte in range(8):
-            shift = u8(8 * byte)
-            if not (differ >> shift) & u8(255):
-                continue
-            for i in range(256):
-                places[i] = 0
-            for i in range(m):
-                places[i8((v[i] >> shift) & u8(255))] += 1
-            total = 0
-            for i in range(256):
-                total, places[i] = total + places[i], total
-            for i in range(m):
-                digit = i8((v[i] >> shift) & u8(255))
-                place = places[digit]
-                w[place], to[place] = v[i], at[i]
-                places[digit] = place + 1
+    while i < u8(middle) and j < u8(high):
+        first = v[i] <= v[j]
+        p = i if first else j
+        w[k], to[k] = v[p], at[p]
+        i, j, k = i + u8(first), j + u8(not first), k + u8(1)
+    i = i if i < u8(middle) else j
+    while k < u8(high):
+        w[k], to[k] = v[i], at[i]
+        i, k = i + u8(1), k + u8(1)
+
+
+@register_jitable
+def scanned(v, at, low, shift, w, to, places):
+    """Sorts by a byte of the distance from the least key."""
+    for i in range(256):
+        places[i] = 0
+    for i in range(v.size):
+        places[((u8(i8(v[i])) - low) >> shift) & u8(255)] += 1
+    total = 0
+    for i in range(256):
+        total, places[i] = total + places[i], total
+    for i in range(v.size):
+        digit = ((u8(i8(v[i])) - low) >> shift) & u8(255)
+        place = u8(places[digit])
+        w[place], to[place] = v[i], at[i]
+        places[digit] += 1
+
+
+@register_jitable
+def _arranged(keys, marks, x, values, index, size, inner, flip, start, stop):
+    x, values, index, step, n = borrowed(x), borrowed(values), borrowed(index), u8(inner), max(size, 4)
+    v, w, some = borrowed(keys[:n]), borrowed(keys[n : 2 * n]), borrowed(keys[2 * n :])
+    at, to, rest = borrowed(marks[:n]), borrowed(marks[n : 2 * n]), marks[2 * n :]
+    taken, place, places = borrowed(rest[:COUNTED]), borrowed(rest[COUNTED : 2 * COUNTED]), borrowed(rest[2 * COUNTED :])
+    some[:] = 0
+    part = start // max(inner, 1)
+    column = start - part * inner
+    for _ in range(start, stop):
+        first = u8(part * size * inner + column)
+        column += 1
+        if column == inner:
+            part, column = part + 1, 0
+        if size <= 4:  # in registers: neighbours are exchanged, and what is not there stays behind
+            last = u8(size - 1)
+            k = key(wide(x[first])) ^ flip
+            l = key(wide(x[first + min(u8(1), last) * step])) ^ flip if size > 1 else LAST
+            m = key(wide(x[first + min(u8(2), last) * step])) ^ flip if size > 2 else LAST
+            o = key(wide(x[first + last * step])) ^ flip if size > 3 else LAST
+            k, p, l, q = apart(k, u8(0), l, u8(1))
+            m, r, o, s = apart(m, u8(2), o, u8(3))
+            l, q, m, r = apart(l, q, m, r)
+            k, p, l, q = apart(k, p, l, q)
+            m, r, o, s = apart(m, r, o, s)
+            l, q, m, r = apart(l, q, m, r)
+            at[0], at[1], at[2], at[3] = p, q, r, s
+        else:
+            near = first
+            for i in range(size):
+                v[i], at[i] = key(wide(x[near])) ^ flip, i
+                near += step
+        if 4 < size <= COUNTED:
+            counted(v, at, 0, size, w, to, some, place, taken)
             v, w, at, to = w, v, to, at
-        for i in range(m):
-            out[i] = at[i]
+        elif size > COUNTED:
+            low = v[0]
+            for i in range(size):
+                low = min(low, v[i])
+            differ, passes = u8(0), 0  # of small numbers few bytes differ from the least's, whatever their signs
+            for i in range(size):
+                differ |= u8(i8(v[i])) - u8(i8(low))
+            for byte in range(8):
+                passes += 1 if (differ >> u8(8 * byte)) & u8(255) else 0
+            if passes * SCANNED > size:
+                run, left = RUN, 0
+                while left < size:
+                    counted(v, at, left, min(run, size - left), w, to, some, place, taken)
+                    left += run
+                v, w, at, to = w, v, to, at
+                while run < size:
+                    left = 0
+                    while left < size:
+                        merged(v, at, left, min(left + run, size), min(left + 2 * run, size), w, to)
+                        left += 2 * run
+                    v, w, at, to = w, v, to, at
+                    run *= 2
+            else:
+                for byte in range(8):
+                    if (differ >> u8(8 * byte)) & u8(255):
+                        scanned(v, at, u8(i8(low)), u8(8 * byte), w, to, places)
+                        v, w, at, to = w, v, to, at
+        near = first
+        for i in range(size if index.size else 0):
+            index[near] = at[i]
+            near += step
+        near = first
+        for i in range(size if values.size else 0):
+            values[near] = x[first + u8(at[i]) * step]
+            near += step
 
 
 # Below, elements of rows lie `inner` apart, and a row after a row: an array (outer, size, inner), whose middle dimension is the rows'.
 
 
-@kernel("r0[outer*size*inner] w0[outer*k*inner] Q0[outer*k*inner] i i i i i i (outer>=0) (inner>=0) (k>0) (k<=size) "
-        "(float(outer)*size*inner<9e18) :outer*inner")
-def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop):
-    """The least, or largest, of each row and their places, which are torch's among equal ones."""
-    v, at = np.empty(size, i8), np.empty(size, i8)
-    flip = i8(-1) if largest else i8(0)
-    best, place, kept = np.empty(FEW + 1, i8), np.empty(FEW + 1, i8), min(k + 1, size)
+@kernel("r0[outer*size*inner] w0[outer*size*inner]? Q0[outer*size*inner]? i i i i (outer>=0) (inner>=0) (size>0) (size<2147483648) "
+        "(float(outer)*size*inner<9e18) :outer*inner", dtypes="fdlEeB")
+def arranged(x, values, index, outer, size, inner, descending, start, stop):
+    """The numbers of each row in order, equal ones as they come, and where they were; either may be left out. Few are exchanged, or
+    counted; runs of them are merged, and of long rows bytes sorted."""
+    n = 2 * max(size, 4)
+    keys, marks = room(x, n + COUNTED), np.empty(n + 2 * COUNTED + (256 if size > COUNTED else 0), i4)
+    _arranged(keys, marks, x, values, index, size, inner, i8(-1) if descending else i8(0), start, stop)
+
+
+@register_jitable
+def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop):
+    x, values, index, kept = borrowed(x), borrowed(values), borrowed(index), min(k + 1, size)
+    v, at, rest = borrowed(scratch[:size]), borrowed(scratch[size : 2 * size]), scratch[2 * size :]
+    best, place = borrowed(rest[: FEW + 1]), borrowed(rest[FEW + 1 :])
     for r in range(start, stop):
         first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
         if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for, as long as none is another's equal
@@ -186,12 +272,18 @@ def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop)
             values[to + i * inner], index[to + i * inner] = x[first + at[i] * inner], at[i]
 
 
-@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i i i (outer>=0) (inner>=0) (k>=0) (k<size) "
+@kernel("r0[outer*size*inner] w0[outer*k*inner] Q0[outer*k*inner] i i i i i i (outer>=0) (inner>=0) (k>0) (k<=size) "
         "(float(outer)*size*inner<9e18) :outer*inner")
-def kth(x, values, index, outer, size, inner, k, what, start, stop):
-    """The element that comes at place `k` in the order of each row, and its place: torch's among equal ones, or where `what` is not 0 the
-    first. Of rows with NaN it is the first NaN where `what` is 1; where it is 2 they are taken without, and the middle."""
-    v, at = np.empty(size, i8), np.empty(size, i8)
+def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop):
+    """The least, or largest, of each row and their places, which are torch's among equal ones."""
+    scratch = np.empty(2 * size + 2 * FEW + 2, i8)
+    _top(scratch, x, values, index, size, inner, k, i8(-1) if largest else i8(0), in_order, start, stop)
+
+
+@register_jitable
+def _kth(scratch, x, values, index, size, inner, k, what, start, stop):
+    x, values, index = borrowed(x), borrowed(values), borrowed(index)
+    v, at = borrowed(scratch[:size]), borrowed(scratch[size:])
     for r in range(start, stop):
         first, missing, place = r // inner * size * inner + r % inner, 0, k
         for i in range(size):
@@ -217,30 +309,60 @@ def kth(x, values, index, outer, size, inner, k, what, start, stop):
         values[r], index[r] = x[first + found * inner], found
 
 
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i i i (outer>=0) (inner>=0) (k>=0) (k<size) "
+        "(float(outer)*size*inner<9e18) :outer*inner")
+def kth(x, values, index, outer, size, inner, k, what, start, stop):
+    """The element that comes at place `k` in the order of each row, and its place: torch's among equal ones, or where `what` is not 0 the
+    first. Of rows with NaN it is the first NaN where `what` is 1; where it is 2 they are taken without, and the middle."""
+    scratch = np.empty(2 * size, i8)
+    _kth(scratch, x, values, index, size, inner, k, what, start, stop)
+
+
+@register_jitable
+def _modes(scratch, x, values, index, ordered, size, inner, start, stop):
+    x, values, index, ordered = borrowed(x), borrowed(values), borrowed(index), borrowed(ordered)
+    v, at, count = borrowed(scratch[:size]), borrowed(scratch[size : 2 * size]), borrowed(scratch[2 * size :])
+    for r in range(start, stop):
+        first, numbers = r // inner * size * inner + r % inner, size
+        low = high = key(wide(x[first]))
+        for i in range(size):
+            value = wide(x[first + i * inner])
+            k = key(value)
+            v[i], at[i], low, high = k, i, min(low, k), max(high, k)
+            numbers -= value != value
+        longest, run, last = 0, 0, 0
+        few = numbers == size and u8(high) - u8(low) < u8(min(COUNTS, 4 * size))  # which are counted
+        if few:
+            several = high - low + 1
+            for i in range(several):
+                count[i] = 0
+            for i in range(size):
+                count[v[i] - low] += 1
+            for i in range(several):
+                run += count[i]
+                if count[i] > longest:
+                    longest, last = count[i], run - 1
+        else:
+            row = ordered[r * size : r * size + size] if ordered.size else v
+            if not ordered.size:
+                sort(v, at, 0, size)
+            for i in range(size):
+                run = run + 1 if i > 0 and row[i] == row[i - 1] and i < numbers else 1
+                if run > longest:
+                    longest, last = run, i
+        if few or ordered.size:
+            sorted_at(v, at, last)
+        index[r] = at[last]
+        values[r] = x[first + at[last] * inner]
+
+
 @kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] q0[n] i i i (outer>=0) (inner>=0) (size>0) (float(outer)*size*inner<9e18) "
         "(n==0)|(n==outer*size*inner) :outer*inner")
 def modes(x, values, index, ordered, outer, size, inner, start, stop):
     """The most frequent element of each row, the least of several, and its place: the last one after torch's sort. NaN, of which none is
-    another's equal, come last. The keys of each row may have been sorted."""
-    v, at = np.empty(size, i8), np.empty(size, i8)
-    for r in range(start, stop):
-        first, numbers = r // inner * size * inner + r % inner, size
-        for i in range(size):
-            value = wide(x[first + i * inner])
-            v[i], at[i] = key(value), i
-            numbers -= value != value
-        row = ordered[r * size : r * size + size] if ordered.size else v
-        if not ordered.size:
-            sort(v, at, 0, size)
-        longest, run, last = 0, 0, 0
-        for i in range(size):
-            run = run + 1 if i > 0 and row[i] == row[i - 1] and i < numbers else 1
-            if run > longest:
-                longest, last = run, i
-        if ordered.size:
-            sorted_at(v, at, last)
-        index[r] = at[last]
-        values[r] = x[first + at[last] * inner]
+    another's equal, come last. The keys of each row may have been sorted; those that lie close are counted."""
+    scratch = np.empty(2 * size + COUNTS, i8)
+    _modes(scratch, x, values, index, ordered, size, inner, start, stop)
 
 
 @kernel("r0[rows*size] r0[rows*each] Q0[rows*each] i i i i (rows>=0) (size>=0) (each>=0) :rows*each")
