@@ -155,3 +155,22 @@ def test_along_one_element_each_is_its_own(name: str) -> None:
     assert str(values.reshape(-1).tolist()) == str(x[0].tolist()) and places.reshape(-1).tolist() == [0, 0, 0]
     values += 1
     assert x[0, 0] == 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_boxes_of_histograms(dtype: str, rng: np.random.Generator, kernels: str) -> None:
+    points = torch.tensor(np.round(4 * rng.standard_normal((300, 2)))).to(getattr(torch, dtype))
+    line, weight = points[:, 0], torch.rand(300, dtype=getattr(torch, dtype))
+    line[7] = float("nan")
+    for edges in ([-3.0, -3.0, 0.5, 2.0, 9.0], np.linspace(-7, 5, 30), [4.0, 1.0, 2.0]):
+        border = torch.tensor(edges, dtype=points.dtype)
+        inside = [(i, x) for i, x in enumerate(line.tolist()) if edges[0] <= x <= edges[-1]]
+        if sorted(edges) == list(edges):
+            at = np.minimum(np.searchsorted(border.numpy(), [x for _, x in inside], "right") - 1, len(edges) - 2)
+            expected = np.bincount(at, weight.numpy()[[i for i, _ in inside]], len(edges) - 1)
+            np.testing.assert_allclose(torch.histogram(line, border, weight=weight).hist.numpy(), expected, 1e-6)
+    line[7] = 0
+    whole, parts = torch.histogram(line, 9), torch.histogramdd(points, [9, 3])
+    assert whole.hist.sum().item() == parts.hist.sum().item() == 300
+    assert parts.hist.sum(1).tolist() == whole.hist.tolist() == torch.histogram(line, whole.bin_edges).hist.tolist()
+    assert torch.histogram(line, 4, range=(-1.0, 3.0)).hist.sum().item() == ((line >= -1) & (line <= 3)).sum().item()

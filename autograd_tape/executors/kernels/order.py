@@ -16,7 +16,7 @@ from ._on_demand import HAS_VECTORS, LazyModule, at_hand, contiguous, state
 from .handy import Handy
 from ...strided import empty_in_order
 
-__all__ = ["arranged", "bisect", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
+__all__ = ["arranged", "bisect", "boxed", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
 
 _compiled = LazyModule("order")
 
@@ -240,5 +240,17 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray 
     return found
 
 
-_top, _kth, _modes, _bisected, _keys, _arranged = [
-    Handy("order", name) for name in ("top", "kth", "modes", "bisected", "keys_of", "arranged")]
+def boxed(points: np.ndarray, edges: list[np.ndarray], regular: bool) -> np.ndarray | None:
+    """In which box of a grid each point (n, dimensions) is, -1 for none; `edges` are in order along each dimension, or `regular`. None
+    where a kernel is not worth its loading."""
+    char, (n, dims) = points.dtype.char, points.shape
+    if char not in "fd" or _boxed.of(char, points.size) is None and not fits(points.size):
+        return None
+    points, at = contiguous(points), np.zeros(n, np.int64)
+    for d, border in enumerate(edges):
+        _boxed.share(char, n, 1, 8, points, contiguous(border), at, dims, d, regular)
+    return at
+
+
+_top, _kth, _modes, _bisected, _keys, _arranged, _boxed = [
+    Handy("order", name) for name in ("top", "kth", "modes", "bisected", "keys_of", "arranged", "boxed")]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 
 from ...annotations import Functions
 from ...dtypes import BOOL, FLOATING, c_name
 from ...errors import AutogradError, MissingKernelError
+from ...executors.kernels.order import boxed
 from ...functions.out import OutRule
 from ...functions.overloads import no_match
 from ...functions.refusals import no_kernel, on_meta
 from ...record import Sample, get_record, op
 from ...tensor import TensorRef
 from .._host import values_of
+from ..data.create import _line
 from ..networks._losses import constant
 from .counting import bisect, no_derivative_node
 
@@ -40,7 +42,7 @@ def _number(x: float) -> str:
     return f"{x:g}"
 
 
-def _edges(F: Functions, points: np.ndarray, counts: Sequence[int], span: Sequence[float] | None) -> list[np.ndarray]:
+def _edges(points: np.ndarray, counts: Sequence[int], span: Sequence[float] | None) -> list[np.ndarray]:
     """The edges of boxes of equal width, so many along each dimension of `points`, over a range, or over all points."""
     n = points.shape[-1]
     if span is not None and len(span) != 2 * n:
@@ -52,15 +54,15 @@ def _edges(F: Functions, points: np.ndarray, counts: Sequence[int], span: Sequen
     for d, count in enumerate(counts):
         here = points[:, d]
         low, high = (float(span[2 * d]), float(span[2 * d + 1])) if span is not None else (
-            (float(here.min()), float(here.max())) if here.size else (0.0, 1.0))
-        if not (np.isfinite(low) and np.isfinite(high)):
+            (float(np.minimum.reduce(here)), float(np.maximum.reduce(here))) if here.size else (0.0, 1.0))
+        if not (isfinite(low) and isfinite(high)):
             raise AutogradError(f"torch.histogramdd: dimension {d}'s range [{_number(low)}, {_number(high)}] is not finite")
         if low > high:
             raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {_number(low)} max {_number(high)} for "
                                 f"dimension {d}")
         if low == high:
             low, high = low - 0.5, high + 0.5
-        found.append(F.linspace(low, high, count + 1, dtype=F.wrap(here)._k.dtype)._data)
+        found.append(_line(low, high, count + 1, here.dtype))
     return found
 
 
@@ -90,38 +92,50 @@ def _check_edges(input: TensorRef, n: int, bins: Sequence[TensorRef]) -> list[np
     return [values_of(edges) for edges in bins]
 
 
-def _counted(input: TensorRef, shape: Sequence[int], edges: list[np.ndarray], weight: TensorRef | None, density: bool,
-             flat: bool = False) -> np.ndarray:
-    """The histogram of points, elements along the last dimension of `shape`; `weight` has one number for each, `flat` if in any
-    shape."""
-    if weight is not None:
-        if weight._k.dtype is not input._k.dtype:
-            raise AutogradError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
-                                f"dtype, but got input({c_name(input._k.dtype)}), and weight({c_name(weight._k.dtype)})")
-        sizes = [weight._data.size] if flat else list(weight.shape)
-        if sizes != list(shape[:-1]):
-            raise AutogradError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
-                                f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape {sizes}")
-    points = values_of(input).reshape(-1, shape[-1])
+def _weights(input: TensorRef, shape: Sequence[int], weight: TensorRef | None, flat: bool = False) -> np.ndarray | None:
+    """One number for each point, elements along the last dimension of `shape`; `flat` if in any shape."""
+    if weight is None:
+        return None
+    if weight._k.dtype is not input._k.dtype:
+        raise AutogradError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+                            f"dtype, but got input({c_name(input._k.dtype)}), and weight({c_name(weight._k.dtype)})")
+    sizes = [weight._data.size] if flat else list(weight.shape)
+    if sizes != list(shape[:-1]):
+        raise AutogradError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                            f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape {sizes}")
+    return values_of(weight).reshape(-1)
+
+
+def _check_counts(input: TensorRef) -> None:
     if input._k.dtype.category != FLOATING or input._k.dtype.group:
         no_kernel("histogram_cpu", input)
-    if input._k.dtype.itemsize == 2:
+
+
+def _counted(points: np.ndarray, edges: list[np.ndarray], weights: np.ndarray | None, density: bool, regular: bool) -> np.ndarray:
+    """The histogram of points (n, dimensions), between edges that lie regularly or not."""
+    given = points.dtype
+    if points.itemsize == 2:
         points, edges = points.astype(np.float32), [border.astype(np.float32) for border in edges]
-    inside = np.ones(len(points), bool)
-    at = np.zeros(len(points), np.int64)
-    for d, border in enumerate(edges):
-        here = points[:, d]
-        inside &= (here >= border[0]) & (here <= border[-1])
-        # The last box has its right border, too.
-        at = at * (len(border) - 1) + np.minimum(bisect(border, here, True) - 1, len(border) - 2)
-    weights = None if weight is None else values_of(weight).reshape(-1)[inside]
-    sizes = [len(border) - 1 for border in edges]
-    found = np.bincount(at[inside], weights, prod(sizes)).reshape(sizes)
+    sizes, at = [len(border) - 1 for border in edges], None
+    if regular or not any([np.count_nonzero(border[1:] >= border[:-1]) + 1 < len(border) for border in edges]):
+        at = boxed(points, edges, regular)
+    if at is not None:
+        inside = at >= 0
+    else:
+        inside, at = np.ones(len(points), bool), np.zeros(len(points), np.int64)
+        for d, border in enumerate(edges):
+            here = points[:, d]
+            inside &= (here >= border[0]) & (here <= border[-1])
+            # The last box has its right border, too.
+            at = at * (len(border) - 1) + np.minimum(bisect(border, here, True) - 1, len(border) - 2)
+    if np.count_nonzero(inside) < inside.size:
+        at, weights = at[inside], None if weights is None else weights[inside]
+    found = np.bincount(at, weights, prod(sizes)).reshape(sizes)
     if density:
         found = found / found.sum()
         for d, border in enumerate(edges):
             found = found / np.diff(border.astype(np.float64)).reshape([-1 if e == d else 1 for e in range(len(edges))])
-    return found.astype(input._k.np)
+    return found.astype(given)
 
 
 @op("histogram(Tensor input, Any bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
@@ -135,6 +149,15 @@ class histogram:
 
     out_dtype = OutRule(_OUT.format("hist", "hist")), OutRule(_OUT.format("bin_edges", "bin_edges"))
     reads = "input bins weight"
+    quick_named, quick_if = True, "(bins.__class__ is int or bins._k is _k)"
+    def quick(input, bins, range, weight, density):
+        if input.dtype.char not in "fd" or weight is not None and (weight.dtype is not input.dtype or weight.size != input.size):
+            return None
+        points, regular = input.reshape(-1, 1), bins.__class__ is int
+        edges = _edges(points, [bins], range) if regular else [bins._data]
+        if edges[0].ndim == 1 and edges[0].size > 1:
+            counts = _counted(points, edges, None if weight is None else weight.reshape(-1), density, regular)
+            return counts, edges[0] if regular else edges[0].copy()
 
     def function(F, input, bins=100, *, range=None, weight=None, density=False):
         if not isinstance(bins, (int, TensorRef)) or isinstance(bins, bool):
@@ -145,8 +168,10 @@ class histogram:
             edges = _check_edges(input, 1, [bins])
         else:
             _check_range(input, range)
-            edges = _edges(F, points, [bins], range)
-        counts = _counted(input, shape, edges, weight, density, True)
+            edges = _edges(points, [bins], range)
+        weights = _weights(input, shape, weight, True)
+        _check_counts(input)
+        counts = _counted(points, edges, weights, density, not isinstance(bins, TensorRef))
         found = [_HISTOGRAM.behind(constant(F, input, a), input) for a in (counts, edges[0].copy())]
         return F.returned(get_record("histogram"))(*found)
 
@@ -186,9 +211,11 @@ class histogramdd:
             if len(counts) != n:
                 raise AutogradError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
             _check_range(input, range)
-            edges = _edges(F, points.reshape(-1, n), counts, range)
-        hist, *borders = [_HISTOGRAMDD.behind(constant(F, input, a), input)
-                          for a in (_counted(input, input.shape, edges, weight, density), *[e.copy() for e in edges])]
+            edges = _edges(points.reshape(-1, n), counts, range)
+        weights = _weights(input, input.shape, weight)
+        _check_counts(input)
+        counted = _counted(points.reshape(-1, n), edges, weights, density, not (sequence and bins and isinstance(bins[0], TensorRef)))
+        hist, *borders = [_HISTOGRAMDD.behind(constant(F, input, a), input) for a in (counted, *[e.copy() for e in edges])]
         return F.returned(get_record("histogramdd"))(hist, tuple(borders))
 
     def samples(rng): yield Sample((rng.standard_normal((10, 2)), [2, 3]), no_gradient="torch counts without derivative")

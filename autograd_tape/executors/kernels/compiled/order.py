@@ -379,3 +379,34 @@ def bisected(sequence, values, found, rows, size, each, right, start, stop):
             else:
                 low = middle + 1
         found[i] = low
+
+
+@kernel("r0[n*dims] r1[m] Q1[n] i i i (m>1) (dims>0) (d>=0) (d<dims) :n")
+def boxed(x, edges, at, dims, d, regular, start, stop):
+    """The box of each point in a grid, so far as the dimensions before tell, with that along one more, between edges in order: -1 for none.
+    Where those lie regularly a division finds it but for a neighbour, else halving."""
+    last, step, lines = u8(edges.size - 2), u8(dims), i8(edges.size - 1)
+    low, high = edges[0], edges[edges.size - 1]
+    scale = lines / (np.float64(high) - np.float64(low)) if high > low else 0.0
+    near = u8(start) * step + u8(d)
+    for i in range(u8(start), u8(stop)):
+        v, before = x[near], at[i]
+        near += step
+        place = u8(0)
+        if before < 0 or not (low <= v <= high):
+            at[i] = -1
+            continue
+        if regular:
+            guess = (np.float64(v) - np.float64(low)) * scale
+            place = min(u8(guess) if guess > 0.0 else u8(0), last)
+            while place > u8(0) and edges[place] > v:
+                place -= u8(1)
+            while place < last and edges[place + u8(1)] <= v:
+                place += u8(1)
+        else:
+            left = last + u8(1)  # edges among which the last that is not above it lies
+            while left > u8(1):
+                half = left >> u8(1)
+                place = place + half if edges[place + half] <= v else place
+                left -= half
+        at[i] = before * lines + i8(place)
