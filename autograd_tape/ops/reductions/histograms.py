@@ -7,7 +7,6 @@ from math import isfinite, prod
 
 import numpy as np
 
-from ...annotations import Functions
 from ...dtypes import BOOL, FLOATING, c_name
 from ...errors import AutogradError, MissingKernelError
 from ...executors.kernels.order import boxed

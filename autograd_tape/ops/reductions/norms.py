@@ -13,10 +13,10 @@ from ...dims import broadcast_shape, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, float32, promote, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import folds, loops
-from ...executors.kernels._on_demand import LazyModule, state
+from ...executors.kernels._on_demand import HAS_VECTORS, LazyModule, state
 from ...executors.kernels.elementwise import takes_half, with_number
-from ...executors.kernels.handy import Handy
-from ...executors.kernels.halves import recast, ufunc, widened
+from ...executors.kernels.handy import Exact, Handy
+from ...executors.kernels.halves import recast, widened
 from ...executors.kernels.norm import length_gradients
 from ...executors.kernels.pairs import halved, ufunc2
 from ...executors.kernels.reduce import add
@@ -63,7 +63,28 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
     if ord < 0 and not x.size:  # which NumPy knows to be infinite
         _check_identity(x.shape, ord, dim)
     with ignoring():
-        return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
+        powers = _powers(size, ord)
+        total = None if powers is None else folds.fold(powers, dim, keepdim)
+        if total is None:
+            total = add(size ** size.dtype.type(ord) if powers is None else powers, axes, None, keepdim)
+        return total ** size.dtype.type(1 / ord)
+
+
+def _powers(size: np.ndarray, ord: float) -> np.ndarray | None:
+    """Powers of magnitudes by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each number, are
+    next to the truth, as are products in double precision."""
+    char, third, rows = size.dtype.char, ord == 3, size if size.flags.c_contiguous else size.T
+    if HAS_VECTORS or not (third and char in "fd" or ord == 1.5 and char == "f") or not rows.flags.carray:
+        return None
+    run = _raised.over(char, rows.size)
+    if run is None:
+        return None
+    found = np.empty(rows.shape, rows.dtype)
+    run(rows.size, 1, rows, found, third)
+    return found if rows is size else found.T
+
+
+_raised = Exact("lengths", "powers")
 
 
 def _quickly(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray | None:
@@ -207,9 +228,20 @@ class linalg_vector_norm:
 def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
     _check_renorm(input, p, maxnorm)
     norm = _vector_norm(input, float(p), _within(input.ndim, dim), True)
-    number = norm.dtype.type
-    with ignoring():  # 1e-7 guards against dividing by zero, as torch's
-        return input * np.where(norm > maxnorm, number(maxnorm) / (norm + number(1e-7)), number(1))
+    kind = norm.dtype
+    with ignoring():
+        if kind.char in "fd" and (run := _shrinking.over(kind.char, norm.size)) is not None:
+            scale = np.empty(norm.shape, kind)
+            run(norm.size, 1, norm, scale, maxnorm, _LITTLE)
+        else:
+            most, little, one = [np.asarray(v, kind) for v in (maxnorm, _LITTLE, 1)]
+            scale = np.where(norm > maxnorm, most / (norm + little), one)
+        return ufunc2(np.multiply, input, scale) if kind.char in "fd" and input.dtype is kind else input * scale
+
+
+_shrinking = Exact("lengths", "shrinking")
+#: What guards against dividing by zero, as in torch.
+_LITTLE = 1e-7
 
 
 def _check_renorm(input: Values, p: float, maxnorm: float) -> None:
@@ -458,7 +490,7 @@ class dist:
     lacks = {"uint float8": "add_stub"}
     def quick(input, other, p):
         if input.dtype is other.dtype and input.dtype.char in "fdEe":
-            return _quickly(np.asarray(ufunc(np.subtract, input, other)), p, None, False)
+            return _quickly(np.asarray((halved if input.itemsize == 2 else ufunc2)(np.subtract, input, other)), p, None, False)
 
     def function(F, input, other, p=2):
         difference = input - other
