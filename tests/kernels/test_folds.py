@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import torchcompat as torch
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import cpu_executor
@@ -268,3 +269,26 @@ def test_dot_products_of_rows(at_hand: None, dtype: Any, shape: tuple[int, ...],
         assert (np.abs(found.astype(np.float64) - exact) <= np.abs(exact) * (2.0**-8 if dtype is ml_dtypes.bfloat16 else 2.0**-10)
                 + 1e-5 * scale).all()
     assert shape[-1] < 2 or not x.size or folds.dot_rows(x[..., ::-1], z) is None  # neither is in rows
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
+@pytest.mark.parametrize("shape", [(9, 23), (7, 64), (5, 130), (300, 300), (40, 1227), (2, 33, 71)])
+def test_columns_that_lie_side_by_side(shape: tuple[int, ...], dtype: str, rng: np.random.Generator, kernels: str) -> None:
+    x = torch.tensor(np.round(8 * rng.standard_normal(shape))).to(getattr(torch, dtype))
+    d, wide = len(shape) - 2, x.double().numpy()
+    assert torch.sum(x.double(), d).tolist() == wide.sum(d).tolist()
+    assert torch.sum(x, d).tolist() == torch.tensor(wide.sum(d)).to(x.dtype).tolist()
+    if dtype != "int64":
+        x[..., 0, 2] = float("nan")
+        assert torch.nansum(x, d)[..., 2].tolist() == torch.sum(x[..., 1:, 2], d).tolist()
+    for name in ("max", "min"):
+        values, places = getattr(torch, name)(x, d)
+        assert places.tolist() == getattr(np, f"arg{name}")(x.double().numpy(), d).tolist()
+        assert str(values.tolist()) == str(torch.gather(x, d, places.unsqueeze(d)).squeeze(d).tolist())
+
+
+@pytest.mark.parametrize("n", [129, 1014, 4000])
+def test_variances_of_long_rows(n: int, rng: np.random.Generator, kernels: str) -> None:
+    x = torch.tensor(1e4 + rng.standard_normal((2, n)), dtype=torch.float32)
+    np.testing.assert_allclose(torch.std(x, 1).numpy(), np.std(x.double().numpy(), 1, ddof=1), 1e-6)
+    np.testing.assert_allclose(torch.var_mean(x)[1].item(), x.double().mean().item(), 1e-6)

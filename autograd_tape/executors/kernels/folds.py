@@ -269,7 +269,7 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.order is not None and dim is None or plan.lying is not None or plan.char == "B":
+    if plan is None or plan.order is not None and dim is None or plan.lying is not None or plan.char == "B" or plan.whole[0][1] >= 1 << 31:
         return None
     if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
         return None
@@ -327,7 +327,7 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
         order, (_, outer, n, inner, _) = plan.order, plan.alone
     else:
         return None
-    if n > _APART or (run := _spread.of(plan.char, x.size)) is None:
+    if inner > 1 and n > _APART or (run := _spread.of(plan.char, x.size)) is None:
         return None
     y, mean = np.empty(plan.shape, x.dtype), np.empty(plan.shape, x.dtype)
     if order is not None:
@@ -336,7 +336,7 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
     return y, mean
 
 
-#: Most numbers of a row whose sum is not halved.
+#: Most numbers of a column.
 _APART = 128
 _fold, _extremes, _ends, _spread = [Handy("folds", name) for name in ("fold", "extremes", "ends", "spread")]
 _fold_products, _dot_rows = Handy("folds", "fold_products"), Handy("folds", "dot_rows")

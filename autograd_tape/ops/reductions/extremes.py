@@ -390,7 +390,8 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
             shape = shapes.reduced(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
         half = input.dtype.char in "eE"
-        if half or input.size < _SHORTER or input.shape[dim] <= _SHORT and input.size < LARGE:  # NumPy searches long rows in vectors
+        # NumPy searches long rows in vectors, and copies columns to rows.
+        if half or input.size < _SHORTER or input.size < LARGE and (input.shape[dim] <= _SHORT or input.strides[dim] > input.itemsize):
             found = folds.extremes(input, dim, keepdim, smallest)
             if found is not None:
                 return found

@@ -206,6 +206,8 @@ def _run(x, a, m, term, lanes):
     part, i = eight(x, a, term), a + 8
     if lanes and m >= 32 and term == 0:  # the constant spares what terms cost
         part, i = _lanes(x, a, m, 0)
+    elif lanes and m >= 32 and term == 3:
+        part, i = _lanes(x, a, m, 3)
     elif lanes and m >= 32:
         part, i = _lanes(x, a, m, term)
     while i + 8 <= a + m:
@@ -246,6 +248,24 @@ def _row(x, a, n, term, lanes, left, sizes):
         sizes[depth] = m - (half - half % 8)
 
 
+@register_jitable(**_CALLED, forceinline=True)
+def _side_by_side(x, first, n, step, width, term, s):
+    """Sums of columns, eight at a time, four rows after one another: memory is read in its order."""
+    for k in range(0, width, 8):
+        put(s, k, eight(x, first + k, term))
+    r = 1
+    while r + 4 <= n:
+        at, b, c, d = first + r * step, first + (r + 1) * step, first + (r + 2) * step, first + (r + 3) * step
+        for k in range(0, width, 8):
+            part = plus(plus(eight(s, k, 0), eight(x, at + k, term)), eight(x, b + k, term))
+            put(s, k, plus(plus(part, eight(x, c + k, term)), eight(x, d + k, term)))
+        r += 4
+    while r < n:
+        for k in range(0, width, 8):
+            put(s, k, plus(eight(s, k, 0), eight(x, first + r * step + k, term)))
+        r += 1
+
+
 @register_jitable(**_CALLED)
 def _columns(x, first, n, step, width, term, lanes, s):
     """Sums of columns, ``step`` numbers from row to row, into ``s``: one row after another; with ``lanes`` those of few columns in four
@@ -264,6 +284,12 @@ def _columns(x, first, n, step, width, term, lanes, s):
             for at in range(first + many * width + i, first + n * width, width):
                 s[i] += one(x, at, term)
         return
+    if width >= 64 and step > width:
+        i = width - width % 8
+        if term == 0:  # the constant spares what terms cost
+            _side_by_side(x, first, n, step, i, 0, s)
+        else:
+            _side_by_side(x, first, n, step, i, term, s)
     while i + 32 <= width:
         at = first + i
         a, b, c, d = eight(x, at, term), eight(x, at + 8, term), eight(x, at + 16, term), eight(x, at + 24, term)
@@ -284,6 +310,15 @@ def _columns(x, first, n, step, width, term, lanes, s):
             a = plus(a, eight(x, at, term))
         put(s, i, a)
         i += 8
+    if not lanes and 8 < width and i < width:  # once more those before
+        i = width - 8
+        at = first + i
+        a = eight(x, at, term)
+        for _ in range(1, n):
+            at += step
+            a = plus(a, eight(x, at, term))
+        put(s, i, a)
+        i = width
     while i < width:
         at, r = first + i, 1
         v = one(x, at, term)
@@ -362,7 +397,11 @@ def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
         else:
             _columns(x, at, m, inner, width, term, lanes, s)
         to = part * inner + column
-        for i in range(width):
+        if not last:
+            row = y[to : to + width]
+            for i in range(row.size):
+                row[i] = rounded(y, s[i])
+        for i in range(width if last else 0):
             v = s[i]
             if last > 0:
                 v = total(x, v / total(x, last))
@@ -433,11 +472,23 @@ def dot_rows(x, z, y, m, a, b, start, stop):
         y[item] = rounded(y, v)
 
 
-@kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) "
+def _places(x: Any, n: int) -> Any:
+    """Room for as many places as wide as what numbers of an array are compared as."""
+    return np.empty(n, np.int64)
+
+
+@overload(_places, strict=False)
+def _room_for_places(x, n):
+    kind = np.int64 if _wide_type(x).bitwidth == 64 else np.int32
+    return lambda x, n: np.empty(n, kind)
+
+
+@kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (n<2147483648) (inner>=0) (float(outer)*n*inner<9e18) "
         ":outer*((inner+127)//128)", EXACT)
 def extremes(x, y, index, outer, n, inner, smallest, start, stop):
     """The largest numbers, or the smallest, and where they are: the first of equal ones, or the first NaN."""
     tiles = (inner + TILE - 1) // TILE
+    numbers, places = totals(x, TILE), _places(x, TILE)
     for item in range(start, stop):
         a, part = 0, item
         if tiles > 1:
@@ -457,15 +508,23 @@ def extremes(x, y, index, outer, n, inner, smallest, start, stop):
             y[to + i], index[to + i] = x[at + place * inner], place
         if width < 8:
             continue
-        for i in range(width):
-            y[to + i], index[to + i] = x[first + i], 0
+        some, best, place = x[first : first + width], numbers[:width], places[:width]
+        for i in range(some.size):
+            best[i], place[i] = wide(some[i]), 0
         for r in range(1, n):
-            at = first + r * inner
-            for i in range(width):
-                v, w = wide(x[at + i]), wide(y[to + i])
-                better = (v < w if smallest else v > w) or (v != v and w == w)
-                y[to + i] = x[at + i] if better else y[to + i]
-                index[to + i] = r if better else index[to + i]
+            some, here = x[first + r * inner : first + r * inner + width], place.dtype.type(r)
+            if smallest:
+                for i in range(some.size):
+                    v, w = wide(some[i]), best[i]
+                    better = (v < w) | ((v != v) & (w == w))
+                    best[i], place[i] = v if better else w, here if better else place[i]
+            else:
+                for i in range(some.size):
+                    v, w = wide(some[i]), best[i]
+                    better = (v > w) | ((v != v) & (w == w))
+                    best[i], place[i] = v if better else w, here if better else place[i]
+        for i in range(width):
+            y[to + i], index[to + i] = x[first + place[i] * inner + i], place[i]
 
 
 # Numbers as integers of their size in the same order, which the compiler takes the least and the largest of in vectors.
@@ -590,14 +649,47 @@ def _apart(x, a, n, step, c, m, squares):
     return s0
 
 
+@register_jitable(**_CALLED)
+def _apart_by_halves(x, a, n, c, m, squares, left, sizes):
+    """The same of rows of any length; as in `_row`."""
+    if n <= RUN:
+        return _apart(x, a, n, 1, c, m, squares)
+    depth, at = 0, a
+    sizes[0] = n
+    while True:
+        count = sizes[depth]
+        if count > RUN:
+            half = count // 2
+            depth += 1
+            sizes[depth] = half - half % 8
+            continue
+        v = _apart(x, at, count, 1, c, m, squares)
+        at += count
+        while depth and sizes[depth - 1] < 0:
+            depth -= 1
+            v = left[depth] + v
+        if not depth:
+            return v
+        left[depth - 1] = v
+        count = sizes[depth - 1]
+        sizes[depth - 1] = -count
+        half = count // 2
+        sizes[depth] = count - (half - half % 8)
+
+
 @kernel("r0[outer*n*inner] w0[outer*inner] w0[outer*inner] i i i s i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) :outer*inner",
         EXACT)
 def spread(x, y, mean, outer, n, inner, divisor, root, start, stop):
     """Variances of few numbers, or their roots, and means, around the first of them in double precision."""
+    left, sizes = np.empty(64, np.float64), np.empty(64, np.int64)
     for item in range(start, stop):
         part = item // inner
         a = part * n * inner + (item - part * inner)
         c = np.float64(wide(x[a]))
-        m = _apart(x, a, n, inner, c, 0.0, False) / n
-        v = _apart(x, a, n, inner, c, m, True) / divisor
+        if inner == 1:
+            m = _apart_by_halves(x, a, n, c, 0.0, False, left, sizes) / n
+            v = _apart_by_halves(x, a, n, c, m, True, left, sizes) / divisor
+        else:
+            m = _apart(x, a, n, inner, c, 0.0, False) / n
+            v = _apart(x, a, n, inner, c, m, True) / divisor
         y[item], mean[item] = rounded(y, math.sqrt(v) if root else v), rounded(y, m + c)
