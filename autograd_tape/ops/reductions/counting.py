@@ -487,7 +487,7 @@ def _inside(a: np.ndarray, b: np.ndarray, assume_unique: bool, invert: bool) -> 
     if b.size == 1:
         inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
     elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
-        inside = (a[..., None] == b.ravel()).any(-1)
+        inside = np.logical_or.reduce(np.equal(a[..., None], b.reshape(-1)), -1)
         inside = ~inside if invert else inside
     else:
         inside = np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)

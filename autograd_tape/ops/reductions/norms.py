@@ -30,6 +30,7 @@ from .._precision import in_single, is_half
 from ..elementwise.arithmetic import real_part_of
 from ...warned import warn_once, ignoring
 from ..networks._losses import buffer, constant
+from .extremes import _amax
 from .sums import _sum, finish
 from ...annotations import Dims, Fn, Functions, Values
 
@@ -343,6 +344,18 @@ def _matrix_norm(F: Functions, A: TensorRef, ord: Any, dim: Sequence[int], keepd
     return _extreme(F, sums, ord, rows, keepdim)
 
 
+def _quick_matrix_norm(A: np.ndarray, ord: object, dim: tuple[int, int], keepdim: bool) -> np.ndarray | None:
+    """The norm of plain matrices that is no singular values', or the smallest; None of others."""
+    if ord.__class__ is str:
+        return _quickly(A, 2, dim, keepdim) if ord == "fro" else None
+    if ord != 1 and ord != inf:
+        return None
+    along, across = dim if ord == 1 else dim[::-1]
+    along, across = wrap_dim(along, A.ndim), wrap_dim(across, A.ndim)
+    sums = None if along == across else _quickly(A, 1, along, True)
+    return None if sums is None else np.asarray(_amax(sums, (along, across), keepdim))
+
+
 @op("linalg_matrix_norm(Tensor A, Any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     namespace="_internal", alias="linalg.matrix_norm", method=False)
 class linalg_matrix_norm:
@@ -357,15 +370,8 @@ class linalg_matrix_norm:
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
     fused = True  # of singular values
     def quick(A, ord, dim, keepdim, dtype):
-        if dtype is None and dim.__class__ is tuple and len(dim) == 2 and A.size and A.dtype.char in "fd":
-            if ord.__class__ is str and ord == "fro":
-                return _quickly(A, 2, dim, keepdim)
-            if ord == 1 or ord == inf:
-                along, across = dim if ord == 1 else dim[::-1]
-                along, across = wrap_dim(along, A.ndim), wrap_dim(across, A.ndim)
-                sums = None if along == across else _quickly(A, 1, along, True)
-                if sums is not None:
-                    return np.asarray(np.maximum.reduce(sums, (along, across), None, None, keepdim))
+        if dtype is None and dim.__class__ is tuple and len(dim) == 2 and A.size:
+            return _quick_matrix_norm(A, ord, dim, keepdim)
 
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
@@ -421,6 +427,8 @@ class linalg_norm:
     def quick(A, ord, dim, keepdim, dtype):
         if dtype is None and (dim is None and (ord is None or A.ndim == 1) or dim.__class__ is int):
             return _quickly(A, 2 if ord is None else ord, dim, keepdim)
+        if dtype is None and dim is None and A.ndim == 2 and A.size:
+            return _quick_matrix_norm(A, ord, (0, 1), keepdim)
 
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)

@@ -16,7 +16,7 @@ from ...executors.kernels import selection
 from ...executors.kernels.halves import recast, widened
 from ...functions.out import EXPECTED, QUANTILE, OutRule, without_out
 from ...functions.refusals import no_kernel, on_meta
-from ...record import op
+from ...record import get_record, op
 from ...strided import empty_in_order
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -26,7 +26,7 @@ from .._host import on_host, values_of
 from ..networks._losses import constant
 from .extremes import along, need_elements
 from .sums import finish
-from ...annotations import Fn, Functions, Keywords, Values
+from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
 
 
@@ -657,8 +657,7 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: int | None, keep
     if not skip_nan:
         at = np.where(missing > 0, data.shape[-1] - 1, at)  # the last of a row with NaN is NaN
     if interpolation in ("lower", "higher", "nearest"):
-        rounding: Keywords = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
-        at = rounding[interpolation](at)
+        at = _ROUNDED[interpolation](at)
     low = np.floor(at).astype(np.int64)
     result = F.gather(ordered, -1, constant(F, input, low))
     if interpolation in ("linear", "midpoint"):
@@ -678,6 +677,42 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: int | None, keep
     if not values.ndim:
         result = F.squeeze(result, 0)
     return result
+
+
+def _quick_quantile(input: np.ndarray, q: float, dim: int | None, keepdim: bool, interpolation: str) -> np.ndarray | None:
+    """Quantiles of numbers among which there is no NaN: the kernels of `_quantile` on plain arrays."""
+    if q.__class__ is not float or input.dtype.char not in "fd" or not (input.ndim and input.size) or not 0 <= q <= 1:
+        return None
+    d = 0 if dim is None else wrap_dim(dim, input.ndim)
+    data = input.reshape(-1) if dim is None else input
+    found = compiled.arranged(data, d, False, places=False)
+    if found is None or interpolation not in ("linear", "midpoint", *_ROUNDED):
+        return None
+    n, before, ordered = data.shape[d], (slice(None),) * d, found[0]
+
+    def place(i: int) -> np.ndarray: return ordered[(*before, slice(i, i + 1))].copy()
+
+    last = place(n - 1)
+    if np.count_nonzero(last != last):
+        return None
+    at = np.asarray(q, data.dtype) * np.asarray(n - 1, data.dtype)
+    at = _ROUNDED[interpolation](at) if interpolation in _ROUNDED else at
+    low = int(np.floor(at))
+    result = place(low)
+    if interpolation in ("linear", "midpoint"):
+        weight = np.full(result.shape, 0.5 if interpolation == "midpoint" else at - low, data.dtype)
+        result = _lerp(result, place(int(np.ceil(at))), weight)
+    if keepdim:
+        return result.reshape((1,) * input.ndim) if dim is None else result
+    return result.reshape((*data.shape[:d], *data.shape[d + 1:]))
+
+
+_ROUNDED: dict[str, Fn] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
+
+
+def _lerp(input: np.ndarray, end: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    found: np.ndarray = get_record("lerp").field("numpy")(input, end, weight)
+    return found
 
 
 def _batched_quantiles(F: Functions, call: BatchedCall) -> TensorRef:
@@ -718,6 +753,7 @@ class quantile:
 
     out_dtype = QUANTILE
     amp = "float32"
+    quick = _quick_quantile
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
     batch = _batched_quantiles
@@ -743,6 +779,7 @@ class nanquantile:
     amp = "float32"
     complex_on_meta = True
     out_dtype = QUANTILE
+    quick = _quick_quantile
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
     batch = _batched_quantiles
