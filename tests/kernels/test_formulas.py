@@ -60,7 +60,7 @@ def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
 
 @pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
 @pytest.mark.parametrize(("function", "dtype"), [
-    ("_lgamma_of", np.float64), ("ndtri", np.float32), ("_incomplete.<locals>.function", np.float64),
+    ("_lgamma_of", np.float64), ("_ndtri_near", np.float32), ("_incomplete.<locals>.function", np.float64),
     ("_kernel.<locals>.low", np.float32), ("_kernel.<locals>.low", np.float64),
     ("_lgamma_right", np.float32), ("_erfinv_near", np.float64), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32),
     ("hurwitz", np.float32), ("_entr.<locals>.entr", np.float32), ("_entr.<locals>.entr", np.float64),

@@ -152,8 +152,8 @@ two_to.__name__, exponent.__name__ = "two_to", "exponent"
 
 def polynomial(coefficients: tuple[float, ...], x: float) -> float:
     """By Horner's rule, from the highest power down."""
-    result = 0.0
-    for c in coefficients:
+    result = coefficients[0]
+    for c in coefficients[1:]:
         result *= x  # of lanes in place: the array is this function's own
         result += c
     return result

@@ -14,7 +14,7 @@ from ...executors.kernels import formulas
 from ...executors.kernels.formulas import Split, binary, copysign, exponent, many, polynomial, sqrt, two_to, up_to
 from ._double import _LN2 as _LN2_PARTS
 from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
-from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN
+from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN, GROWTH, HALVES
 from ._single import LARGEST as LARGEST_SINGLE
 from ._single import log as log_single
 
@@ -59,9 +59,6 @@ def exp2(x: float) -> float:
     return power * _growth((x - n) * _LN2, 0.0) + power
 
 
-_TAYLOR = tuple([1 / math.factorial(k) for k in range(9, 0, -1)])
-
-
 def _within(x: float, largest: float) -> float:
     return -largest if x < -largest else largest if x > largest else x
 
@@ -71,7 +68,7 @@ def expm1_single(x: float) -> float:
     n = _nearest(y * _LOG2E)
     r = y - n * _LN2_PARTS[0] - n * _LN2_PARTS[1]
     power = two_to(n)
-    return copysign(power * (r * polynomial(_TAYLOR, r)) + (power - 1.0), x)
+    return copysign(power * (r * polynomial(GROWTH, r)) + (power - 1.0), x)
 
 
 def sinh_single(x: float) -> float:
@@ -89,7 +86,7 @@ def exp2_single(x: float) -> float:
     n = _nearest(y)
     r = (y - n) * _LN2
     power = two_to(n)
-    return power * (r * polynomial(_TAYLOR, r)) + power
+    return power * (r * polynomial(GROWTH, r)) + power
 
 
 # -- logarithms and what is made of them --------------------------------------------------------------------------------
@@ -181,15 +178,12 @@ def log10_single(x: float) -> float:
     return _at_ends(_log_single(x) * (1 / math.log(10)), x)
 
 
-_ATANH = tuple([2 / (2 * k + 1) for k in range(8, -1, -1)])
-
-
 def _log1p_single(x: float) -> float:
     u = 1.0 + x
     n = exponent(u * _ROOT)
     f = x if n == 0.0 else u * two_to(-n) - 1.0
     s = f / (f + 2.0)
-    return n * _LN2 + s * polynomial(_ATANH, s * s)
+    return n * _LN2 + s * polynomial(HALVES, s * s)
 
 
 def log1p_single(x: float) -> float:

@@ -15,8 +15,10 @@ from ._double import log as log_double
 _INTEGERS = 6755399441055744.0
 """1.5 * 2**52: what is added to it is rounded to an integer."""
 _LOG2E, _LN2_HIGH, _LN2_LOW, _LN2 = 1 / math.log(2), 6.93145751953125e-1, 1.42860682030941723212e-6, math.log(2)
-_EXP = tuple([1 / math.factorial(k) for k in range(10, -1, -1)])
-_LOG = tuple([2 / (2 * k + 1) for k in range(8, -1, -1)])
+_ROOT = math.sqrt(2)
+#: (exp(r) - 1) / r up to log(2) / 2, and log((1 + s) / (1 - s)) / s in s**2 up to 3 - 2 * sqrt(2).
+GROWTH = (0.00019899285575896282, 0.0013941118895837, 0.00833329846980059, 0.04166635277111221, 0.16666666719028936, 0.5000000047146057, 1.0)
+HALVES = (0.23616504319718873, 0.2853504356313236, 0.4000038479011479, 0.6666666524691081, 2.0000000000083635)
 _SIN = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(9, -1, -1)])
 _COS = tuple([(-1) ** k / math.factorial(2 * k) for k in range(10, -1, -1)])
 _PI = (3.141592651605606, 1.9841871548575973e-09, 4.503483548312435e-18)
@@ -33,16 +35,18 @@ def exp(x: float) -> float:
     """No less than that of -700, which is none in single precision."""
     y = -700.0 if x < -700.0 else 700.0 if x > 700.0 else x
     n = _nearest(y * _LOG2E)
-    value = polynomial(_EXP, y - n * _LN2_HIGH - n * _LN2_LOW) * two_to(n)
+    r = y - n * _LN2_HIGH - n * _LN2_LOW
+    power = two_to(n)
+    value = power * (r * polynomial(GROWTH, r)) + power
     return math.inf if x > 700.0 else value
 
 
 def log(x: float) -> float:
     """Of numbers within 1e-300 and 1e300."""
-    e = exponent(x * 1.3333333333333333)
+    e = exponent(x * _ROOT)
     m = x * two_to(-e)
     s = (m - 1.0) / (m + 1.0)
-    return e * _LN2 + s * polynomial(_LOG, s * s)
+    return e * _LN2 + s * polynomial(HALVES, s * s)
 
 
 def sin(x: float) -> float:
@@ -103,29 +107,37 @@ _FAR_Q = (0.034127873028743136, 1.9137718636659118, 25.09986555040544, 95.362345
           33.73320487972629, 1.0)
 
 
-def _inverse(a: float, c: float) -> float:
-    """y with erf(y) = a and erfc(y) = c."""
-    if a <= 0.85:
-        return a * (polynomial(_NEAR_P, a * a) / polynomial(_NEAR_Q, a * a))
+def _erfinv_near(x: float) -> float:
+    return x * (polynomial(_NEAR_P, x * x) / polynomial(_NEAR_Q, x * x))
+
+
+def _erfcinv(c: float) -> float:
+    """y with erfc(y) = c, far from 0."""
     r = sqrt(-log(c if c > 1e-50 else 1e-50))
-    return polynomial(_FAR_P, r) / polynomial(_FAR_Q, r)
+    y = polynomial(_FAR_P, r) / polynomial(_FAR_Q, r)
+    return y if c > 0.0 else math.inf if c == 0.0 else math.nan
 
 
-def erfinv(x: float) -> float:
-    a = abs(x)
-    y = _inverse(a, 1.0 - a)
-    return copysign(y if a < 1.0 else math.inf if a == 1.0 else math.nan, x)
+def _is_far(x: float) -> bool:
+    return not abs(x) <= 0.85
+
+
+erfinv = Split(_erfinv_near, ((_is_far, lambda x: copysign(_erfcinv(1.0 - abs(x)), x)),))
 
 
 def ndtr(x: float) -> float:
     return 0.5 * erfc(x * -math.sqrt(0.5))
 
 
-def ndtri(p: float) -> float:
-    c = 2.0 * (p if p < 0.5 else 1.0 - p)
-    x = math.sqrt(2.0) * _inverse(1.0 - c, c)
-    x = x if p > 0.0 and p < 1.0 else math.inf if p == 0.0 or p == 1.0 else math.nan
-    return x if p >= 0.5 else -x
+def _ndtri_near(p: float) -> float:
+    return math.sqrt(2.0) * _erfinv_near(2.0 * p - 1.0)
+
+
+def _ndtri_far(p: float) -> float:
+    return copysign(math.sqrt(2.0) * _erfcinv(2.0 * (p if p < 0.5 else 1.0 - p)), p - 0.5)
+
+
+ndtri = Split(_ndtri_near, ((lambda p: _is_far(2.0 * p - 1.0), _ndtri_far),))
 
 
 # -- the gamma family ---------------------------------------------------------------------------------------------------

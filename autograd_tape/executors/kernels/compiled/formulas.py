@@ -142,8 +142,9 @@ def _exponent(x):
 @overload(formulas.polynomial, jit_options={**_INLINE}, strict=False)
 def _polynomial(coefficients, x):
     """Unrolled, of a tuple, whose numbers LLVM sees."""
-    steps = "".join(f"    result = result * x + coefficients[{i}]\n" for i in range(len(coefficients)))
-    return execute(f"def polynomial(coefficients, x):\n    result = 0.0\n{steps}    return result\n", "polynomial", "<polynomial>", {})
+    steps = "".join(f"    result = result * x + coefficients[{i}]\n" for i in range(1, len(coefficients)))
+    body = f"    result = coefficients[0]\n{steps}    return result\n"
+    return execute(f"def polynomial(coefficients, x):\n{body}", "polynomial", "<polynomial>", {})
 
 
 def _translated(value: object, known: dict[object, object], how: Any) -> object:
