@@ -62,7 +62,8 @@ def test_lanes_go_where_numbers_go(formula: Formula, mode: None) -> None:
 @pytest.mark.parametrize(("function", "dtype"), [
     ("_lgamma_of", np.float64), ("_ndtri_near", np.float32), ("_incomplete.<locals>.function", np.float64),
     ("_kernel.<locals>.low", np.float32), ("_kernel.<locals>.low", np.float64),
-    ("_lgamma_right", np.float32), ("_erfinv_near", np.float64), ("_sinc.<locals>.function", np.float32), ("_logit_of", np.float32),
+    ("_lgamma_right", np.float32), ("_erfinv_near", np.float64), ("_sinc.<locals>.function", np.float32),
+    ("_logit_by.<locals>.logit", np.float32), ("_xlog1py.<locals>.xlog1py", np.float64),
     ("hurwitz", np.float32), ("_entr.<locals>.entr", np.float32), ("_entr.<locals>.entr", np.float64),
     ("_xlogy.<locals>.xlogy", np.float32), ("_xlogy.<locals>.xlogy", np.float64)])
 def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode: None) -> None:

@@ -44,6 +44,8 @@ _compiled = LazyModule("formulas")
 FEW = 48
 #: Seconds that Python takes for a call, and for a number of cost 1 in it.
 CALL, NUMBER = 5e-6, 1e-6
+#: Numbers from which on elementary functions take longer than to look up what they are.
+_SLOW = 768
 #: Numbers of a block of lanes, and of cost 1 in a slice of compiled work.
 _BLOCK, _GRAIN = 16384, 8192
 
@@ -347,6 +349,8 @@ def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | No
         return formula(x) if x.size >= state.fused and x.dtype.char in chars and not (vectors and HAS_VECTORS) else ufunc1(function, x)
 
     kernel.chars = chars  # type: ignore[attr-defined]
+    if not HAS_VECTORS:
+        kernel.slow_from = _SLOW  # type: ignore[attr-defined]
     return kernel
 
 
@@ -373,7 +377,7 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
         (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
-    kernel.formula = kernel.of_numbers = of_single  # type: ignore[attr-defined]  # for who asks whether it is compiled, or takes long
+    kernel.formula, kernel.slow_from = of_single, 0  # type: ignore[attr-defined]  # for who asks whether it is compiled, or takes long
     return kernel
 
 
@@ -515,7 +519,7 @@ def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bo
                 result: np.ndarray = kernel(x, y)
                 return result
 
-        short.of_numbers = made  # type: ignore[attr-defined]
+        short.slow_from = 0  # type: ignore[attr-defined]
         return short
 
     return decorate

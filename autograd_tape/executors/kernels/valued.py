@@ -13,15 +13,14 @@ from ...annotations import Fn
 from ...dtypes import converted
 from ...strided import copy_like
 from ...warned import ignoring
-from ._on_demand import state
+from ._on_demand import _NEVER, state
 from .sharing import ufunc1
 
 __all__ = ["valued"]
 
 _LOW, _HIGH = -256, 768
-"""The integers of a table; those below 0 stand last, where places that count from the end are."""
-_SHORT = 1 << 16
-"""Numbers up to which NumPy's `take` is quicker than its index."""
+"""The integers of a table: as many as a power of 2, so that places within it have no other bits."""
+_BEFORE = np.array(-_LOW)
 _PLACES = frozenset("?bBhHiIl")
 """Dtypes whose numbers are places."""
 
@@ -36,9 +35,11 @@ def valued(kernel: Fn, x: np.ndarray, dtype: np.dtype, *how: Any) -> np.ndarray:
     if x.dtype.char in _PLACES and x.flags.forc and all([v or v is None or v is False for v in how]):
         if not x.flags.c_contiguous:  # columns are rows of the transposed
             return valued(kernel, x.T, dtype, *how).T
-        if x.dtype.char == "?" or _is_slow(kernel) and _is_narrow(x):
-            table = _table(kernel, dtype, 1 << min(max(x.size.bit_length() - 1, 10), 16), state.fused, how)
-            return _either(x, table[:2]) if x.dtype.char == "?" else table.take(x) if x.size < _SHORT else table[x]
+        size = 1 << min(max(x.size.bit_length() - 1, 10), 16)
+        if x.dtype.char == "?":
+            return _either(x, _table(kernel, dtype, size, state.fused, how)[-_LOW : 2 - _LOW])
+        if _is_slow(kernel, x.size) and (places := _places(x)) is not None:
+            return _table(kernel, dtype, size, state.fused, how).take(places, mode="wrap")  # the mode without branches
     return _computed(kernel, converted(copy_like(x) if 0 in x.strides else x, dtype), how)
 
 
@@ -47,21 +48,22 @@ def _computed(kernel: Fn, x: np.ndarray, how: tuple[Any, ...]) -> np.ndarray:
     return result
 
 
-def _is_slow(kernel: Fn) -> bool:
+def _is_slow(kernel: Fn, size: int) -> bool:
     """Whether a kernel takes longer than to look up integers, as NumPy's where it gives what is not finite number by number."""
-    return hasattr(kernel, "of_numbers") or kernel is np.arctanh
+    return size >= getattr(kernel, "slow_from", _NEVER) or kernel is np.arctanh
 
 
-def _is_narrow(x: np.ndarray) -> bool:
-    """Whether integers are within those of a table; as unsigned numbers those below 0 are large."""
-    greatest = x.view(f"u{x.itemsize}").max()
-    return bool(greatest < _HIGH or x.dtype.kind == "i" and x.min() >= _LOW and x.max() < _HIGH)
+def _places(x: np.ndarray) -> np.ndarray | None:
+    """Where integers stand in a table, if all do."""
+    places = np.add(x, _BEFORE, dtype=np.int64)
+    found: np.ndarray | None = places if 0 <= np.bitwise_or.reduce(places, None) < _HIGH - _LOW else None
+    return found
 
 
 @lru_cache(256)
 def _table(kernel: Fn, dtype: np.dtype, size: int, fused: int, how: tuple[Any, ...]) -> np.ndarray:
     """By which kernel a function goes depends on how many numbers there are, by powers of two, and on the threshold `fused`."""
-    numbers = np.concatenate([np.arange(_HIGH), np.arange(_LOW, 0)]).astype(dtype)
+    numbers = np.arange(_LOW, _HIGH).astype(dtype)
     with ignoring():
         return _computed(kernel, np.resize(numbers, size), how)[: numbers.size].copy()
 

@@ -11,9 +11,10 @@ from ...executors.kernels.changes import Change
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels.halves import ufunc as on_halves
+from ...executors.kernels.formulas import exp as exp_, few, sin as sin_, unary
+from ...executors.kernels.halves import by_element, narrow, single, ufunc as on_halves, widened
 from ...executors.kernels.pairs import FEW, pairwise, ufunc2
-from ...functions.constants import BLOCKS, ONE, block
+from ...functions.constants import BLOCKS, ONE, SMALL, block
 from ...functions.out import castable, OutRule
 from ...dtypes import BOOL
 from ...functions.refusals import no_kernel, subtracted
@@ -24,7 +25,7 @@ from .._samples import domain, pairs, takes
 from . import _double as double
 from . import _elementary as elementary
 from .arithmetic import is_complex
-from ...annotations import Functions, Values
+from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
 _LN2, _LN10 = math.log(2), math.log(10)
@@ -38,7 +39,16 @@ _ndarray = np.ndarray
 _reciprocal, _add, _subtract, _exp, _negative = np.reciprocal, np.add, np.subtract, np.exp, np.negative
 
 
+_few_sigmoids = unary(lambda x: 1.0 / (1.0 + exp_(-x)))
+
+
 def _sigmoid(input: np.ndarray) -> np.ndarray:
+    if (not input.shape or input.dtype.char == "d") and input.size <= SMALL and input.dtype.char in "fd":
+        return _few_sigmoids(input)
+    return _sigmoid_in_passes(input)
+
+
+def _sigmoid_in_passes(input: np.ndarray) -> np.ndarray:
     try:
         one = BLOCKS[input.shape]
     except KeyError:
@@ -54,6 +64,16 @@ def _sigmoid(input: np.ndarray) -> np.ndarray:
         _exp(y, y)
         return _reciprocal(_add(y, ONE.get(y.dtype.char, 1), y), y)
     return fused.sigmoid(input)
+
+
+def _by_single(kernel: Fn) -> Fn:
+    """The kernel of half precision of one whose few numbers go another way, which tables must not know."""
+    @by_element
+    def half(input: np.ndarray) -> np.ndarray:
+        found = single(kernel, input)
+        return narrow(kernel(widened(input)), input.dtype) if found is None else found
+
+    return half
 
 
 # -- roots, exponentials, logarithms ----------------------------------------------------------------------------------
@@ -497,6 +517,11 @@ class hypot:
         yield (np.array([1]), np.array([1])), NotImplementedError, "\"hypot_cpu\" not implemented for 'Long'"
 
 
+def _sinc_of(x: float) -> float:
+    y = x * math.pi
+    return sin_(y) / y if y != 0.0 else 1.0
+
+
 def _sinc(input: np.ndarray) -> np.ndarray:
     x = input * np.pi
     if x.__class__ is np.ndarray and x.dtype.kind == "f":
@@ -517,7 +542,8 @@ class sinc:
     """
 
     lacks = {"float8 chalf": "sinc_cpu"}
-    numpy = _sinc
+    numpy = few(_sinc_of)(_sinc)
+    half = _by_single(_sinc)
     mindspore = "ops.Sinc"
 
     def vjp(F, grad, input):
@@ -653,7 +679,7 @@ class sigmoid:
 
     lacks = {"float8": "sigmoid_cpu_reduced_float", "chalf": "sigmoid_cpu"}
     scipy = "expit"
-    numpy = _sigmoid
+    numpy, half = _sigmoid, _by_single(_sigmoid_in_passes)
     mindspore = "ops.Sigmoid"
     def vjp(F, grad, result): return F.sigmoid_backward(grad, result)
     samples = domain(-2, 2)

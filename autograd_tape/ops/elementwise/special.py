@@ -25,7 +25,7 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
-from . import _double as double, _single as single
+from . import _double as double, _elementary as elementary, _single as single
 from ._double import log as log_double
 from ._single import log as log_single
 from ...annotations import Fn, Functions, Values
@@ -51,7 +51,7 @@ class erf:
     layout = "input"
     scipy = "erf"
     sparse = "in order"
-    numpy = fused.erf
+    numpy = few(erf_)(fused.erf)
     mindspore = "ops.Erf"
     @in_single(steps=True)
     def vjp(F, grad, input): return F.exp(-(input * input)) * _2_SQRTPI * grad
@@ -257,11 +257,30 @@ class ndtri:
 # -- logarithmic forms --------------------------------------------------------------------------------------------------
 
 
-def _logit_of(x: float, low: float, high: float) -> float:
-    x = low if x < low else high if x > high else x
-    if x > 0.0 and x < 1.0:
-        return log(x / (1.0 - x))
-    return -math.inf if x == 0.0 else math.inf if x == 1.0 else math.nan
+def _is_far(y: float) -> bool:
+    """Whether `_double.log` is not for this number, which has a logarithm."""
+    return y > 0.0 and y < 1e-290 or y > 1e300
+
+
+def _log_of(y: float) -> float:
+    """Of numbers that are not far, infinite at 0 and NaN below."""
+    value = log_double(y if y >= 1e-290 else 1.0)
+    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
+
+
+def _log_of_single(y: float) -> float:
+    value = log_single(1e-46 if not y > 1e-46 else 1e39 if y > 1e39 else y)
+    value = math.inf if y == math.inf else value
+    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
+
+
+def _logit_by(log: Scalar) -> Scalar:
+    def logit(x: float, low: float, high: float) -> float:
+        x = low if x < low else high if x > high else x
+        value = log(x / (1.0 - x) if x > 0.0 and x < 1.0 else 1.0)
+        return value if x > 0.0 and x < 1.0 else -math.inf if x == 0.0 else math.inf if x == 1.0 else math.nan
+
+    return logit
 
 
 def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -271,7 +290,14 @@ def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
         return np.log(input / (1 - input))
 
 
-_logit = few(_logit_of, numbers=2)(_bounded_logit)
+_in_one_pass = few(Split(_logit_by(_log_of), ((lambda x, low, high: x < 1e-290 and x > 0.0, _logit_by(log)),)), numbers=2, exact=True,
+                   single=_logit_by(_log_of_single))(_bounded_logit)
+_SOME = 4096  # float32 numbers beyond which NumPy's passes take less than a formula in double precision
+
+
+def _logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
+    found: np.ndarray = (_bounded_logit if input.size > _SOME and input.dtype.char == "f" else _in_one_pass)(input, low, high)
+    return found
 
 
 @op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
@@ -292,6 +318,7 @@ class logit:
             return _logit(input, -math.inf, math.inf)
         return _logit(input, input.dtype.type(eps), input.dtype.type(1 - eps))
 
+    numpy.slow_from = 0
     half = numpy
     def compose(F, input, eps):
         if eps is not None:
@@ -315,23 +342,6 @@ def _xlogy_of(x: float, y: float) -> float:
     return x * log(y) if y > 0.0 else x * -math.inf if y == 0.0 else math.nan
 
 
-def _is_far(y: float) -> bool:
-    """Whether `_double.log` is not for this number, which has a logarithm."""
-    return y > 0.0 and y < 1e-290 or y > 1e300
-
-
-def _log_of(y: float) -> float:
-    """Of numbers that are not far, infinite at 0 and NaN below."""
-    value = log_double(y if y >= 1e-290 else 1.0)
-    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
-
-
-def _log_of_single(y: float) -> float:
-    value = log_single(1e-46 if not y > 1e-46 else 1e39 if y > 1e39 else y)
-    value = math.inf if y == math.inf else value
-    return value if y > 0.0 else -math.inf if y == 0.0 else math.nan
-
-
 def _xlogy(log: Scalar) -> Scalar:
     def xlogy(x: float, y: float) -> float:
         return y if y != y else 0.0 if x == 0.0 else x * log(y)
@@ -339,12 +349,13 @@ def _xlogy(log: Scalar) -> Scalar:
     return xlogy
 
 
-def _xlog1py_of(x: float, y: float) -> float:
-    if y != y:
-        return y
-    if x == 0.0:
-        return 0.0
-    return x * log1p(y) if y > -1.0 else x * -math.inf if y == -1.0 else math.nan
+def _xlog1py(log1p: Scalar) -> Scalar:
+    def xlog1py(x: float, y: float) -> float:
+        value = log1p(y if y > -1.0 else 0.0)
+        value = value if y > -1.0 else -math.inf if y == -1.0 else math.nan
+        return y if y != y else 0.0 if x == 0.0 else x * value
+
+    return xlog1py
 
 
 def _entr_of(x: float) -> float:
@@ -418,7 +429,8 @@ class xlog1py:
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
     half = _times_logarithm(np.log1p)
-    numpy = few(_xlog1py_of, 2)(half)
+    numpy = few(Split(_xlog1py(elementary.log1p), ((lambda _, y: y > 1e300, _xlog1py(log1p)),)), 2, exact=True,
+                single=_xlog1py(elementary.log1p_single))(half)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log1p(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlog1py(grad, other), (input == 0) & (other <= -1), 0)
     def vjp_other(F, grad, input, other): return grad * input / (other + 1)
