@@ -522,6 +522,21 @@ def _sinc_of(x: float) -> float:
     return sin_(y) / y if y != 0.0 else 1.0
 
 
+def _to_single(x: float) -> float:
+    """Rounded to 24 bits (Dekker)."""
+    c = x * (2.0 ** 29 + 1.0)
+    return c - (c - x)
+
+
+_PI_SINGLE = float(np.float32(math.pi))
+
+
+def sinc_in_steps(x: float) -> float:
+    """Of single precision, in steps that are rounded, as torch's."""
+    y = _to_single(x * _PI_SINGLE)
+    return _to_single(sin_(y)) / y if y != 0.0 else 1.0
+
+
 def _sinc(input: np.ndarray) -> np.ndarray:
     x = input * np.pi
     if x.__class__ is np.ndarray and x.dtype.kind == "f":
@@ -542,7 +557,7 @@ class sinc:
     """
 
     lacks = {"float8 chalf": "sinc_cpu"}
-    numpy = few(_sinc_of)(_sinc)
+    numpy = few(_sinc_of, single=sinc_in_steps)(_sinc)
     half = _by_single(_sinc)
     mindspore = "ops.Sinc"
 

@@ -118,8 +118,11 @@ def _hurwitz(s: float, q: float) -> float:
     return total
 
 
+_NEAR_0 = 16.0  # how far below zero terms are added up one by one
+
+
 def _zeta_of(s: float, q: float) -> float:
-    """Hurwitz' zeta function. The sum over all integers depends on the fraction f of `other` alone, so that below zero, where it is
+    """Hurwitz' zeta function. Far below zero, the sum over all integers depends on the fraction f of `other` alone, so that, where it is
     real for integers s, zeta(s, q) = zeta(s, f) + (-1)**s (zeta(s, 1 - f) - zeta(s, 1 - q))."""
     if s == 1.0:
         return math.inf
@@ -132,6 +135,11 @@ def _zeta_of(s: float, q: float) -> float:
         return math.nan  # as torch has it, though its limit is 0
     if q > 0.0 or q != q or s != s:
         return power(q, -s) if s == math.inf else _hurwitz(s, q)
+    if q > -_NEAR_0 and s < math.inf:
+        total = 0.0
+        while q < 0.0:
+            total, q = total + power(q, -s), q + 1.0
+        return total + _hurwitz(s, q)
     f = q - low
     if s == math.inf:
         return power(f, -s)
@@ -366,6 +374,7 @@ class mvlgamma:
 
 
 _EPSILON, _TINY = 2.0 ** -53, 1e-300
+_SETTLED = 1e-12  # what terms are in sums that are rounded to single precision
 
 
 def _prefactor(a: float, x: float) -> float:
@@ -378,14 +387,14 @@ def _prefactor(a: float, x: float) -> float:
     return exp(a * log(x) - x - _lgamma_of(a + 1.0))
 
 
-def _series(a: float, x: float) -> float:
+def _series(a: float, x: float, epsilon: float) -> float:
     """P(a, x) = x**a * exp(-x) / gamma(a + 1) * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)."""
     total, term, n = 1.0, 1.0, a
     for _ in range(100000):
         n = n + 1.0
         term = term * (x / n)
         total = total + term
-        if settled(abs(term) <= abs(total) * _EPSILON):
+        if settled(abs(term) <= abs(total) * epsilon):
             break
     return _prefactor(a, x) * total
 
@@ -394,7 +403,7 @@ def _not_zero(x: float) -> float:
     return _TINY if abs(x) < _TINY else x
 
 
-def _fraction(a: float, x: float) -> float:
+def _fraction(a: float, x: float, epsilon: float) -> float:
     """Q(a, x) by its continued fraction, evaluated from the front (Lentz's method)."""
     b = x + 1.0 - a
     c, d = 1.0 / _TINY, 1.0 / b
@@ -405,7 +414,7 @@ def _fraction(a: float, x: float) -> float:
         d = 1.0 / _not_zero(factor * d + b)
         c = _not_zero(b + factor / c)
         value = value * (c * d)
-        if settled(abs(c * d - 1.0) <= 4.0 * _EPSILON):  # rounding may keep it a unit in the last place from 1 for good
+        if settled(abs(c * d - 1.0) <= 4.0 * epsilon):  # rounding may keep it a unit in the last place from 1 for good
             break
     return _prefactor(a, x) * a * value
 
@@ -442,8 +451,8 @@ def _complement_near_zero(a: float, x: float) -> float:
     return -expm1(exponent) - exp(exponent) * a * total
 
 
-def _incomplete(upper: bool) -> Scalar:
-    """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it."""
+def _incomplete(upper: bool, epsilon: float) -> Scalar:
+    """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it, to terms of `epsilon`."""
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
 
     def function(a: float, x: float) -> float:
@@ -463,8 +472,8 @@ def _incomplete(upper: bool) -> Scalar:
         if x <= 1.1 or x < a:
             if upper and x <= 1.1 and x > 0.5 * a:
                 return _complement_near_zero(a, x)
-            return 1.0 - _series(a, x) if upper else _series(a, x)
-        return _fraction(a, x) if upper else 1.0 - _fraction(a, x)
+            return 1.0 - _series(a, x, epsilon) if upper else _series(a, x, epsilon)
+        return _fraction(a, x, epsilon) if upper else 1.0 - _fraction(a, x, epsilon)
 
     return function
 
@@ -500,7 +509,7 @@ class igamma:
 
     lacks = {"float8": "igamma_cpu"}
     scipy = "gammainc"
-    numpy = binary(_incomplete(False), 8)
+    numpy = binary(_incomplete(False, _EPSILON), 8, single=_incomplete(False, _SETTLED))
     compose = on_host(numpy)
     check = _check("igamma")
     samples = _samples
@@ -521,7 +530,7 @@ class igammac:
 
     lacks = {"float8": "igammac_cpu"}
     scipy = "gammaincc"
-    numpy = binary(_incomplete(True), 8)
+    numpy = binary(_incomplete(True, _EPSILON), 8, single=_incomplete(True, _SETTLED))
     compose = on_host(numpy)
     check = _check("igammac")
     samples = _samples
