@@ -32,6 +32,12 @@ def _nearest(x: float) -> float:
     return (x + _INTEGERS) - _INTEGERS
 
 
+def to_single(x: float) -> float:
+    """Rounded to 24 bits (Dekker), for steps that torch rounds."""
+    c = x * (2.0 ** 29 + 1.0)
+    return c - (c - x)
+
+
 def exp(x: float) -> float:
     """No less than that of -700, which is none in single precision."""
     y = -700.0 if x < -700.0 else 700.0 if x > 700.0 else x

@@ -24,6 +24,7 @@ from .._precision import in_single, reciprocal_root
 from .._samples import domain, pairs, takes
 from . import _double as double
 from . import _elementary as elementary
+from ._single import to_single
 from .arithmetic import is_complex
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
@@ -522,19 +523,13 @@ def _sinc_of(x: float) -> float:
     return sin_(y) / y if y != 0.0 else 1.0
 
 
-def _to_single(x: float) -> float:
-    """Rounded to 24 bits (Dekker)."""
-    c = x * (2.0 ** 29 + 1.0)
-    return c - (c - x)
-
-
 _PI_SINGLE = float(np.float32(math.pi))
 
 
 def sinc_in_steps(x: float) -> float:
     """Of single precision, in steps that are rounded, as torch's."""
-    y = _to_single(x * _PI_SINGLE)
-    return _to_single(sin_(y)) / y if y != 0.0 else 1.0
+    y = to_single(x * _PI_SINGLE)
+    return to_single(sin_(y)) / y if y != 0.0 else 1.0
 
 
 def _sinc(input: np.ndarray) -> np.ndarray:

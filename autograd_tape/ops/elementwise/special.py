@@ -25,9 +25,10 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import in_single
 from .._samples import category, domain, pairs
-from . import _double as double, _elementary as elementary, _single as single
+from . import _double as double, _single as single
 from ._double import log as log_double
-from ._single import log as log_single
+from ._elementary import log1p as log1p_double, log1p_single
+from ._single import log as log_single, to_single
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
@@ -283,6 +284,13 @@ def _logit_by(log: Scalar) -> Scalar:
     return logit
 
 
+def logit_in_steps(x: float, low: float, high: float) -> float:
+    """Of single precision, in steps that are rounded, as torch's."""
+    x = low if x < low else high if x > high else x
+    value = log_single(to_single(x / to_single(1.0 - x)) if x > 0.0 and x < 1.0 else 1.0)
+    return value if x > 0.0 and x < 1.0 else -math.inf if x == 0.0 else math.inf if x == 1.0 else math.nan
+
+
 def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
     if low > 0 or high < 1:
         input = np.minimum(np.maximum(input, input.dtype.type(low)), input.dtype.type(high))
@@ -291,7 +299,7 @@ def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 _in_one_pass = few(Split(_logit_by(_log_of), ((lambda x, low, high: x < 1e-290 and x > 0.0, _logit_by(log)),)), numbers=2, exact=True,
-                   single=_logit_by(_log_of_single))(_bounded_logit)
+                   single=logit_in_steps)(_bounded_logit)
 _SOME = 4096  # float32 numbers beyond which NumPy's passes take less than a formula in double precision
 
 
@@ -356,6 +364,14 @@ def _xlog1py(log1p: Scalar) -> Scalar:
         return y if y != y else 0.0 if x == 0.0 else x * value
 
     return xlog1py
+
+
+def _rounded_log1p(y: float) -> float:
+    value = log1p_single(y)
+    return to_single(value) if value < math.inf else value
+
+
+xlog1py_in_steps = _xlog1py(_rounded_log1p)
 
 
 def _entr_of(x: float) -> float:
@@ -429,8 +445,8 @@ class xlog1py:
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
     half = _times_logarithm(np.log1p)
-    numpy = few(Split(_xlog1py(elementary.log1p), ((lambda _, y: y > 1e300, _xlog1py(log1p)),)), 2, exact=True,
-                single=_xlog1py(elementary.log1p_single))(half)
+    numpy = few(Split(_xlog1py(log1p_double), ((lambda _, y: y > 1e300, _xlog1py(log1p)),)), 2, exact=True,
+                single=xlog1py_in_steps)(half)
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log1p(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(F.xlog1py(grad, other), (input == 0) & (other <= -1), 0)
     def vjp_other(F, grad, input, other): return grad * input / (other + 1)
