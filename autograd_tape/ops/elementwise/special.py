@@ -326,7 +326,7 @@ class logit:
             return _logit(input, -math.inf, math.inf)
         return _logit(input, input.dtype.type(eps), input.dtype.type(1 - eps))
 
-    numpy.slow_from = 0
+    numpy.slow_from = 0  # type: ignore[attr-defined]
     half = numpy
     def compose(F, input, eps):
         if eps is not None:
