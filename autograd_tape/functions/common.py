@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations import Arguments
-from ..dtypes import COMPLEX, FLOATING, INTEGER, Kind, converted, default_dtype, kind, result_dtype
+from ..dtypes import BOOL_KIND, COMPLEX, FLOATING, INTEGER, Kind, converted, default_dtype, inference_kind, kind, result_dtype
+from ..errors import AutogradError
 from ..executors.kernels.pairs import ufunc2
 from ..modes import GradMode, grad_mode
 from ..record import Record
-from ..strided import copy_like
+from ..strided import copy_like, laid_out
 from ..tensor import TensorRef
 from .namespace import HALF_KINDS
 
@@ -36,9 +37,9 @@ def common_of(rec: Record, asked: str | None, frontend: Frontend) -> Common | No
 
 
 def mixes(rec: Record) -> bool:
-    """Whether `Common.mixed` is for an operation: of two numbers, without checks of its own, and carried out by no other."""
-    return (rec.family == "binary" and rec.promotion in ("float", "promote") and rec.result == "same" and len(rec.params) == 2
-            and rec.namespace != "_internal" and rec.quiet != "none" and rec.field("check") is None and rec.field("redirect") is None)
+    """Whether `Common.mixed` is for an operation: of two numbers, whose further parameters have their defaults."""
+    return (rec.family in ("binary", "compare") and rec.promotion in ("float", "promote") and rec.result in ("same", "bool")
+            and rec.namespace != "_internal" and rec.quiet != "none")
 
 
 def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -55,14 +56,15 @@ class Common:
         kernel = rec.field("numpy")
         self.rec, self._kernel = rec, partial(ufunc2, kernel) if isinstance(kernel, np.ufunc) else kernel
         self._wrap, self._lays_out = frontend.wrap, getattr(kernel, "lays_out", False)
+        self._check, self._redirect, self._tests = rec.field("check"), rec.field("redirect"), rec.result == "bool"
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
         self._scale = next((i for i, p in enumerate(rec.params) if p.scales), 0)
         self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
         self._kinds: dict[tuple[object, ...], Kind | None] = {}
 
-    def mixed(self, x: Any, other: Any) -> Any:
+    def mixed(self, x: Any, other: Any, *more: object) -> Any:
         """What the kernel gives for a plain tensor and another, or a number, whose common kind the general path has found before; None
-        where that is to take them, as where something is recorded, or where the result is to be laid out."""
+        where that is to take them, as where something is recorded, where another operation carries the call out, and for errors."""
         a = x._data
         try:
             if (of := other.__class__) in _PLAIN_NUMBERS:
@@ -73,20 +75,26 @@ class Common:
                 b = common.scalar(other) if b is None else b
             else:
                 b = other._data
-                if not (self._lays_out or a.flags.c_contiguous and b.flags.c_contiguous):
-                    return None
                 common = self._kinds[default_dtype(), x._k, not a.ndim, other._k, not b.ndim]
                 if common is None or x._node is not None or other._node is not None or common in HALF_KINDS:
                     return None
                 if other._k is not common:
                     b = b.astype(common.np) if b.flags.c_contiguous else in_dtype(b, common.np)
+            if self._check is not None:
+                self._check(x, other, *more)
+            if self._redirect is not None and self._redirect(x, other, *more) is not None:
+                return None
             if x._k is not common:
                 a = a.astype(common.np) if a.flags.c_contiguous else in_dtype(a, common.np)
             result = self._kernel(a, b)
+            if self._tests:
+                common = inference_kind(BOOL_KIND, common.inference)
             if result.__class__ is not np.ndarray or result.dtype is not common.np:
                 result = np.asarray(result, common.np)
+            if not (a.flags.c_contiguous and b.flags.c_contiguous or self._lays_out):
+                result = laid_out(result, a, b)
             return self._wrap(result, common)
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, AutogradError, KeyError, TypeError, ValueError):
             return None
 
     def brought(self, args: Arguments, frontend: Frontend) -> list[Any] | None:

@@ -164,12 +164,15 @@ def _defaults_test(params: Sequence[Param]) -> list[str]:
 
 def _in_single(rec: Record) -> bool:
     """Whether half precision with a number is computed in float32, of which the number is one."""
-    return rec.field("opmath") == "number" and rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns
+    own = rec.field("half")
+    return (rec.field("opmath") == "number" and (own is None or getattr(own, "takes_number", False)) and len(rec.returns) == 1
+            and not rec.saved_returns)
 
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False) -> str:
     ufunc = is_ufunc(rec)
-    if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and not getattr(rec.field("numpy"), "takes_number", False)):
+    if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and rec.field("half") is None and not getattr(
+            rec.field("numpy"), "takes_number", False)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
         wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
@@ -440,9 +443,16 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     common, where nobody looks at calls."""
     given, tests, opened = _by_position(rec), "".join([f" and {test}" for test in guard]), "True" * inplace
     integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
-    mixed = f"        if _k in Q_ALL{tests} and (_r := door.mixed({given})) is not None: return _r"
-    return ["    else:", *[f"        if _k in {kinds}{tests}: return (door.{of} or door.open_{of}({opened}))({given})" for kinds, of in (
-        [("Q_HALF", "half")] + [("Q_INTEGER", "integers")] * integers)], *[mixed] * (mixes(rec) and not inplace)]
+    lines = ["    else:", f"        if _k in Q_HALF{tests}: return (door.half or door.open_half({opened}))({given})"]
+    if mixes(rec) and not inplace:
+        usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
+        if integers:  # those of one dtype, and with integers, have an entrance
+            number = "_c is float or " * (_scalar_operand(rec) is not None)
+            usual += f" and ({number}getattr({rec.params[1].name}, '_k', _k) is not _k)"
+        lines.append(f"        if _k in Q_ALL{tests}{usual} and (_r := door.mixed({given})) is not None: return _r")
+    if integers:
+        lines.append(f"        if _k in Q_INTEGER{tests}: return (door.integers or door.open_integers({opened}))({given})")
+    return lines
 
 
 def _list_lines(rec: Record, guard: list[str]) -> list[str]:

@@ -409,7 +409,8 @@ class addcmul:
     def numpy(input, tensor1, tensor2, value):
         found = triple(PRODUCT, value, input, tensor1, tensor2)
         if found is None:
-            found = input + (tensor1 * tensor2 if value == 1 else tensor1 * input.dtype.type(value) * tensor2)
+            scaled = tensor1 if value == 1 else tensor1 * input.dtype.type(value)
+            found = ufunc2(np.add, input, ufunc2(np.multiply, scaled, tensor2))
         return found
 
     def half(input, tensor1, tensor2, value):
@@ -624,6 +625,7 @@ def _half_quotient(whole: Fn, steps: Fn, name: str) -> Fn:
                 return narrow(whole(widened(x), np.asarray(y, np.float32)), dtype)
             return np.asarray(steps(x.astype(dtype), y.astype(dtype)))
 
+    kernel.takes_number = True  # type: ignore[attr-defined]  # in single precision, beside them
     return kernel
 
 
