@@ -45,7 +45,7 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         if (joint := _joint(shape, a.shape, b.shape)) is None:
             return None
         if joint != shape:
-            shape, x = joint, spread(x, np.empty(joint, dtype))
+            shape, x = joint, _in_rows(x, joint)
         if x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous and (
                 steps := steps_of(shape, a.shape, b.shape)) is not None and steps[5] + steps[8] and (
                 x.size >= state.fused or _of_lines.of(char, x.size) is not None):
@@ -55,24 +55,41 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
             except TypeError:  # memory that is not aligned, a number that is complex
                 return None
             return out
-        one = a is b
-        a = a if a.shape == shape else spread(a, x)
-        b = a if one else b if b.shape == shape else spread(b, x)
-    if (run := _triples.over(char, n := x.size)) is None:
-        return None
+        one, large = a is b, _in_rows if x.flags.c_contiguous else _as_first
+        a = a if a.shape == shape else large(a, shape, x)
+        b = a if one else b if b.shape == shape else large(b, shape, x)
     if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
         if x.flags.f_contiguous and not x.flags.c_contiguous:
-            turned = triple(op, value, x.T, a.T, b.T)
+            turned = triple(op, value, x.T, t := a.T, t if a is b else b.T)
             return None if turned is None else turned.T
         if not x.flags.c_contiguous:
             return None
-        a, b = [y if y.flags.c_contiguous else y.copy("C") for y in (a, b)]
+        one = a is b
+        a = a if a.flags.c_contiguous else a.copy("C")
+        b = a if one else b if b.flags.c_contiguous else b.copy("C")
+    if (run := _triples.over(char, n := x.size)) is None:
+        return None
     out = np.empty(shape, dtype)
     try:
         run(n, 1, op, value, x, a, b, out)
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
     return out
+
+
+def _in_rows(a: np.ndarray, shape: tuple[int, ...], x: np.ndarray | None = None) -> np.ndarray:
+    """A copy of ``a`` of a shape to which it is broadcast, in rows."""
+    out = np.empty(shape, a.dtype)
+    if a.itemsize == 2:  # which NumPy moves as bits, and not number by number
+        out.view(np.uint16)[...] = a.view(np.uint16)
+    else:
+        out[...] = a
+    return out
+
+
+def _as_first(a: np.ndarray, shape: tuple[int, ...], x: np.ndarray) -> np.ndarray:
+    """The same, lying in memory as ``x`` does."""
+    return spread(a, x)
 
 
 @lru_cache(1024)

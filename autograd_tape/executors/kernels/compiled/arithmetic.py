@@ -15,6 +15,7 @@ from .._common import (
     NEGATE, NEGATED, OVER, PRODUCT, RAISED, ROOTED, SCALED, SIGNED, SMALLER, SQUARE, TILE, TIMES, TRUNCATED, WEIGHED, WITHIN,
 )
 from .base import EXACT, kernel, like, rounded, u8, wide
+from .simd import borrowed
 
 
 @kernel("i r0[n] w0[n] :n")
@@ -307,6 +308,7 @@ def triples(op, value, x, a, b, y, start, stop):
 )
 def triples_of_lines(op, value, x, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
     """The same of operands that are broadcast, with their steps. What is repeated along a line is spread in the line of the results."""
+    x, a, b, y = borrowed(x), borrowed(a), borrowed(b), borrowed(y)
     for line in range(start, stop):
         plane, row = line // n2, line % n2
         at, by, to = plane * a1 + row * a2, plane * b1 + row * b2, line * n3
