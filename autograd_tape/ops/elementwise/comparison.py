@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -284,8 +284,9 @@ def _equals(value: float) -> Fn:
         kind = input.dtype.kind
         if kind == "f":
             return np.equal(input, NUMBERS[input.dtype.char, value])
-        return halved(np.equal, input, np.asarray(value, input.dtype)) if kind == "V" else _never(input, kind)
+        return halved(np.equal, input, number(input.dtype)) if kind == "V" else _never(input, kind)
 
+    number = lru_cache(partial(np.array, value))
     return kernel
 
 
