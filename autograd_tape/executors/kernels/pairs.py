@@ -262,6 +262,8 @@ def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays of half precision, of which there are many numbers."""
     if function is np.nextafter:  # of which neighbours in single precision are rounded to the number itself
         return np.nextafter(*arrays)
+    if function is np.isnan and arrays[0].flags.forc:
+        function, arrays = np.not_equal, (arrays[0], arrays[0])
     pair = OF_UFUNC.get(function)
     found = pair(*arrays) if pair is not None and len(arrays) == 2 else None
     return ufunc(function, *arrays) if found is None else found
