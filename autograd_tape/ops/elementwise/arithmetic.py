@@ -10,9 +10,7 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
-from ...executors.kernels._common import (
-    BETWEEN, DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, PRODUCT, QUOTIENT, RAISED, SCALED, SIGNED, TIMES, WEIGHED,
-)
+from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
 from ...executors.kernels.changes import Change, by_two, lowered, rounded
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.elementwise import one_pass

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
-from ...executors.kernels._common import AT_LEAST, AT_MOST, CEILED, FLOORED, LARGER, ROUNDED, SMALLER, TRUNCATED
+from ...executors.kernels import _common
+from ...executors.kernels._common import AT_LEAST, AT_MOST, CEILED, FLOORED, ROUNDED, TRUNCATED
 from ...executors.kernels.changes import Change
 from ...executors.kernels import halves
 from ...executors.kernels.elementwise import BOUNDED, LARGER, SMALLER, difference_vjp, of_integers, one_pass
@@ -422,7 +423,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
-    changes = {0: Change(AT_LEAST), 1: Change(LARGER)}
+    changes = {0: Change(AT_LEAST), 1: Change(_common.LARGER)}
     lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
@@ -444,7 +445,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
-    changes = {0: Change(AT_MOST), 1: Change(SMALLER)}
+    changes = {0: Change(AT_MOST), 1: Change(_common.SMALLER)}
     lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
@@ -516,7 +517,7 @@ class maximum:
     tensor([3., 4.])
     """
 
-    changes = {0: Change(AT_LEAST), 1: Change(LARGER)}
+    changes = {0: Change(AT_LEAST), 1: Change(_common.LARGER)}
     lacks = {"uint float8": "maximum_cpu"}
     numpy = np.maximum
     mindspore = kernels.without_nan("Maximum")
@@ -543,7 +544,7 @@ class minimum:
     tensor([1., 2.])
     """
 
-    changes = {0: Change(AT_MOST), 1: Change(SMALLER)}
+    changes = {0: Change(AT_MOST), 1: Change(_common.SMALLER)}
     lacks = {"uint float8": "minimum_cpu"}
     numpy = np.minimum
     mindspore = kernels.without_nan("Minimum")

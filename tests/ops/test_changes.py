@@ -1,0 +1,73 @@
+"""What records change in place in one pass gives what the operation gives, in all dtypes that the kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import _on_demand
+from autograd_tape.executors.kernels.changes import changed
+from autograd_tape.ops import RECORDS
+
+CHANGES = [(name, others) for name, rec in RECORDS.items() for others in rec.field("changes") or {}]
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5)
+#: Operations that take a number where there is no other tensor, and those that are not the same without one.
+BY_ONE, BY_OTHER = {"maximum": "clamp_min", "minimum": "clamp_max"}, {"clamp_min": "maximum", "clamp_max": "minimum"}
+BY_NUMBER = {"add", "sub", "mul", "div", "clamp_min", "clamp_max", "maximum", "minimum"}
+
+
+def _numbers(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
+    found = np.round(8 * rng.standard_normal(shape)) / 4
+    found.reshape(-1)[:found.size // 2:3] = rng.choice(SPECIAL, found.reshape(-1)[:found.size // 2:3].size)
+    return torch.tensor(found).to(getattr(torch, dtype))
+
+
+def _bits(x: Any) -> list[int]:
+    """The elements as they lie in memory; of NaN it does not matter which."""
+    wide = x.double()
+    return torch.where(wide.isnan(), torch.full_like(wide, 7.25), wide).view(torch.int64).tolist()
+
+
+@pytest.fixture
+def kept() -> Iterator[None]:
+    """Machine code of every kernel, for arrays of any size."""
+    previous = _on_demand.use_numba("numba")
+    yield
+    _on_demand.use_numba(previous)
+
+
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels to test")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("name", "others"), CHANGES)
+def test_a_change_is_what_the_operation_gives(name: str, others: int, dtype: str, kept: None) -> None:
+    rng, change = np.random.default_rng(0), RECORDS[name].field("changes")[others]
+    for shape in ((3,), (2, 5), (40, 31), (2048,)):
+        x, *beside = [_numbers(rng, dtype, shape) for _ in range(1 + others)]
+        value = 0.75 if not others and name in BY_NUMBER or name in ("addcmul", "addcdiv") or (name, others) == ("lerp", 1) else 1
+        found = x.clone()
+        assert changed(change, found._k, value, found._data, *[t._data for t in beside])
+        if name in ("copy", "zero"):
+            expected = torch.zeros_like(x) if name == "zero" else beside[0]
+        elif name in ("addcmul", "addcdiv"):
+            expected = getattr(torch, name)(x, *beside, value=value)
+        else:
+            number = [value] if not others and name in BY_NUMBER or (name, others) == ("lerp", 1) else []
+            of = (BY_ONE if number else BY_OTHER if others else {}).get(name, name)
+            expected = getattr(torch, of)(x, *beside, *number)
+        assert _bits(found) == _bits(expected), (name, others, dtype, shape)
+
+
+def test_what_a_change_does_not_take_is_left_alone(kept: None) -> None:
+    change, x = RECORDS["floor"].field("changes")[0], torch.full((4, 6), 1.5)
+    for part in (x[:, ::2], x.t()):
+        assert not changed(change, part._k, 1, part._data)
+    by_other = RECORDS["add"].field("changes")[1]
+    assert not changed(by_other, x._k, 1, x._data, torch.ones(6)._data) and not changed(by_other, x._k, 1e30, x._data, x._data)
+    assert x.unique().tolist() == [1.5]
