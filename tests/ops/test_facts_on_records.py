@@ -27,7 +27,6 @@ LISTS: dict[tuple[str, str], str] = {
     ("torchcompat/_calls/foreach.py", "_IN_BOTH"): "the signatures of torch's functions on lists, which differ from the operations'",
     ("torchcompat/_calls/foreach.py", "SIGNATURES"): "the signatures of torch's functions on lists, some of which have no record",
     ("torchcompat/_calls/foreach.py", "ELEMENTS"): "what torch's functions on lists do with one element of each",
-    ("torchcompat/_calls/lists.py", "CHANGES"): "which of torch's functions on lists machine code carries out at once",
     ("torchcompat/masked/_ops.py", "_IDENTITIES"): "torch's masked functions, which torch has of these operations alone",
     ("torchcompat/masked/_ops.py", "_NORMALIZATIONS"): "torch's masked functions, which torch has of these operations alone",
     ("torchcompat/masked/_ops.py", "_REDUCTIONS"): "torch's masked functions, which torch has of these operations alone",

@@ -14,7 +14,7 @@ import torchcompat as torch
 from autograd_tape.executors.kernels._common import FILLED, LARGER, SMALLER, TIMES
 from autograd_tape.executors.kernels._on_demand import available
 from torchcompat._calls import foreach
-from torchcompat._calls.lists import CHANGES, changed
+from torchcompat._calls.lists import changed, changes_of
 from torchcompat.utils._python_dispatch import TorchDispatchMode
 
 NAMES = sorted({case.partition("(")[0] for case in TABLE.recorded})
@@ -63,7 +63,7 @@ def test_machine_code_for_lists_gives_the_bits_of_rows(monkeypatch: pytest.Monke
         ways.append(found is not None)
         return found
 
-    for (name, others), change in CHANGES.items():
+    for (name, others), change in {(n, of): c for n in foreach.SIGNATURES for of, c in changes_of(n).items()}.items():
         change.kernel.surely({torch.bfloat16: "E", torch.float16: "e"}.get(dtype, "f"))
         lists = [[special.roll(k).to(dtype), *[torch.randn(shape).to(dtype) for shape in ((2, 5), (1,), (0,), (70,))]]
                  for k in range(others + 1)]
@@ -83,7 +83,7 @@ def test_machine_code_for_lists_gives_the_bits_of_rows(monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(not available(), reason="Numba is not installed: there is no machine code")
 def test_machine_code_changes_all_rows_or_none() -> None:
-    run = CHANGES["mul", 1].kernel.surely("f")
+    run = changes_of("mul")[1].kernel.surely("f")
     target = tuple([np.ones(3, "f"), np.ones((2, 3), "f")])
     for wrong in (np.ones(6, "f"), np.ones((3, 2), "f"), np.ones((2, 3)), np.ones((3, 2), "f").T, None):
         with pytest.raises((TypeError, ValueError)):

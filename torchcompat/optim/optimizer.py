@@ -412,9 +412,9 @@ class Optimizer:
                             grad.requires_grad_(False)
                     grads.append(grad)
         if grads:
-            from torchcompat._calls.lists import CHANGES, changed
+            from torchcompat._calls.lists import changed, changes_of
 
-            if changed(CHANGES["zero", 0], [grads], 0) is None:
+            if changed(changes_of("zero")[0], [grads], 0) is None:
                 for grad in grads:
                     grad.zero_()
 

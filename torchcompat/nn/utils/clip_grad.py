@@ -64,9 +64,9 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
         return
     # Always multiplied: a comparison would have to wait for the device.
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-    from torchcompat._calls.lists import CHANGES, changed
+    from torchcompat._calls.lists import changed, changes_of
 
-    if changed(CHANGES["mul", 0], [grads], factor) is None:
+    if changed(changes_of("mul")[0], [grads], factor) is None:
         for grad in grads:
             grad.mul_(_on(factor, grad.device))
 
