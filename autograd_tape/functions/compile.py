@@ -127,7 +127,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"{p.name}.__class__ is bool" for p in rec.params if p.type == "bool" and p.name != "inplace"]
     tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
               for p in rec.params if p.type in ("int", "int?") and rec.family not in ("view", "view?")]
-    tests += [f"{p.name} is False" for p in rec.params if p.name == "inplace"]
+    tests += [f"({p.name} is False or {p.name} is None)" for p in rec.params if p.name == "inplace"]
     tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if is_ufunc(rec) else []
     return f"_k = {first}._k", " and ".join(tests)
 

@@ -436,8 +436,7 @@ class General(Door):
         """The first argument, or `out`, a plain tensor that nobody has a history of, with what the variant that gives a new tensor gives
         written over it; None, and nothing has happened, where that is not all that there is to it, or is an error."""
         target = args[0] if inplace else out
-        given = self.rec.takes_inplace
-        if not self._writes[inplace] or not isinstance(target, TensorRef) or given and args[given]:
+        if not self._writes[inplace] or not isinstance(target, TensorRef) or self.leads and self.leads_elsewhere(args, False):
             return None
         kind, version, base, quiet = target._k, target._v, target._base, self.frontend.below_namespace["Q_ALL"]
         if kind.inference or kind not in quiet and kind not in HALF_KINDS or 0 in target._data.strides:
@@ -449,6 +448,8 @@ class General(Door):
             for x in self.tensors_of(dict(zip(self._names, args)))[inplace:]:
                 if recording and x._node is not None or x is target or version is not None and x._v is version:
                     return None
+            if self._check is not None:
+                self._check(**dict(zip(self._names, args)))
             result = (self._below[False] or self._entrance(False))(*args)
         except STUMBLES:
             return None
@@ -473,13 +474,15 @@ class General(Door):
             return BROUGHT
         if self._check is not None:
             self._check(**dict(zip(self._names, args)))
-        if note is None and alike[self._half_at]._k in HALF_KINDS:
+        half = self._half_at >= 0 and alike[self._half_at]._k in HALF_KINDS
+        if note is None and half:
             return (self._half or self._half_entrance())(*alike)
         if note is None and self._takes_integers and alike[self._half_at]._k in _INTEGERS:
             return (self._integers or self._integers_entrance())(*alike)
         below = self._below[False] or self._entrance(False)
         if note is None:
             return below(*alike)
+        below = (self._half or self._half_entrance()) if half else below
         note[2] = BROUGHT
         try:
             return below(*alike)

@@ -39,7 +39,7 @@ def fixed() -> np.ndarray:
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception]]] = {
     "doubles": (lambda: NUMBERS.astype(np.float64), TypeError), "integers of as many bytes": (lambda: NUMBERS.view(np.int32), TypeError),
-    "other dimensions": (lambda: NUMBERS.reshape(2, 4), TypeError), "no dimensions": (lambda: np.array(1, np.float32), TypeError),
+    "no dimensions": (lambda: np.array(1, np.float32), ValueError),
     "every other": (lambda: np.zeros(16, np.float32)[::2], TypeError), "backwards": (lambda: NUMBERS[::-1], TypeError),
     "the other order of bytes": (swapped, TypeError), "misaligned": (misaligned, TypeError), "read-only": (fixed, TypeError),
     "fewer": (lambda: NUMBERS[:7].copy(), ValueError), "none": (lambda: None, TypeError), "a number": (lambda: 1, TypeError),
@@ -56,6 +56,14 @@ def test_entry_refuses(name: str, fill: Callable[..., None]) -> None:
     with pytest.raises(error, match="kernel arithmetic.fill"):
         fill(sharing._pool.cells, 8, 1, array, 2.0)
     np.testing.assert_array_equal(np.asarray(array), before)
+
+
+@pytest.mark.parametrize("array", [np.zeros((2, 4), np.float32), np.zeros((), np.float32)], ids=["two", "none"])
+def test_entry_refuses_other_dimensions(array: np.ndarray) -> None:
+    """Where a kernel says how many there are."""
+    with pytest.raises(TypeError, match="kernel arithmetic.line"):
+        sharing._arithmetic.line.shared["f"](sharing._pool.cells, 8, 1, 1.0, 2.0, 0.5, 8, array)
+    assert not array.any()
 
 
 def test_entry_takes(fill: Callable[..., None]) -> None:

@@ -70,7 +70,7 @@ def test_gradients_of_resampling_by_taps_and_by_matrices(shape, mode, factor, rn
     """Images in rows, and with their channels innermost."""
     ranks = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,)}
     if len(shape) not in ranks.get(mode, (3, 4, 5)):
-        pytest.skip("no such call")
+        return  # there is no such call
     image = torch.tensor(rng.standard_normal(shape))
     for x in (image, image.movedim(1, -1).contiguous().movedim(-1, 1)):
         found = []

@@ -65,7 +65,7 @@ def rows_of(x: np.ndarray, d: int) -> np.ndarray:
 def picked(rows: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The elements of each row at the places in the same row of `index`, or at its one place."""
     if len(rows) > 1:
-        index = index + np.arange(0, rows.size, rows.shape[1]).reshape((-1,) + (1,) * (index.ndim - 1))
+        index = index + (np.arange(len(rows)) * rows.shape[1]).reshape((-1,) + (1,) * (index.ndim - 1))
     return rows.reshape(-1).take(index)
 
 

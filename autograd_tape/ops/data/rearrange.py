@@ -698,6 +698,7 @@ class place_view:
         x, where = call.whole("input"), call.where
         shift = lambda dim: batches.shifted(dim, x.ndim - 1)
         if call.view == "as_strided":
+            x = F.contiguous(x)  # each example in rows
             size, stride, at = where
             where = (call.size, *size), (prod(x.shape[1:]), *stride), at or 0
         else:

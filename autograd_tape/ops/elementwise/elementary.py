@@ -524,12 +524,14 @@ def _sinc_of(x: float) -> float:
 
 
 _PI_SINGLE = float(np.float32(math.pi))
+_LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 def sinc_in_steps(x: float) -> float:
     """Of single precision, in steps that are rounded, as torch's."""
     y = to_single(x * _PI_SINGLE)
-    return to_single(sin_(y)) / y if y != 0.0 else 1.0
+    value = to_single(sin_(y)) / y if y != 0.0 else 1.0
+    return math.nan if abs(y) > _LARGEST_SINGLE else value  # where the product is infinite
 
 
 def _sinc(input: np.ndarray) -> np.ndarray:

@@ -442,5 +442,6 @@ def _bag_maxima(F: Functions, rows: TensorRef, bag_of: np.ndarray, kept: np.ndar
         picked = F.index_select(rows, 0, constant(F, rows, index.reshape(-1)))
         parts.append(F.max(F.reshape(picked, (members.size, longest, rows.shape[1])), 1)[0])
     if len(parts) == 1:
-        return parts[0]
+        none = constant(F, rows, np.zeros(0, np.int64))
+        return parts[0] if widths[0] else F.cat([parts[0], F.index_select(rows, 0, none)], 0)  # which has a gradient, too: of zeros
     return F.index_select(F.cat(parts, 0), 0, constant(F, rows, np.argsort(np.concatenate(order), kind="stable")))

@@ -115,6 +115,8 @@ class _OnHalves:
 
     def __getattr__(self, name: str) -> Fn:
         """A function of one number."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         rec = get_record(name)
         kernel = half_kernel(rec, rec.field("numpy"))
         self.__dict__[name] = found = lambda x: halves(kernel(bare(x)))

@@ -519,7 +519,8 @@ class isin:
     reads = "elements test_elements"
 
     def quick(elements, test_elements, assume_unique, invert):
-        if test_elements.dtype is elements.dtype and elements.dtype.char != "?":
+        if elements.__class__ is test_elements.__class__ is np.ndarray and test_elements.dtype is elements.dtype and (
+                elements.dtype.char != "?"):
             return _inside(elements, test_elements, assume_unique, invert)
 
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
