@@ -30,6 +30,8 @@ _SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
 _HALF_RUN = 2048
 #: Elements up to which a call asks for no company; and from which on NumPy adds slabs of a few numbers.
 _ALONE, _SLABS = 32768, 4096
+#: Elements from which on columns in tiles are read slower than products are made in the order of memory.
+_FAR = 1 << 18
 #: Elements of a row that a loop takes as long to begin.
 _NARROW = 16
 #: What joins two numbers.
@@ -217,6 +219,8 @@ def fold_products(x: np.ndarray, z: np.ndarray, dim: int, keepdim: bool = False)
     if steps is None:
         return None
     _, order, ((items, numbers, outer, n, inner, per_block), *others), shape, lying, *_ = plan
+    if inner > _SUM_TILE and x.size >= _FAR:
+        return None
     y = np.empty((shape if lying is None else lying[0]) if not others else outer * -(-n // per_block) * inner, x.dtype)
     x, z = x if order is None else x.transpose(order), z if z.flags.c_contiguous else z.T
     _fold_products.share(char, items, numbers, 2, x, z, y, outer, n, inner, per_block, *steps, plan.many)
