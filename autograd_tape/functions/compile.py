@@ -680,6 +680,8 @@ def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool)
     if len(beside) not in (rec.field("changes") or {}):
         return []
     first, many = rec.params[0].name, f"_a.size >= {LEAST_CHANGED} and " * (not half)
+    rest = [p for p in rec.params[1:] if not p.is_tensor and p.name != number and not p.scales]
+    many = "".join([f"{test} and " for test in _defaults_test(rest)]) + many  # `round` to decimals is another change
     arrays = "".join([f", {p.name}._data" for p in beside])
     return [f"if {many}changed(changes[{len(beside)}], _k, {number}, _a{arrays}):", *[f"    {line}" for line in counted(first)],
             f"    return {first}"]

@@ -17,6 +17,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -226,6 +227,7 @@ class Generator:
     def draw(self, count: int, way: Way) -> Array | None:
         """The next `count` numbers of a way of `way_of`, to be read, not written; None where one draw at a time is for others: of odd
         numbers of normals that come in pairs, and of parts of blocks."""
+        count = index(count)  # a size of 2.0 is refused before anything has changed
         with self._lock:
             engine = self._engine
             words = count * way.words

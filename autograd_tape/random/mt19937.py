@@ -89,8 +89,9 @@ class MT19937:
         start = self.next
         end = start + count
         if end <= N:
-            self.next = end
-            return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]  # filled where words are left
+            found = self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]  # filled where words are left
+            self.next = end  # after what refuses a size of 2.0
+            return found
         return self.take(count)
 
     def ahead_of(self, count: int) -> Words | None:

@@ -360,3 +360,17 @@ def test_multinomial_orders_equal_keys_as_topk_does(count: int) -> None:
     expected = (weights / torch.empty_like(weights).exponential_()).topk(count, 1)[1]
     torch.manual_seed(3)
     assert torch.multinomial(weights, count).tolist() == expected.tolist()
+
+
+def test_sizes_that_are_refused_leave_the_generator_as_it_is() -> None:
+    torch.manual_seed(3)
+    expected = [torch.rand(3), torch.rand(3), torch.randn(700)]
+    torch.manual_seed(3)
+    found = []
+    for wanted in ((3,), (3,), (700,)):
+        for bad in (lambda: torch.rand((3.0,)), lambda: torch.rand(2, 3.0), lambda: torch.randn(2, 3.0),
+                    lambda: torch.randint(0, 5, (2.0,))):
+            with pytest.raises(TypeError):
+                bad()
+        found.append(torch.randn(wanted) if wanted == (700,) else torch.rand(wanted))
+    assert [x.tolist() for x in found] == [x.tolist() for x in expected]
