@@ -70,8 +70,7 @@ def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpl
             return None
         data = [x.copy() for x in data]
     target = tuple(data)
-    given = [tuple(operand) for operand in others] or [target]
-    run(change.of(kind), change.number(value, kind), *given, *given[:change.takes_two and len(given) < 2], target)
+    change.run(run, kind, value, target, *map(tuple, others))
     if inplace:
         Version.count_all(first)
         return first

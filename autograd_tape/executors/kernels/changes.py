@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import Kind
-from .handy import Listed
+from .handy import Listed, Run
 from .sharing import BIG, get_num_threads
 
 __all__ = ["Change", "LEAST", "MOST", "by_two", "changed"]
@@ -54,14 +54,15 @@ class Change(NamedTuple):
     half: int | None = None
     kernel: Listed = _ONE
 
-    @property
-    def takes_two(self) -> bool:
-        """Whether the kernel is given two tensors beside the one that it changes, which may be one and the same."""
-        return self.kernel is _TWO
+    def run(self, kernel: Run, kind: Kind, value: float, target: tuple[np.ndarray, ...], *others: tuple[np.ndarray, ...]) -> None:
+        """Has the kernel change all rows: `target`, and what is beside it in each, of tensors of a kind.
 
-    def of(self, kind: Kind) -> int:
-        """The kernel's name for it, for tensors of a kind."""
-        return self.op if self.half is None or kind.np.itemsize > 2 else self.half
+        Raises:
+            TypeError, ValueError: the kernel does not take the arrays; nothing is changed.
+        """
+        op = self.op if self.half is None or kind.np.itemsize > 2 else self.half
+        beside = others or (target,)
+        kernel(op, self.number(value, kind), *beside, *beside[:self.kernel is _TWO and len(beside) < 2], target)
 
 
 by_two = partial(Change, kernel=_TWO)
@@ -71,12 +72,11 @@ by_two = partial(Change, kernel=_TWO)
 def changed(change: Change, kind: Kind, value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
     """Changes a plain array of floating-point numbers, by a number of Python's and other arrays of its dtype; whether it did: None of them
     has gaps, all are of one shape, in rows, and machine code is at hand or worth having."""
-    run = change.kernel.of(kind.np.char, a.size)
-    if run is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
+    kernel = change.kernel.of(kind.np.char, a.size)
+    if kernel is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
         return False
-    given = [(x,) for x in others or (a,)]
     try:
-        run(change.of(kind), change.number(value, kind), *given, *given[:change.takes_two and len(given) < 2], (a,))
+        change.run(kernel, kind, value, (a,), *[(x,) for x in others])
     except (TypeError, ValueError):  # what the kernel does not take
         return False
     return True
