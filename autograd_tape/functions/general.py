@@ -438,18 +438,22 @@ class General(Door):
         target = args[0] if inplace else out
         if not self._writes[inplace] or not isinstance(target, TensorRef) or self.leads and self.leads_elsewhere(args, False):
             return None
-        kind, version, base, quiet = target._k, target._v, target._base, self.frontend.below_namespace["Q_ALL"]
+        kind, base, quiet = target._k, target._base, self.frontend.below_namespace["Q_ALL"]
         if kind.inference or kind not in quiet and kind not in HALF_KINDS or 0 in target._data.strides:
             return None
         recording = grad_mode() is _ENABLED
         if recording and (target._node is not None or base is not None and base._node is not None) or self.frontend.carried_out_elsewhere():
             return None
         try:
-            for x in self.tensors_of(dict(zip(self._names, args)))[inplace:]:
-                if recording and x._node is not None or x is target or version is not None and x._v is version:
-                    return None
-            if self._check is not None:
-                self._check(**dict(zip(self._names, args)))
+            values = dict(zip(self._names, args))
+            tensors = self.tensors_of(values)
+            if recording and any([x._node is not None for x in tensors]):
+                return None
+            if inplace:
+                self.frontend.check_memory(self.rec, target, tensors[1:])
+            else:
+                self._check_out(out, tensors, values)
+            self.check(values)
             result = (self._below[False] or self._entrance(False))(*args)
         except STUMBLES:
             return None
@@ -474,15 +478,15 @@ class General(Door):
             return BROUGHT
         if self._check is not None:
             self._check(**dict(zip(self._names, args)))
-        half = self._half_at >= 0 and alike[self._half_at]._k in HALF_KINDS
-        if note is None and half:
-            return (self._half or self._half_entrance())(*alike)
-        if note is None and self._takes_integers and alike[self._half_at]._k in _INTEGERS:
-            return (self._integers or self._integers_entrance())(*alike)
-        below = self._below[False] or self._entrance(False)
+        common = alike[self._half_at]._k if self._half_at >= 0 else None
+        if common in HALF_KINDS:
+            below = self._half or self._half_entrance()
+        elif note is None and self._takes_integers and common in _INTEGERS:
+            below = self._integers or self._integers_entrance()
+        else:
+            below = self._below[False] or self._entrance(False)
         if note is None:
             return below(*alike)
-        below = (self._half or self._half_entrance()) if half else below
         note[2] = BROUGHT
         try:
             return below(*alike)
