@@ -302,7 +302,8 @@ def _columns(x, first, n, step, width, term, lanes, s):
         put(s, i + 16, c)
         put(s, i + 24, d)
         i += 32
-    while i + 8 <= width:
+    while i + 8 <= width or not lanes and 8 < width and i < width:
+        i = min(i, width - 8)  # the last may be some of those before once more
         at = first + i
         a = eight(x, at, term)
         for _ in range(1, n):
@@ -310,15 +311,6 @@ def _columns(x, first, n, step, width, term, lanes, s):
             a = plus(a, eight(x, at, term))
         put(s, i, a)
         i += 8
-    if not lanes and 8 < width and i < width:  # once more those before
-        i = width - 8
-        at = first + i
-        a = eight(x, at, term)
-        for _ in range(1, n):
-            at += step
-            a = plus(a, eight(x, at, term))
-        put(s, i, a)
-        i = width
     while i < width:
         at, r = first + i, 1
         v = one(x, at, term)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba.extending import register_jitable
 
 from .base import REORDER, kernel, largest, rounded, wide
 from .base import exp as exp_
@@ -19,19 +20,25 @@ BLOCK = 1024
 NARROW = 32
 
 
+@register_jitable(nogil=True, error_model="numpy", fastmath=set(REORDER), forceinline=True)
+def _exponentials(x, y, m, begin, end):
+    """Of what short rows have beside their maxima, all of them in one loop."""
+    for at in range(begin, end, m):
+        xs, ys = x[at : at + m], y[at : at + m]
+        top = largest(xs)
+        for i in range(ys.size):
+            ys[i] = xs[i] - top
+    es = y[begin:end]
+    for i in range(es.size):
+        es[i] = exp_(es[i])
+
+
 @kernel("r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
 def softmax(x, y, m, start, stop):
     T = x.dtype.type
     while m * x.itemsize < NARROW and start < stop:
         begin, end = start * m, min(start + BLOCK // m, stop) * m
-        for at in range(begin, end, m):
-            xs, ys = x[at : at + m], y[at : at + m]
-            top = largest(xs)
-            for i in range(ys.size):
-                ys[i] = xs[i] - top
-        es = y[begin:end]
-        for i in range(es.size):
-            es[i] = exp_(es[i])
+        _exponentials(x, y, m, begin, end)
         for at in range(begin, end, m):
             ys, total = y[at : at + m], T(0)
             for i in range(ys.size):
@@ -70,14 +77,7 @@ def log_softmax(x, y, m, start, stop):
     T = x.dtype.type
     while m * x.itemsize < NARROW and start < stop:
         begin, end = start * m, min(start + BLOCK // m, stop) * m
-        for at in range(begin, end, m):
-            xs, ys = x[at : at + m], y[at : at + m]
-            top = largest(xs)
-            for i in range(ys.size):
-                ys[i] = xs[i] - top
-        es = y[begin:end]
-        for i in range(es.size):
-            es[i] = exp_(es[i])
+        _exponentials(x, y, m, begin, end)
         for at in range(begin, end, m):
             xs, ys, total = x[at : at + m], y[at : at + m], T(0)
             for i in range(ys.size):
