@@ -35,15 +35,12 @@ from .products import adjoint
 from ...annotations import Functions, Values
 
 linalg = np.linalg
-_TURNED = 1 << 12  # elements from which on there is more to turning matrices than a copy
 
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
     if a.size:
-        turned = a.swapaxes(-2, -1)
-        # A copy even of what is contiguous either way, for the strides of sizes 1.
-        return (turned.copy() if a.size < _TURNED else copy(turned)).swapaxes(-2, -1)
+        return copy(a.swapaxes(-2, -1)).swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 1
     *batch, step, column = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
     return empty_strided(a.shape, (*batch, column, step), a.dtype)  # NumPy gives what is empty no strides
 

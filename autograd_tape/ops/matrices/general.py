@@ -14,7 +14,6 @@ import numpy as np
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
 from ...executors.kernels import lapack, matrices as kernels
-from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, casts_safely
@@ -27,7 +26,7 @@ from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import (
-    _TURNED, _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns,
+    _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square, alone, check_equation, from_columns,
     one_batch, singular, unit_lower, upper_triangle,
 )
 from .products import adjoint as mH
@@ -47,10 +46,9 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
     if A.ndim < 2 or not pivot:
         raise ValueError("matrices expected, whose rows may change places")
     *lead, m, n = A.shape
-    turned = A.swapaxes(-2, -1)
-    columns = turned.copy() if A.size < _TURNED else copy(turned)
+    LU = _columns(A)
+    columns = LU.swapaxes(-2, -1)
     pivots, info = kernels.lu(columns if A.ndim == 3 else columns.reshape(prod(lead), n, m))
-    LU = columns.swapaxes(-2, -1) if A.size else _columns(A)
     if check_errors and info.any():
         _refuse_singular(info, A.shape)
     return LU, pivots.reshape(*lead, min(m, n)), info.reshape(lead)
