@@ -84,6 +84,13 @@ class Version:
             if not len(views) & 31:
                 self.prune()
 
+    def add_views(self, views: Iterable[TensorRef]) -> None:
+        """Notes several at once."""
+        known: list[Any] = self.views or []
+        before = len(known)
+        known.extend(map(weakref.ref, views))
+        self.views = [ref for ref in known if ref() is not None] if before ^ len(known) > before > 31 else known  # as `prune`
+
     def prune(self) -> None:
         """Forgets dead views, each time the list has doubled. Called every 32 views."""
         if not len(self.views) & (len(self.views) - 1):

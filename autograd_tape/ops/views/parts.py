@@ -566,8 +566,6 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
 def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
     def make(F: Functions, namespace: object, general: General | Fn) -> Callable[..., Any]:
-        from weakref import ref
-
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         head, first = ["input", *([parameter] if parameter else []), "dim=0"], [""]
@@ -576,7 +574,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         if F.numpy_words and (table := words_of(rec, [p.name for p in rec.params])):
             head, first, words = spelled_too(head, first, table)
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, ref, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
+         STUMBLES, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
     def {name}({', '.join(head)}):
         {"; ".join(first[:1])}
         {"; ".join(first[1:-1])}
@@ -596,29 +594,18 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
                     for _ in arrays[1:]: next_id()
                     n.id, n.n_outputs, n.meta = next_id(), len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
-                if enabled and not recording:
-                    for a in arrays:
-                        t = new(Tensor)
-                        t._data = a; t._k = k; t._node = None; t._v = v; t._base = base; t._info = new(Info)
-                        views.append(t)
-                    w = v.views
-                    if w:
-                        many = len(w)
-                        w += map(ref, views)
-                        if many ^ len(w) > many > 31: v.views = [r for r in w if r() is not None]  # as `prune`, where it has doubled
-                    elif views: v.views = list(map(ref, views))
-                    return several(views)
-                for i, a in enumerate(arrays):
+                for a in arrays:
                     t = new(Tensor)
-                    t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
-                    if enabled:  # its edge tells of which it is one
-                        t._v, t._base = v, base
-                        if w := v.views:
-                            w.append(ref(t))
-                            if not len(w) & 31: v.prune()
-                        else: v.views = [ref(t)]
-                    else: link_view(t, input, True)
+                    t._data = a; t._k = k
+                    if enabled:
+                        t._v = v; t._base = base
+                        if recording: t._node = OutputEdge(n, len(views))  # which tells that it is one of several
+                        else: t._node = None; t._info = new(Info)
+                    else:
+                        t._node = None
+                        link_view(t, input, True)
                     views.append(t)
+                if enabled: v.add_views(views)
                 if recording: watch_history(base)
                 return several(views)
         except STUMBLES: pass
@@ -628,7 +615,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
 """
         function: Fn = execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, Version, OneOfSeveral, watch_history,
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, Version, OneOfSeveral, watch_history,
             *words.values(), rec.defaults)
         if words:
             function.__signature__ = signature_of(plain, rec.defaults)  # type: ignore[attr-defined]  # functions may have it
