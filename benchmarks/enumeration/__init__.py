@@ -8,8 +8,8 @@ Run from the repository root::
     python -m benchmarks enumerate --report                                         # of what the file has
 
 What is measured
-    An entry is a call: a sample of an operation's record, with its tensors scaled to a size, in a dtype and a layout, forward,
-    forward and backward, or in place (`entries.py`). Which sizes of a sample grow together is found by trying on torch's side (`calls.py`); there, too,
+    An entry is a call: a sample of an operation's record, with its tensors scaled to a size, in a dtype and a layout, forward, forward and
+    backward, or in place (`entries.py`). Which sizes of a sample grow together is found by trying on torch's side (`calls.py`); there, too,
     an entry whose call would take more than `calls.LIMIT` seconds stays at the largest size that does not. Entries come in an order that is
     random and the same in every run, every operation once before any comes twice: each beginning of it is a fair sample.
 
