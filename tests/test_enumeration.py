@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -239,6 +240,23 @@ def test_a_second_start_goes_on_and_again_takes_the_slowest(
     front.main(["--torch-python", "p", *(["--again", str(file), "--file", str(tmp_path / "other")] if again else ["--file", str(file)])])
     assert len(asked) == expected
     assert not again or [e.record for e in asked] == ["sort", "exp"]
+
+
+def test_entries_above_the_bound_are_named_with_their_reasons() -> None:
+    def row(name: str, ours: float) -> dict[str, Any]:
+        return {"entry": f"{name}/0/float32/tiny/rows/forward", "family": "a", "ours": ours, "theirs": 1.0}
+
+    measured = [row("exp", 2.5), row("sort", 4.0), row("add", 2.0), row("topk", 2.1)]
+    lines = report.exceptions(measured, [row("topk", 1.1)], {"^a/exp/.*tiny": "why"})
+    assert lines[0] == "3 entries; 2 of them are so when measured again, 1 of these for no reason that is known."
+    assert [line.split(" | ")[1:] for line in lines[4:]] == [["4.00", "–", " |"], ["2.50", "–", "why |"], ["2.10", "1.10", " |"]]
+
+
+def test_reasons_are_patterns_of_calls_that_there_are() -> None:
+    catalogue = Catalogue()
+    names = [f"{catalogue.family[e.record]}/{e.name}" for e in catalogue.entries()]
+    for pattern, why in report.known_reasons().items():
+        assert why and any([re.search(pattern, name) for name in names]), pattern
 
 
 def test_options_are_checked(capsys: pytest.CaptureFixture[str]) -> None:

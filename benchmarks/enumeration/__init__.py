@@ -6,6 +6,7 @@ Run from the repository root::
     python -m benchmarks enumerate --torch-python PATH --only 'reductions|softmax' --sizes 10^6 --dtypes bfloat16
     python -m benchmarks enumerate --torch-python PATH --again enumeration.jsonl --above 1.5 --file again.jsonl
     python -m benchmarks enumerate --report                                         # of what the file has
+    python -m benchmarks enumerate --report --again again.jsonl                     # with the second measurement of the slow ones
 
 What is measured
     An entry is a call: a sample of an operation's record, with its tensors scaled to a size, in a dtype and a layout, forward, forward and

@@ -41,7 +41,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2, help="threads on both sides (default %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="wall, or the processor's time (default %(default)s)")
     parser.add_argument("--file", type=Path, default=Path("enumeration.jsonl"), help="rows are appended here; entries that it has are done")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="measure entries of FILE again: those above --above, slowest first")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="measure entries of FILE again: those above --above, slowest first; "
+                        "with --report: a second measurement, which is shown beside those above 2")
     parser.add_argument("--above", type=float, default=1.2, help="with --again: from which ratio on (default %(default)s)")
     parser.add_argument("--report", action="store_true", help="measure nothing, report what the file has")
     parser.add_argument("--slowest", type=int, default=50, help="how many entries the report names (default %(default)s)")
@@ -138,7 +139,8 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         left_out = {}
     rows = [r for r in rows_of(options.file) if wanted([Entry.of(r["entry"])], {Entry.of(r["entry"]).record: r["family"]}, options)]
-    text = report.markdown(rows, options.slowest, left_out)
+    again = rows_of(options.again) if options.again and options.report else []
+    text = report.markdown(rows, options.slowest, left_out, again)
     print(text)
     if options.output:
         options.output.write_text(text)

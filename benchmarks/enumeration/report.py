@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,8 @@ from benchmarks.report import shown as number
 
 Row = dict[str, Any]
 TAILS = (1.2, 1.5, 2.0, 3.0)
+WANTED = 2.0
+"""What no entry is to be above without a reason, the first in `reasons.json` whose pattern is found in family/entry."""
 
 
 def ratio(row: Row) -> float:
@@ -64,8 +67,26 @@ def matrix(rows: Sequence[Row], of: Callable[[Entry], str], columns: Sequence[st
     return lines
 
 
-def markdown(rows: Sequence[Row], slowest: int, left_out: dict[str, str]) -> str:
-    """The whole report."""
+def known_reasons() -> dict[str, str]:
+    """Why entries are above `WANTED`, by patterns."""
+    found: dict[str, str] = json.loads(Path(__file__).with_name("reasons.json").read_text())
+    return found
+
+
+def exceptions(rows: Iterable[Row], again: Iterable[Row], known: dict[str, str]) -> list[str]:
+    """A table of the entries above `WANTED`, each with what another measurement says of it and its reason."""
+    second = {r["entry"]: ratio(r) for r in again if "ours" in r}
+    above = sorted([r for r in rows if ratio(r) > WANTED], key=ratio, reverse=True)
+    found = [next((why for pattern, why in known.items() if re.search(pattern, f"{r['family']}/{r['entry']}")), "") for r in above]
+    stay = [second.get(r["entry"], ratio(r)) > WANTED for r in above]
+    lines = [f"{len(above)} entries; {sum(stay)} of them are so when measured again, "
+             f"{sum([not why and s for why, s in zip(found, stay)])} of these for no reason that is known.", "",
+             "| entry | ratio | again | reason |", "|---|---:|---:|---|"]
+    return lines + [f"| {r['entry']} | {ratio(r):.2f} | {number(second.get(r['entry']))} | {why} |" for r, why in zip(above, found)]
+
+
+def markdown(rows: Sequence[Row], slowest: int, left_out: dict[str, str], again: Sequence[Row] = ()) -> str:
+    """The whole report; `again`: another measurement of some entries, beside those above `WANTED`."""
     timed, void, failed = [[r for r in rows if word in r] for word in ("ours", "void", "failed")]
     tails = " | ".join([f"above {t:g}" for t in TAILS])
     head = [f"| | entries | geometric mean | {tails} | worst |", "|---|" + "---:|" * (3 + len(TAILS))]
@@ -88,6 +109,7 @@ def markdown(rows: Sequence[Row], slowest: int, left_out: dict[str, str]) -> str
     for r in sorted(timed, key=ratio, reverse=True)[:slowest]:
         cells = [r["entry"], r["call"], quantity(r["ours"], "s"), quantity(r["theirs"], "s"), f"{ratio(r):.2f}", f"{r['noise']:.0%}"]
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", f"## Above {WANTED:g}", "", *exceptions(timed, again, known_reasons())]
     lines += ["", "## Failures", "", *([f"- {r['entry']}: {r['failed']}" for r in failed] or ["None."])]
     reasons = Counter([re.sub(r"[\d., \[\]]+", " ", r["void"])[:80] for r in void])
     lines += ["", "## What is no call", "", *[f"- {count}: {reason}" for reason, count in reasons.most_common(40)]]
