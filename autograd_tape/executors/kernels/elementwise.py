@@ -272,6 +272,8 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
     if run is None:
         return None
     if t.strides != x.strides or not t.flags.aligned:
+        if kind < ENTROPY:  # whose gradients lie in rows
+            x = contiguous(x)
         t = spread(t, x)
     if n > 1 and not any([step for size, step in zip(grad.shape, grad.strides) if size > 1]):
         g = grad[(slice(0, 1),) * grad.ndim].copy() if grad.ndim else grad
@@ -287,7 +289,9 @@ def _slopes(kind: int, grad: np.ndarray, x: np.ndarray, t: np.ndarray, share: fl
 
 
 def spread(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A copy of ``a``, as large as ``x``, that lies in memory as that does."""
+    """``a`` as large as ``x`` and lying in memory as that does; a copy where it did not."""
+    if a.size >= state.cheap and a.shape == x.shape and a.dtype is x.dtype and x.flags.forc:  # which tiles turn
+        return contiguous(a) if x.flags.c_contiguous else contiguous(a.T).T
     out = np.empty_like(x)
     if a.dtype is x.dtype and x.itemsize == 2:  # which NumPy moves as bits, and not number by number
         out.view(np.uint16)[...] = a.view(np.uint16)

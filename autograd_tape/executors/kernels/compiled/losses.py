@@ -135,5 +135,5 @@ def hinge(x, t, y, margin, start, stop):
     for i in range(ys.size):
         v = wide(xs[i])
         z = step(ys, step(ys, like(v, margin)) - v)
-        z = like(v, 0) if z < like(v, 0) or ts[i] == 1 else z
+        z = like(v, 0) if (z < like(v, 0)) | (ts[i] == 1) else z  # not `or`, a branch that keeps the loop from vectors
         ys[i] = rounded(ys, z + (v if ts[i] != -1 else like(v, 0)))
