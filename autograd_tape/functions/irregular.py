@@ -267,8 +267,8 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
         plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
-        if n != tensors[0]:
-            plain = plain.replace("_k", f"{n}._k")
+        if n != tensors[0]:  # whose kind the others mostly have
+            plain = f"{n}._node is None and ({n}._k is _k or {n}._k in _ns['{taken}'] or {n}._k in _ns['Q_HALF'])"
         optional = types[n].endswith("?")
         tests.append(f"({n} is None or {plain})" if optional else plain)
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")

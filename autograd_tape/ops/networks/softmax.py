@@ -13,6 +13,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, float64
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels._on_demand import contiguous, state
+from ...executors.kernels.loops import ALONE
 from ...executors.kernels.halves import narrow, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
@@ -52,26 +53,32 @@ _empty = np.empty
 
 def _along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
     """How many classes there are, and how many elements follow each."""
-    if dim == -1 or dim == len(shape) - 1:
-        return shape[-1], 1
     dim = wrap_dim(dim, len(shape))
     return shape[dim], prod(shape[dim + 1:])
 
 
 def _few(input: np.ndarray, dim: int, log: int, half: int = 0) -> np.ndarray:
-    """The softmax of few numbers, or its logarithm, by the loop."""
-    dtype, (classes, inner) = input.dtype, _along(input.shape, dim)
-    size, out = input.size, _empty(input.shape, dtype)
-    _forward(dtype.char, size // classes, size, input if input.flags.carray else input.copy(), out, classes, inner, log, half)
+    """The softmax of few numbers, or its logarithm, by the loop, which is called at once where its machine code is at hand."""
+    dtype, shape, size, char = input.dtype, input.shape, input.size, input.dtype.char
+    classes, inner = (shape[-1], 1) if dim == -1 or dim == len(shape) - 1 else _along(shape, dim)
+    out = _empty(shape, dtype)
+    if (run := _forward.ready.get(char)) is None:
+        _forward(char, size // classes, size, input if input.flags.carray else input.copy(), out, classes, inner, log, half)
+    else:
+        run(ALONE, size // classes, 1, input if input.flags.carray else input.copy(), out, classes, inner, log, half)
     return out
 
 
 def _few_backward(grad: np.ndarray, output: np.ndarray, dim: int, log: int) -> np.ndarray:
-    dtype, (classes, inner) = output.dtype, _along(output.shape, dim)
-    size, out = output.size, _empty(output.shape, dtype)
+    dtype, shape, size, char = output.dtype, output.shape, output.size, output.dtype.char
+    classes, inner = (shape[-1], 1) if dim == -1 or dim == len(shape) - 1 else _along(shape, dim)
+    out, single = _empty(shape, dtype), 0 if char == "d" else 1
     g = grad if grad.dtype is dtype else grad.astype(dtype)
-    _backward(dtype.char, size // classes, size, g if g.flags.carray else g.copy(), output if output.flags.carray else output.copy(), out,
-              classes, inner, log, 1 if dtype.itemsize != 8 else 0)
+    g, y = g if g.flags.carray else g.copy(), output if output.flags.carray else output.copy()
+    if (run := _backward.ready.get(char)) is None:
+        _backward(char, size // classes, size, g, y, out, classes, inner, log, single)
+    else:
+        run(ALONE, size // classes, 1, g, y, out, classes, inner, log, single)
     return out
 
 
@@ -355,12 +362,15 @@ def _is_narrower(char: str, input_dtype: DType) -> bool:
     return char == "f" and input_dtype.name == "float16"
 
 
-def _quickly_backward(single: Fn, half: Fn) -> Fn:
+def _quickly_backward(single: Fn, half: Fn, log: int) -> Fn:
     """The same of its gradient."""
     def quick(grad_output: np.ndarray, output: np.ndarray, dim: int, input_dtype: DType) -> np.ndarray | None:
-        dtype, char = output.dtype, output.dtype.char
-        if grad_output.dtype is not dtype or char not in "fdeE" or grad_output.shape != output.shape or _is_narrower(char, input_dtype):
+        dtype, char, shape = output.dtype, output.dtype.char, output.shape
+        if grad_output.dtype is not dtype or char not in "fdeE" or grad_output.shape != shape or char == "f" and (
+                _is_narrower(char, input_dtype)):
             return None
+        if 0 < output.size <= state.short and shape:
+            return _few_backward(grad_output, output, dim, log)
         return contiguous((single if char in "fd" else half)(grad_output, output, dim))
     return quick
 
@@ -434,7 +444,7 @@ class _softmax_backward_data:
     """
 
     lacks = get_record("softmax").field("lacks")
-    quick = _quickly_backward(_softmax_backward, _backward_half)
+    quick = _quickly_backward(_softmax_backward, _backward_half, 0)
     function = _as_operations("softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
@@ -448,7 +458,7 @@ class _log_softmax_backward_data:
     """
 
     lacks = get_record("log_softmax").field("lacks")
-    quick = _quickly_backward(_log_softmax_backward, _log_backward_half)
+    quick = _quickly_backward(_log_softmax_backward, _log_backward_half, 1)
     function = _as_operations("log_softmax_backward")
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
