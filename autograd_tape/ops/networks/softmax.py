@@ -14,7 +14,8 @@ from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels._on_demand import contiguous, state
 from ...executors.kernels.loops import ALONE
-from ...executors.kernels.halves import narrow, widened
+from ...executors.kernels.sharing import ufunc1
+from ...executors.kernels.halves import narrow, ufunc, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -357,6 +358,20 @@ def _quickly(single: Fn, half: Fn) -> Fn:
     return quick
 
 
+def _quickly_named(single: Fn, half: Fn, log: int, negative: bool = False) -> Fn:
+    """The same of functions that find out the dimension where none is given; with `negative`, of -input."""
+    def quick(input: np.ndarray, dim: int | None, _stacklevel: int, dtype: DType | None) -> np.ndarray | None:
+        char = input.dtype.char
+        if dim is None or dtype is not None or char not in "fdeE":
+            return None
+        if negative:
+            input = ufunc1(np.negative, input) if char in "fd" else ufunc(np.negative, input)
+        if 0 < input.size <= state.short and input.ndim and char in "fd":
+            return _few(input, dim, log)
+        return contiguous((single if char in "fd" else half)(input, dim))
+    return quick
+
+
 def _is_narrower(char: str, input_dtype: DType) -> bool:
     """Whether a gradient is of single precision, and the input of float16: the one pair that torch refuses."""
     return char == "f" and input_dtype.name == "float16"
@@ -607,6 +622,7 @@ class nn_functional_softmax:
     """
 
     lacks = {"float8": "softmax_lastdim_kernel_impl"}
+    quick = _quickly_named(softmax_values, _softmax_half, 0)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmax", input.ndim)
@@ -625,6 +641,7 @@ class nn_functional_log_softmax:
     """
 
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
+    quick = _quickly_named(_log_softmax_values, _log_softmax_half, 1)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("log_softmax", input.ndim)
@@ -643,6 +660,7 @@ class softmin:
     """
 
     lacks = {"uint float8": "neg_cpu"}
+    quick = _quickly_named(softmax_values, _softmax_half, 0, negative=True)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmin", input.ndim)
