@@ -390,11 +390,12 @@ class Plan:
         width: results in a row.
         given, made: shapes with planes of rows.
         inner: the order of dimensions with the channels last, where results are to lie as images do.
+        channels, images: what compiled loops take of planes whose channels lie innermost, and the shape of their results.
         innermost: whether channels lie innermost, by strides and an element's bytes.
     """
 
-    __slots__ = ("arguments", "by_rows", "divisors", "given", "inner", "innermost", "lines", "made", "outer", "planes", "rows", "sees",
-                 "shape", "width", "windows", "work")
+    __slots__ = ("arguments", "by_rows", "channels", "divisors", "given", "images", "inner", "innermost", "lines", "made", "outer", "planes",
+                 "rows", "sees", "shape", "width", "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
         n = len(w.size)
@@ -410,6 +411,8 @@ class Plan:
         self.given, self.made = (self.planes, *w.full_size[1:]), (self.planes, *w.full_out[1:])
         self.inner = (0, *range(2, n + 2), 1) if keeps and len(lead) == 2 else None
         self.outer = (0, n + 1, *range(1, n + 1))
+        self.images = (lead[0], *w.out, lead[1]) if self.inner else ()
+        self.channels = (lead[0], *w.full_size, lead[1], *w.bounds) if self.inner else ()
         self.innermost: dict[tuple[Sizes, int], bool] = {}
 
 
@@ -424,10 +427,6 @@ def _in_order(x: np.ndarray, plan: Plan) -> tuple[np.ndarray, int]:
     if not innermost:
         return contiguous(x), 0
     return contiguous(x.transpose(inner)), x.shape[1]
-
-
-def _made(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return y if y.dtype is x.dtype else recast(y, x.dtype)
 
 
 def _read_as(c: np.ndarray, char: str) -> np.ndarray:
@@ -461,10 +460,13 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     if c.dtype.char != char:
         c = _read_as(c, char)
     if channels:
-        y, p = np.empty((plan.planes // channels, *plan.windows.out, channels), c.dtype), plan.planes // channels
-        index = np.empty(y.shape, np.int64) if places else _NOWHERE
-        _max_windows.share(char, p, plan.work * channels, 2, c, y, index, p, *plan.windows.full_size, channels, *plan.windows.bounds)
-        y = _made(y, x).transpose(plan.outer)
+        y = np.empty(plan.images, c.dtype)
+        index = np.empty(plan.images, np.int64) if places else _NOWHERE
+        if few is None:
+            _max_windows.share(char, len(x), plan.work * channels, 2, c, y, index, *plan.channels)
+        else:
+            few(len(x), 1, c, y, index, *plan.channels)
+        y = (y if y.dtype is dtype else recast(y, dtype)).transpose(plan.outer)
         if places:
             index = index.transpose(plan.outer)
         elif plan.lines:  # torch's loop goes by rows
@@ -472,8 +474,11 @@ def maxima(x: np.ndarray, plan: Plan, places: bool) -> Any:
     else:
         y = np.empty(plan.shape, c.dtype)
         index = np.empty(plan.shape, np.int64) if places else _NOWHERE
-        _max_windows.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
-        y = _made(y, x)
+        if few is None:
+            _max_windows.share(char, plan.planes, plan.work, 2, c, y, index, *plan.arguments)
+        else:
+            few(plan.planes, 1, c, y, index, *plan.arguments)
+        y = y if y.dtype is dtype else recast(y, dtype)
     return (y, index) if places else y
 
 
@@ -497,19 +502,26 @@ def means(x: np.ndarray, plan: Plan) -> np.ndarray | None:
     if c.dtype.char != char:
         c = _read_as(c, char)
     if channels:
+        if char == "E" and few is not None:  # turning few twice costs less than converting them
+            y = np.empty(plan.shape, dtype)
+            few(plan.planes, 1, contiguous(x), y, plan.divisors, *plan.arguments)
+            return y.transpose(plan.inner).copy().transpose(plan.outer)
         if char == "E":  # sums are to be rounded once
             c, char = widened(c), "f"
-        p = plan.planes // channels
-        y = np.empty((p, *plan.windows.out, channels), c.dtype)
-        _mean_windows.share(char, p, plan.work * channels, 1, c, y, plan.divisors, p, *plan.windows.full_size, channels,
-                            *plan.windows.bounds)
-        return _made(y, x).transpose(plan.outer)
+        y = np.empty(plan.images, c.dtype)
+        if few is None or by_rows:
+            _mean_windows.share(char, len(x), plan.work * channels, 1, c, y, plan.divisors, *plan.channels)
+        else:
+            few(len(x), 1, c, y, plan.divisors, *plan.channels)
+        return (y if y.dtype is dtype else recast(y, dtype)).transpose(plan.outer)
     y = np.empty(plan.shape, c.dtype)
     if by_rows:
         kernel.share(char, plan.planes, plan.work, 1, c.reshape(plan.given), y.reshape(plan.made), *plan.rows)
-    else:
+    elif few is None:
         kernel.share(char, plan.planes, plan.work, 1, c, y, plan.divisors, *plan.arguments)
-    return _made(y, x)
+    else:
+        few(plan.planes, 1, c, y, plan.divisors, *plan.arguments)
+    return y if y.dtype is dtype else recast(y, dtype)
 
 
 def _in_two(values: Sizes, one: int) -> Sizes:
