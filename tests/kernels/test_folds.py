@@ -125,6 +125,28 @@ def test_ends_are_the_least_and_the_largest(at_hand: None, dtype: Any, which: st
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 15, 16, 17, 31, 40, 1000])
+def test_whole_ends_have_the_sign_of_zeros_or_are_the_first(at_hand: None, dtype: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    for kind in range(30):
+        x = rng.integers(*[(-3, 4), (0, 2), (-1, 1)][kind % 3], n).astype(dtype)
+        if dtype is not np.int64:
+            x = np.where(rng.random(n) < 0.5, -x, x).astype(dtype)
+            if kind % 5 == 0:
+                x[rng.integers(0, n)] = rng.choice([np.nan, -np.nan, np.inf])
+        wide = x.astype(np.float64)
+        for which in ("<", ">", "<>"):
+            first, found = folds.whole_ends(x, which, True), folds.whole_ends(x, which)
+            assert first is not None and found is not None
+            for sign, a, b in zip(which, first, found, strict=True):
+                best = x[(np.argmin if sign == "<" else np.argmax)(wide)]
+                assert a.tobytes() == best.tobytes() and np.array_equal(b.astype(np.float64), best.astype(np.float64), equal_nan=True)
+                if b == 0 and dtype is not np.int64:
+                    signs = np.signbit(wide[wide == 0])
+                    assert np.signbit(b.astype(np.float64)) == (signs.any() if sign == "<" else signs.all())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(2000, 3), (700, 3, 4), (3000, 2), (900, 5, 1)])
 def test_slabs_have_the_bits_of_the_loop(at_hand: None, dtype: Any, shape: tuple[int, ...]) -> None:
     x = (np.random.default_rng(5).standard_normal(shape) * 5).astype(dtype)

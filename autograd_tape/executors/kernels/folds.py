@@ -17,9 +17,10 @@ from ._on_demand import state
 from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
+from ...dtypes import bfloat16
 
 __all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "dot_rows", "ends", "extremes", "fold", "fold_products", "in_memory",
-           "spread"]
+           "spread", "whole_ends"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -34,6 +35,9 @@ _ALONE, _SLABS = 32768, 4096
 _FAR = 1 << 18
 #: Elements of a row that a loop takes as long to begin.
 _NARROW = 16
+#: The dtypes, in the processor's order of bytes, of which `whole_ends` has kernels.
+_WHOLE = {np.dtype(c): c for c in "fdle"} | {bfloat16.np: "E"}
+_empty = np.empty
 #: What joins two numbers.
 _JOINED: dict[int, np.ufunc] = {SUM: np.add, PRODUCT: np.multiply}
 
@@ -307,16 +311,37 @@ def ends(x: np.ndarray, dim: Dims, keepdim: bool, which: str) -> tuple[np.ndarra
         largest = np.empty(shape, x.dtype)
         run(items, 1, a, y, largest, outer, n, inner)
         return y, largest
-    found = []
-    for sign in which:
-        y = a
-        for i, (outer, n, inner) in enumerate(whole):
-            given, y = y, np.empty(outer * inner if i + 1 < len(whole) else shape if lying is None else lying[0], x.dtype)
-            pair = (y, np.empty(0, x.dtype))
-            _ends.share(char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 1, given, *pair[::1 if sign == "<" else -1],
-                        outer, n, inner)
-        found.append(y if lying is None else np.ascontiguousarray(y.transpose(lying[1])).reshape(shape))
-    return tuple(found)
+    given, nothing = dict.fromkeys(which, a), np.empty(0, x.dtype)
+    for i, (outer, n, inner) in enumerate(whole):
+        made = {s: np.empty(outer * inner if i + 1 < len(whole) else shape if lying is None else lying[0], x.dtype) for s in which}
+        for sides in which if i else (which,):  # of what is given both at once
+            to = [made[s] if s in sides else nothing for s in "<>"]
+            _ends.share(char, outer * -(-inner // _SUM_TILE), n * min(_SUM_TILE, inner), 1, given[sides[0]], *to, outer, n, inner)
+        given = made
+    return tuple([y if lying is None else np.ascontiguousarray(y.transpose(lying[1])).reshape(shape) for y in given.values()])
+
+
+def whole_ends(x: np.ndarray, which: str, first: bool = False) -> tuple[np.ndarray, ...] | None:
+    """`ends` of all of what lies closely; with `first` the first of equal ones, as zeros are, and the first NaN as it is. None where NumPy
+    is to serve."""
+    kind, flags = x.dtype, x.flags
+    if (char := _WHOLE.get(kind)) is None or not flags.aligned or (size := x.size) < 2:
+        return None
+    a = x if flags.c_contiguous else x.T if flags.f_contiguous and not first else None
+    if a is None or (run := _whole.of(char, size)) is None and size < state.cheap:
+        return None
+    run, y = run or _whole.surely(char), _empty((), kind)
+    if which == "<>":
+        run(1, 1, a, y, largest := _empty((), kind), first)
+        return y, largest
+    run(1, 1, a, *((y, _left_out(kind)) if which == "<" else (_left_out(kind), y)), first)
+    return y,
+
+
+@lru_cache(64)
+def _left_out(dtype: np.dtype) -> np.ndarray:
+    """What stands for a result that is left out."""
+    return np.empty(0, dtype)
 
 
 def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -343,4 +368,4 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
 #: Most numbers of a column.
 _APART = 128
 _fold, _extremes, _ends, _spread = [Handy("folds", name) for name in ("fold", "extremes", "ends", "spread")]
-_fold_products, _dot_rows = Handy("folds", "fold_products"), Handy("folds", "dot_rows")
+_fold_products, _dot_rows, _whole = Handy("folds", "fold_products"), Handy("folds", "dot_rows"), Handy("ends", "whole")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _BESIDE = 64  # elements beside a reduced dimension from which on they are compared side by side
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
+_SEARCHED = frozenset("fdlq")  # of these dtypes
 
 
 # -- what gradients need ----------------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ _HALF_ENDS = {"E": (0x7F80, 0x7FC0), "e": (0x7C00, 0x7E00)}
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Fn:
-    smallest = ufunc is np.minimum
+    smallest, sign = ufunc is np.minimum, "<" if ufunc is np.minimum else ">"
 
     def _along(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
         """Few numbers of half precision."""
@@ -246,12 +247,15 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
     def kernel(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> np.ndarray:
-        if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
-            flat = input.ravel()
-            return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
+        if dim is None and not keepdim and (size := input.size) < LARGE:
+            if size < SHORT and input.dtype.char in _SEARCHED and input.flags.c_contiguous and size:
+                flat = input.ravel()
+                return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
+            if (ends := folds.whole_ends(input, sign)) is not None:
+                return ends[0]
         if input.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
-        if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, "<" if smallest else ">")) is not None:
+        if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, sign)) is not None:
             return ends[0]
         if dim is not None:
             dim = normalize_dims(dim, input.ndim)
@@ -263,7 +267,7 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             wide = (input.view(np.uint16).astype(np.uint32) << _HALF).view(np.float32)
             return finish(shared.exactly(ufunc, wide, dim, keepdim).astype(input.dtype), input)
         if input.dtype.char in "eE" and input.size >= _HALVES:
-            return _half_extremes(input, dim, keepdim, "<" if smallest else ">")[0]
+            return _half_extremes(input, dim, keepdim, sign)[0]
         if input.size >= LARGE and input.dtype.kind == "f" and (dim is None or input.shape[dim[-1]] > 64 and (
                 dim[-1] == input.ndim - 1 or input.shape[-1] >= _BESIDE)):
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
@@ -528,17 +532,21 @@ class min_:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
 
 
-def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> tuple[np.ndarray, ...]:
+    if dim is None and not keepdim and (size := input.size) < LARGE:
+        few = size < SHORT and input.dtype.char in _SEARCHED and input.flags.c_contiguous  # the first of equal ones, as the search has it
+        if (ends := folds.whole_ends(input, "<>", few)) is not None:
+            return ends
+        if few and size:
+            flat = input.ravel()
+            return np.array(flat[flat.argmin()]), np.array(flat[flat.argmax()])
     if not input.size:
         if dim is None:
             raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
         if not input.shape[wrap_dim(dim, input.ndim)]:
             raise IndexRangeError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
-    if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
-        flat = input.ravel()
-        return np.array(flat[flat.argmin()]), np.array(flat[flat.argmax()])
     if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, "<>")) is not None:
-        return ends[0], ends[1]
+        return ends
     if input.dtype.char in "eE" and input.size >= _HALVES:
         least, largest = _half_extremes(input, None if dim is None else normalize_dims(dim, input.ndim), keepdim, "<>")
         return least, largest
