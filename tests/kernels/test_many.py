@@ -71,3 +71,10 @@ def test_lengths_of_float64_neither_overflow_nor_vanish(compiled: None) -> None:
     np.testing.assert_array_equal(found[~usual], expected[~usual])
     with np.errstate(over="ignore"):
         np.testing.assert_array_less(np.abs(found[usual] - expected[usual]), 1.01 * np.spacing(expected[usual]))
+
+
+def test_exponentials_of_float32_are_close(compiled: None) -> None:
+    x = _rng.uniform(-87, 88, 20000).astype(np.float32)
+    exact = np.exp(x.astype(np.float64))
+    units = 2.5 if _on_demand.HAS_VECTORS else 1.0  # NumPy's own, or those of the kernel
+    np.testing.assert_array_less(np.abs(RECORDS["exp"].field("many")(x) - exact), units * np.spacing(exact.astype(np.float32)))

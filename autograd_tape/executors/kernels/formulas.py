@@ -348,6 +348,11 @@ def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | No
     def kernel(x: np.ndarray) -> np.ndarray:
         return formula(x) if x.size >= state.fused and x.dtype.char in chars and not (vectors and HAS_VECTORS) else ufunc1(function, x)
 
+    return many_of_passes(kernel, chars)
+
+
+def many_of_passes(kernel: Callable[[np.ndarray], np.ndarray], chars: str = "fd") -> Callable[[np.ndarray], np.ndarray]:
+    """The same of a kernel that a record has for many numbers of the dtypes in `chars`."""
     kernel.chars = chars  # type: ignore[attr-defined]
     if not HAS_VECTORS:
         kernel.slow_from = _SLOW  # type: ignore[attr-defined]

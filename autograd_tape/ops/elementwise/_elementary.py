@@ -11,7 +11,10 @@ import math
 import numpy as np
 
 from ...executors.kernels import formulas
-from ...executors.kernels.formulas import Split, binary, copysign, exponent, many, polynomial, sqrt, two_to, up_to
+from ...executors.kernels._on_demand import HAS_VECTORS
+from ...executors.kernels.elementwise import one_pass
+from ...executors.kernels.formulas import Split, binary, copysign, exponent, many, many_of_passes, polynomial, sqrt, two_to, up_to
+from ...executors.kernels.sharing import ufunc1
 from ._double import _LN2 as _LN2_PARTS
 from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
 from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN, GROWTH, HALVES
@@ -291,6 +294,11 @@ def acos(x: float) -> float:
 # -- of many numbers ----------------------------------------------------------------------------------------------------
 
 
+def _exponentials(x: np.ndarray) -> np.ndarray:
+    return ufunc1(np.exp, x)
+
+
+exponentials = many_of_passes(_exponentials if HAS_VECTORS else one_pass("exp")(_exponentials))
 exponentials_less_1 = many(np.expm1, up_to(_LARGEST, expm1, formulas.expm1), expm1_single)
 powers_of_2 = many(np.exp2, up_to(1000.0, exp2, formulas.exp2), exp2_single)
 hyperbolic_sines = many(np.sinh, up_to(_LARGEST, sinh, formulas.sinh), sinh_single)
