@@ -21,6 +21,8 @@ __all__ = ["valued"]
 _LOW, _HIGH = -256, 768
 """The integers of a table: as many as a power of 2, so that places within it have no other bits."""
 _BEFORE = np.array(-_LOW)
+_FEW = 4096
+"""Truth values up to which it takes NumPy less to look two values up than to compute their bits."""
 _PLACES = frozenset("?bBhHiIl")
 """Dtypes whose numbers are places."""
 
@@ -70,6 +72,8 @@ def _table(kernel: Fn, dtype: np.dtype, size: int, fused: int, how: tuple[Any, .
 
 def _either(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The second of two values where `x` is true, and else the first, by their bits: choosing would guess."""
+    if x.size < _FEW:
+        return values.take(x.view(np.uint8), mode="wrap")
     bits = np.dtype(f"u{values.itemsize}")
     no, yes = values.view(bits).tolist()
     found = np.multiply(x.view(np.uint8), bits.type((yes - no) % (1 << 8 * bits.itemsize)), dtype=bits, casting="unsafe")
