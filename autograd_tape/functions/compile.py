@@ -201,10 +201,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
-        quick = f"_a.size < {min(least, LEAST)}" + f" or _a.size < {least} and _a.strides == {big[1]}.strides" * (least > LEAST)
+        quick = f"_a.size < {least} and _a.strides == {big[1]}.strides"
         if half:  # NumPy takes its time for float16
             quick = f"_a.size < ({least} if _k.np.char == 'E' else {2 * FEW})"
-        alike = f"_a.shape == {big[1]}.shape and ({quick})"
+        alike = f"_a.shape == {big[1]}.shape and {quick}"
         # One number may come first where numbers of Python's may not come second; of half precision NumPy takes its time for all.
         few = f"(_a := {first}).size < {FEW}" + f" > {big[1]}.size" * (half or all([p.type == "Tensor" for p in passed]))
         return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"

@@ -23,7 +23,7 @@ __all__ = ["Exact", "Handy", "Listed"]
 CALL, NUMBER = 1e-5, 5e-9
 
 #: Work of a kernel that nobody shares, in elements against a copy.
-_LITTLE = 32768
+LITTLE = 32768
 Run = Callable[..., object]
 """``run(items, 1, *arguments)`` does all of a kernel's items on this thread."""
 
@@ -75,7 +75,7 @@ class Handy:
 
     def share(self, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
         """`share_rows`, whose search of somebody to share with is spared where there is little to do. The kernel is loaded if need be."""
-        if rows * cols * work < _LITTLE:
+        if rows * cols * work < LITTLE:
             (self._ready.get(char) or self._loaded(char))(rows, 1, *arguments)
         else:
             share_rows(self._kernel, char, rows, cols, work, *arguments)
@@ -118,7 +118,7 @@ class Exact:
         """What runs it, for so `many` elements surely; None where NumPy is to."""
         if n < (state.fused if many is None else many):
             return self._few.of(char, n)
-        if n < _LITTLE:
+        if n < LITTLE:
             return self._few.surely(char)
         return self._many.get(char) or self._shared(char)
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...annotations import Fn
 from ...strided import contiguous_strides, memory_order, strided
-from ._on_demand import state
+from ._on_demand import _NEVER, state
 from .halves import narrow, ufunc, widened
-from .handy import Exact
+from .handy import LITTLE, Exact, Run
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
@@ -181,25 +181,33 @@ class Pairs:
         cheap: whether NumPy makes one pass of numbers that it need not convert.
     """
 
-    __slots__ = ("_chars", "_cheap", "_exact", "_kernel", "_result")
+    __slots__ = ("_chars", "_cheap", "_exact", "_kernel", "_ready", "_result")
 
     def __init__(self, name: str, chars: str = "fdeE", exact: bool = True, test: bool = False, cheap: bool = False) -> None:
         self._kernel, self._chars, self._exact, self._cheap = Exact("pairs", name), frozenset(chars), exact, cheap
         self._result = np.dtype(bool) if test else None
+        #: Machine code that is at hand for few numbers, where it has NumPy's bits.
+        self._ready: dict[np.dtype, Run] = {}
 
-    def __call__(self, x: np.ndarray, z: np.ndarray, least: int = 0) -> np.ndarray | None:
-        """The function of two arrays; None where NumPy is to compute it, as where NumPy does
-        it well, and results have fewer than `least` elements."""
-        dtype = x.dtype
-        char = dtype.char
-        if dtype is not z.dtype or char not in self._chars or (found := in_rows(x, z, not least)) is None:
+    def __call__(self, x: np.ndarray, z: np.ndarray, numpys: bool = False) -> np.ndarray | None:
+        """The function of two arrays; None where NumPy is to compute it, as where NumPy does it well (`numpys`), and results are few."""
+        dtype, of_x, of_z = x.dtype, x.shape, z.shape
+        if dtype is not z.dtype:
             return None
-        x, z, (shape, n, sizes), back = found
-        many = state.cheap if self._cheap and char not in "eE" else state.fused
-        if n < least or not self._exact and n < (many if char not in "eE" else many >> 4):
+        if x.flags.c_contiguous and z.flags.c_contiguous:  # as `in_rows`, whose frame is spared
+            found, back = _known.get((of_x, of_z)) or geometry(of_x, of_z), None
+            if found is None:
+                return None
+            shape, n, sizes = found
+        else:
+            turned = in_rows(x, z, not numpys) if dtype.char in self._chars else None
+            if turned is None:
+                return None
+            x, z, (shape, n, sizes), back = turned
+        if numpys and n < (LEAST if of_x == of_z and x.strides == z.strides else FEW):
             return None
-        run = self._kernel.over("B" if char == "?" else char, n, many)
-        if run is None:
+        run = self._ready.get(dtype) if n < LITTLE and state.fused != _NEVER else None
+        if run is None and (run := self._found(dtype, n)) is None:
             return None
         y = np.empty(shape, self._result or dtype)
         try:
@@ -207,6 +215,19 @@ class Pairs:
         except TypeError:  # memory that is not aligned
             return None
         return y if back is None else y.transpose(back)
+
+    def _found(self, dtype: np.dtype, n: int) -> Run | None:
+        """What computes `n` numbers of a dtype; None where NumPy is to."""
+        char = dtype.char
+        if char not in self._chars:
+            return None
+        many = state.cheap if self._cheap and char not in "eE" else state.fused
+        if not self._exact and n < (many if char not in "eE" else many >> 4):
+            return None
+        run = self._kernel.over("B" if char == "?" else char, n, many)
+        if run is not None and self._exact and n < LITTLE:
+            self._ready[dtype] = run
+        return run
 
     def neighbours(self, x: np.ndarray, dim: int) -> np.ndarray | None:
         """The function of each element along a dimension, but the first, and the one before it; None where NumPy is to compute it."""
@@ -316,7 +337,7 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     pair = OF_UFUNC.get(function)
-    if pair is not None and (found := pair(a, b, LEAST if a.shape == b.shape else FEW)) is not None:
+    if pair is not None and (found := pair(a, b, True)) is not None:
         return found
     full, part = (a, b) if a.size >= b.size else (b, a)
     if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:
