@@ -206,7 +206,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
             quick = f"_a.size < ({least} if _k.np.char == 'E' else {2 * FEW})"
         alike = f"_a.shape == {big[1]}.shape and {quick}"
         # One number may come first where numbers of Python's may not come second; of half precision NumPy takes its time for all.
-        few = f"(_a := {first}).size < {FEW}" + f" > {big[1]}.size" * (half or all([p.type == "Tensor" for p in passed]))
+        some, both = FEW // 4 if slow else FEW, half or slow or all([p.type == "Tensor" for p in passed])
+        few = f"(_a := {first}).size < {some}" + f" > {big[1]}.size" * both
         return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"
     return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 _HEAD = 4096  # elements that are compared at once, before the rest
+_FEW = 16  # elements that are compared as Python's numbers
 _ALIKE = "fdEel?"  # dtypes that machine code compares
 
 # -- comparisons --------------------------------------------------------------------------------------------------------
@@ -259,14 +260,17 @@ class equal:
         return b"\0" not in same.tobytes() if same.size <= SMALL else bool(same.all())
 
     def quick(input, other):
-        if input.dtype is not other.dtype:
+        dtype = input.dtype
+        if dtype is not other.dtype:
             return None
         if input.shape != other.shape:
             return False
-        if input is other and input.dtype.kind in "biu":
+        n, char = input.size, dtype.char
+        if n <= _FEW and char in "fdl?":
+            return input.tolist() == other.tolist()
+        if input is other and dtype.kind in "biu":
             return True
-        n = input.size
-        if n and input.dtype.char in _ALIKE and (found := same(input, other)) is not None:
+        if n and char in _ALIKE and (found := same(input, other)) is not None:
             return found
         if n <= _HEAD:
             return b"\0" not in np.equal(input, other).tobytes("A")
