@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import torchcompat as torch
 from autograd_tape.executors.kernels import recurrent
+from autograd_tape.executors.kernels._on_demand import use_numba
 
 SIZES = {"whole": (3, 3, 3, 3), "packed": (3, 3, 2, 1), "one step": (3,)}
 
@@ -119,3 +121,27 @@ def test_other_dtypes_are_refused(kernels, rng):
     given = _arguments(rng, "GRU", (3, 2))
     with pytest.raises(TypeError, match="all in one"):
         recurrent.forward("GRU", given[0].astype("f4"), *given[1:], (3, 2), False)
+
+
+@pytest.mark.parametrize("projects", [False, True])
+@pytest.mark.parametrize("mode", recurrent.GATES)
+def test_steps_of_bfloat16_have_the_bits_of_their_operations(mode, projects, rng):
+    """Whether one kernel computes a step, or each operation rounds, and whatever is recorded."""
+    projects = projects and mode == "LSTM"
+    given = _arguments(rng, mode, (5, 5, 5), True, projects)
+    x, h, c, *weights = [None if a is None else torch.tensor(a, dtype=torch.bfloat16) for a in given]
+    own = [w for w in weights if w is not None]
+    states = h[None] if c is None else (h[None], c[None])
+    found = []
+    for kernels in ("numba", "numpy"):
+        before = use_numba(kernels)
+        try:
+            for recorded in (False, True):
+                params = [w.clone().requires_grad_(recorded) for w in own]
+                results = getattr(torch, mode.lower())(x.reshape(3, 5, 3), states, params, True, 1, 0.0, False, False, False)
+                found.append([t.detach().float().numpy() for t in results])
+        finally:
+            use_numba(before)
+    for others in found[1:]:
+        for a, b in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -394,8 +394,8 @@ class Plan:
         innermost: whether channels lie innermost, by strides and an element's bytes.
     """
 
-    __slots__ = ("arguments", "by_rows", "channels", "divisors", "given", "images", "inner", "innermost", "lines", "made", "outer", "planes",
-                 "rows", "sees", "shape", "width", "windows", "work")
+    __slots__ = ("arguments", "by_rows", "channels", "divisors", "given", "images", "inner", "innermost", "lines", "made", "outer",
+                 "planes", "rows", "sees", "shape", "width", "windows", "work")
 
     def __init__(self, shape: Sizes, w: Windows, divisors: np.ndarray | None = None, rows: Sizes = (), keeps: bool = True) -> None:
         n = len(w.size)

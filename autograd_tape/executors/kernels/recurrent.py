@@ -18,8 +18,9 @@ import numpy as np
 
 from . import blas, reduce
 from ._on_demand import LazyModule, contiguous, state
+from .handy import Handy
 
-__all__ = ["GATES", "backward", "forward"]
+__all__ = ["GATES", "backward", "forward", "rounded_step"]
 
 _compiled = LazyModule("recurrent")
 
@@ -388,3 +389,28 @@ def backward(mode: str, dy: Array | None, dh: Array | None, dc: Array | None, x:
     if needs[7] and projected is not None and kept is not None:
         found[7] = projected.T.dot(gates[:, 3 * size:] * np.tanh(kept))
     return found
+
+
+_ROUNDED = {mode: Handy("recurrent", f"{mode.partition('_')[0].lower()}_rounded") for mode in ("LSTM", "GRU", "RNN_TANH")}
+_ROUNDED["RNN_RELU"] = _ROUNDED["RNN_TANH"]
+
+
+def rounded_step(mode: str, n: int) -> Callable[..., tuple[Array, ...]] | None:
+    """``step(gates, product, *states)``, the states after a step of bfloat16 with NumPy's bits, rounded after each operation: of the
+    inputs' part of its gates and, in single precision and not yet rounded, the state's with its bias. None where machine code is not at
+    hand for so many steps that ``n`` numbers are gates."""
+    run = _ROUNDED[mode].of("E", n)
+    if run is None:
+        return None
+
+    def step(gates: Array, product: Array, h: Array, c: Array | None = None) -> tuple[Array, ...]:
+        if mode == "LSTM":
+            assert c is not None
+            y, new = np.empty(c.shape, np.float32), np.empty(c.shape, np.float32)
+            run(len(c), 1, gates, product, c, y, new)
+            return y, new
+        y = np.empty(h.shape, np.float32)
+        run(len(h), 1, gates, product, *((h, y) if mode == "GRU" else (y, mode == "RNN_RELU")))
+        return (y,)
+
+    return step

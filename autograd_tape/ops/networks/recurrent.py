@@ -18,6 +18,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, type_name
 from ...executors.halves import Halves, bare, halves
 from ...executors.kernels import recurrent as fused
+from ...executors.kernels._on_demand import contiguous
 from ...executors.kernels.halves import narrow, widened
 from ...executors.numpy import half_kernel
 from ...functions.overloads import no_match
@@ -108,7 +109,7 @@ class _OnHalves:
         return [x[end - n:end] for n, end in zip(sizes, accumulate(sizes))]
 
     @staticmethod
-    def linear(x: Halves, weight: np.ndarray, bias: np.ndarray | None) -> Halves:
+    def linear(x: Halves, weight: np.ndarray, bias: np.ndarray | None = None) -> Halves:
         given = bare(x)
         found: Halves = halves(narrow(get_record("linear").field("numpy")(widened(given), weight, bias), given.dtype))
         return found
@@ -124,6 +125,20 @@ class _OnHalves:
 
 
 _ON_HALVES = _OnHalves()
+
+
+def _rounded(mode: str, n: int) -> Fn | None:
+    """A step as those of `_STEPS`, of bfloat16 by one kernel, whose states are in single precision; None where there is none."""
+    run, linear = fused.rounded_step(mode, n), get_record("linear").field("numpy")
+    if run is None:
+        return None
+
+    def step(F: Functions, gates: Halves, states: States, weight: Values, bias: Values | None, projection: Values | None) -> States:
+        given = bare(gates)
+        new = run(given, linear(states[0], weight, bias), *states)
+        return new if projection is None else (widened(narrow(linear(new[0], projection), given.dtype)), *new[1:])
+
+    return step
 
 
 def _in_order(F: Functions, input: Values, sizes: Sequence[int] | None, w_ih: Values, b_ih: Values | None, reverse: bool
@@ -142,11 +157,11 @@ def _running(F: Functions, states: States, first: States, count: int) -> States:
     return tuple([F.cat([s, F.slice(f, 0, have, count)], 0) for s, f in zip(states, first)]) if count > have else states
 
 
-def _in_steps(F: Functions, mode: str, input: Values, states: States, weights: Weights, sizes: Sequence[int] | None, reverse: bool
+def _in_steps(F: Functions, step: Fn, input: Values, states: States, weights: Weights, sizes: Sequence[int] | None, reverse: bool
               ) -> tuple[Values, States]:
     """The outputs, like the input, and the last states of one layer and direction; `sizes` are those of the batch where it is packed."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    step, first = _STEPS[mode], states
+    first = states
     gates, order = _in_order(F, input, sizes, w_ih, b_ih, reverse)
     outputs: list[Values | None] = [None] * len(gates)
     ended: list[States] = []
@@ -301,7 +316,7 @@ class lstm_layer:
         rows = int(np.prod(input[:-1]))
         return (*input[:-1], h[-1]), h, c, (rows, w_ih[0]), (rows, c[-1])
     def compose(F, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse):
-        y, states = _in_steps(F, "LSTM", input, (h, c), (w_ih, w_hh, b_ih, b_hh, w_hr), sizes, reverse)
+        y, states = _in_steps(F, _lstm, input, (h, c), (w_ih, w_hh, b_ih, b_hh, w_hr), sizes, reverse)
         return y, *states, None, None
     def unfold(F, input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes):
         states = None if w_hr is not None else _cell_in_torch(F, "LSTM", input, (h, c), (w_ih, w_hh, b_ih, b_hh, None), sizes)
@@ -335,7 +350,7 @@ class rnn_layer:
         rows = int(np.prod(input[:-1]))
         return (*input[:-1], h[-1]), h, (rows, w_ih[0]), (rows, h[-1]) if mode == "GRU" else None
     def compose(F, input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes, reverse):
-        y, states = _in_steps(F, mode, input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes, reverse)
+        y, states = _in_steps(F, _STEPS[mode], input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes, reverse)
         return y, *states, None, None
     def unfold(F, input, h, w_ih, w_hh, b_ih, b_hh, mode, sizes):
         states = _cell_in_torch(F, mode, input, (h,), (w_ih, w_hh, b_ih, b_hh, None), sizes)
@@ -414,9 +429,11 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
     if nobody_looks and alike and kind in F.namespace["Q_HALF"] and _fits(mode, input, states, weights, sizes) and (
             grad_mode() is not GradMode.ENABLED or all([t is None or t._node is None for t in (input, *states, *weights)])):
         wide: list[Any] = [None if t is None else widened(t._data) for t in weights]
-        y, found = _in_steps(_ON_HALVES, mode, halves(input._data), tuple([halves(s._data) for s in states]), wide, sizes, reverse)
-        return F.wrap(bare(y), kind), [F.wrap(bare(s), kind) for s in found]
-    return _in_steps(F, mode, input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
+        step = _rounded(mode, input._data.size // input._data.shape[-1] * len(wide[0])) if dtype.name == "bfloat16" else None
+        before = [halves(s._data) if step is None else contiguous(widened(s._data)) for s in states]
+        y, found = _in_steps(_ON_HALVES, step or _STEPS[mode], halves(input._data), tuple(before), wide, sizes, reverse)
+        return F.wrap(narrow(bare(y), dtype.np), kind), [F.wrap(narrow(bare(s), dtype.np), kind) for s in found]
+    return _in_steps(F, _STEPS[mode], input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
 
 
 # -- torch's functions --------------------------------------------------------------------------------------------------------

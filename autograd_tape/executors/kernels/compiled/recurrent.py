@@ -11,7 +11,7 @@ from numba.extending import register_jitable
 
 from ....annotations import Fn
 from .._kernel import Kernel
-from .base import FUSE, kernel, relu, sigmoid, tanh
+from .base import EXACT, FUSE, kernel, relu, rounded, sigmoid, tanh, wide
 
 _inlined = register_jitable(nogil=True, fastmath=set(FUSE), error_model="numpy")
 
@@ -276,3 +276,71 @@ def _rnn_steps(one: Kernel, back: Kernel) -> tuple[Kernel, Kernel]:
 
 rnn_tanh_steps, rnn_tanh_steps_grad = _rnn_steps(rnn_tanh, rnn_tanh_grad)
 rnn_relu_steps, rnn_relu_steps_grad = _rnn_steps(rnn_relu, rnn_relu_grad)
+
+
+# -- one step of half precision, rounded after each operation, as where each is one of its own ---------------------------------
+#
+# ``gates`` hold the inputs' part, ``product`` the state's with its bias, not rounded yet; states are in single precision.
+
+
+@register_jitable(nogil=True, error_model="numpy", forceinline=True)
+def _step(gates, v):
+    return wide(rounded(gates, v))
+
+
+@kernel("r2[n,k] e2[n,k] E2[n,k] i :n", EXACT, "E")
+def rnn_rounded(gates, product, y, is_relu, start, stop):
+    for r in range(start, stop):
+        gs, ps, ys = gates[r], product[r], y[r]
+        for j in range(ys.size):
+            ys[j] = _step(gates, wide(gs[j]) + _step(gates, ps[j]))
+        if is_relu:
+            for j in range(ys.size):
+                ys[j] = relu(ys[j])
+        else:
+            for j in range(ys.size):
+                ys[j] = _step(gates, tanh(ys[j]))
+
+
+@kernel("r2[n,4*k] e2[n,4*k] e2[n,k] E2[n,k] E2[n,k] :n", EXACT, "E")
+def lstm_rounded(gates, product, c, y, new, start, stop):
+    k = c.shape[1]
+    g = np.empty(4 * k, np.float32)
+    i, f, t, o = g[:k], g[k : 2 * k], g[2 * k : 3 * k], g[3 * k :]
+    for r in range(start, stop):
+        gs, ps, cs, ys, ns = gates[r], product[r], c[r], y[r], new[r]
+        for j in range(g.size):
+            g[j] = _step(gates, wide(gs[j]) + _step(gates, ps[j]))
+        for j in range(t.size):
+            t[j] = _step(gates, tanh(t[j]))
+        for j in range(t.size):
+            i[j] = _step(gates, _step(gates, sigmoid(i[j])) * t[j])
+        for j in range(t.size):
+            f[j] = _step(gates, _step(gates, sigmoid(f[j])) * cs[j])
+        for j in range(t.size):
+            ns[j] = _step(gates, f[j] + i[j])
+        for j in range(t.size):
+            t[j] = _step(gates, tanh(ns[j]))
+        for j in range(t.size):
+            ys[j] = _step(gates, _step(gates, sigmoid(o[j])) * t[j])
+
+
+@kernel("r2[n,3*k] e2[n,3*k] e2[n,k] E2[n,k] :n", EXACT, "E")
+def gru_rounded(gates, product, h, y, start, stop):
+    k = h.shape[1]
+    both, z = np.empty(2 * k, np.float32), np.empty(k, np.float32)
+    for r in range(start, stop):
+        gs, ps, hs, ys = gates[r], product[r], h[r], y[r]
+        xs, ns = gs[2 * k :], ps[2 * k :]
+        for j in range(both.size):
+            both[j] = _step(gates, wide(gs[j]) + _step(gates, ps[j]))
+        for j in range(both.size):
+            both[j] = _step(gates, sigmoid(both[j]))
+        for j in range(z.size):
+            z[j] = both[k + j]
+        for j in range(z.size):
+            ys[j] = _step(gates, wide(xs[j]) + _step(gates, both[j] * _step(gates, ns[j])))
+        for j in range(z.size):
+            ys[j] = _step(gates, tanh(ys[j]))
+        for j in range(z.size):
+            ys[j] = _step(gates, _step(gates, _step(gates, hs[j] - ys[j]) * z[j]) + ys[j])
