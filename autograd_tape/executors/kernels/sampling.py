@@ -28,30 +28,36 @@ _resampled = Handy("sampling", "resampled")
 _TAPS = 1024
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
+#: Work that nobody shares.
+_LITTLE = 32768
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
 
 
 def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool) -> np.ndarray | None:
     """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3), each of which reads ``taps`` elements along each dimension: 1, 2 or 4.
     ``padding`` is that of zeros, borders or reflection. None where there is no compiled code at hand, which half precision has, too."""
-    char, plan = x.dtype.char, _plan(x.shape, x.strides, x.itemsize, grid.shape, taps)
-    if plan is None or not (x.flags.aligned and grid.flags.aligned) or grid.dtype != x.dtype or char not in "fdEe":
+    char, plan = x.dtype.char, _plan(x.shape, x.strides, x.itemsize, grid.shape, taps, padding, align)
+    if plan is None or grid.dtype is not x.dtype and grid.dtype != x.dtype or char not in "fdEe" or not (
+            x.flags.aligned and grid.flags.aligned):
         return None
-    sees, shape, cut, lies, given, made, work, arguments, last = plan
-    many = sees >= state.fused or char in "eE" and serves(x, grid, taps)
-    if not many and _grid_sampled.of(char, sees) is None:
+    sees, shape, lies, given, made, work, arguments, little = plan
+    if (sees if char in "fd" else 32 * sees) < state.fused and _grid_sampled.of(char, sees) is None:
         return None
     y = np.empty(shape, x.dtype)
-    images, places = bits(x if lies else contiguous(x)), bits(contiguous(grid))
-    _grid_sampled.share(char, *work, places.reshape(given), images.ravel("K"), bits(y).reshape(made), *cut, taps, padding, align,
-                        *arguments, *last)
+    places = grid if grid.flags.c_contiguous else contiguous(grid)
+    arrays = places.reshape(given), (x if lies else contiguous(x)).ravel("K"), y.reshape(made)
+    if little:  # a frame less
+        _grid_sampled.surely(char)(work[0], 1, *arrays, *arguments)
+    else:
+        _grid_sampled.share(char, *work, *arrays, *arguments)
     return y
 
 
 @lru_cache(512)
-def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int) -> tuple[Any, ...] | None:
-    """How images are read at the places of a grid: how much is seen, the result's shape, the images' sizes, whether they are read as they
-    lie, shapes of the grid and of the result, how work is shared, steps, and blocks of places; None where there is nothing to see."""
+def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int, padding: int, align: bool) -> tuple[Any, ...] | None:
+    """How images are read at the places of a grid: how much is seen, the result's shape, whether images are read as they lie, shapes of
+    the grid and of the result, how work is shared, what the kernel takes beside arrays, and whether there is little to do; None where
+    there is nothing to see."""
     n, channels, *spatial = shape
     s, length = grid[-1], prod(grid[1:-1])
     sees = n * length * taps**s * (channels + 8)
@@ -62,10 +68,10 @@ def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int) -> tu
     apart = [(m - 1) * t for m, t in zip(shape, strides)]
     lies = min(strides) >= 0 and sum(apart) + item == prod(shape) * item and not any([t % item for t in strides])
     steps = [t // item for t in strides] if lies else [prod(shape[d + 1 :]) for d in range(s + 2)]
-    deep = s == 3
-    arguments = (*steps[:2], steps[2] if deep else 0, *steps[-2:])
-    return (sees, (n, channels, *grid[1:-1]), (spatial[0] if deep else 1, *spatial[-2:]), lies, (n, length, s), (n, channels, length),
-            (n * blocks, block * taps**s, channels + 8), arguments, (block, blocks))
+    deep, work = s == 3, (n * blocks, block * taps**s, channels + 8)
+    sizes = spatial[0] if deep else 1, *spatial[-2:]
+    arguments = (*sizes, taps, padding, align, *steps[:2], steps[2] if deep else 0, *steps[-2:], block, blocks)
+    return (sees, (n, channels, *grid[1:-1]), lies, (n, length, s), (n, channels, length), work, arguments, prod(work) < _LITTLE)
 
 
 def resampled(x: np.ndarray, axis: int, index: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
