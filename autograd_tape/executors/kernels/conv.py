@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from math import isfinite, prod
 from threading import local
 from typing import Any, NamedTuple
 
@@ -95,6 +95,15 @@ def _single(x: np.ndarray) -> np.ndarray:
 def _as(y: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``y`` in the dtype of what it was computed from."""
     return y if y.dtype is dtype or y.dtype == dtype else halves.recast(y, dtype)
+
+
+def _is_finite(w: np.ndarray) -> bool:
+    """Whether all numbers are finite, as they are where their squares add up to something finite."""
+    if w.dtype.char in "fd":
+        flat = w.ravel("K")
+        if isfinite(flat.dot(flat)):
+            return True
+    return bool(np.isfinite(w).all())
 
 
 def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
@@ -450,7 +459,7 @@ def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints
     """None where the weight is not finite: zeros around the cotangents must stay zeros."""
     g = contiguous(_single(grad))
     weight = contiguous(_single(w).astype(g.dtype, copy=False))
-    if not np.isfinite(weight).all():
+    if not _is_finite(weight):
         return None
     dx = np.empty(shape, g.dtype)
     direct.input_grad(_volume(g), _volume(weight), _volume(dx), *_in_three(stride, padding, dilation), groups)
@@ -617,7 +626,7 @@ def conv2d(
     length, taps = size[0] * size[1], kh * kw
     if work < state.fused or not work:
         return _by_columns(x, w, b, size, stride, padding, dilation, groups)
-    if any(padding) and (idle := _idle(x.shape[2:], w.shape[2:], size, stride, padding, dilation)) and np.isfinite(w).all():
+    if any(padding) and (idle := _idle(x.shape[2:], w.shape[2:], size, stride, padding, dilation)) and _is_finite(w):
         inner, padding = _busy(idle, padding, dilation)
         return conv2d(x, np.ascontiguousarray(w[inner]), b, stride, padding, dilation, groups)
     pointwise = (kh, kw) == (1, 1) and padding == (0, 0)
@@ -714,13 +723,13 @@ def conv2d_input_grad(
         picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
         sparse[:, :, : size[0] * stride[0] : stride[0], : size[1] * stride[1] : stride[1]] = picked
         return sparse
-    if any(padding) and (idle := _idle(tuple(shape[2:]), w.shape[2:], size, stride, padding, dilation)) and np.isfinite(w).all():
+    if any(padding) and (idle := _idle(tuple(shape[2:]), w.shape[2:], size, stride, padding, dilation)) and _is_finite(w):
         inner, padding = _busy(idle, padding, dilation)
         return conv2d_input_grad(grad, np.ascontiguousarray(w[inner]), shape, stride, padding, dilation, groups)
     depthwise = _is_depthwise(w, groups) and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
-    if depthwise and not np.isfinite(w).all():  # zeros around the cotangents must stay zeros
+    if depthwise and not _is_finite(w):  # zeros around the cotangents must stay zeros
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
     if _pointwise((kh, kw), stride, padding) and groups == 1 and (pixels := _pixels(_single(grad))) is not None:
         return _as(_images(pixels @ contiguous(_single(w)).reshape(out, channels), grad.shape), grad.dtype)
@@ -750,7 +759,7 @@ def conv2d_input_grad(
         _samples(n, channels * length, lambda start, stop: _outer(flat, gs[start:stop], xs[start:stop]))
         return _as(dx, grad.dtype)
     wide = _wide(shape[3], size[1], stride, padding)
-    if wide and np.isfinite(weight).all():  # the zeros that fill up rows stay zeros
+    if wide and _is_finite(weight):  # the zeros that fill up rows stay zeros
         add, span, rows = _compiled.col2im_wide[g.dtype.char], size[0] * wide, channels * taps
         steps, flat = (kh, kw, *geometry, size[0], rows * span, span), contiguous(flat)
 

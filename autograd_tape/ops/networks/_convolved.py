@@ -73,6 +73,11 @@ def _alike(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> bo
     return dtype.kind != "b" and weight.dtype is dtype and (bias is None or bias.dtype is dtype)
 
 
+def _alone(x: np.ndarray) -> np.ndarray:
+    """A batch of one sample; what lies in rows without a step of 0, which would be seen as expanded."""
+    return x.reshape(1, *x.shape) if x.flags.c_contiguous else x[None]
+
+
 #: By dimensions, how a number for each channel is looked at beside images.
 _BEHIND: list[Any] = [(slice(None), *[None] * max(0, n - 2)) for n in range(6)]
 
@@ -83,7 +88,7 @@ def quick_conv(n: int, kernel: Made) -> Made:
         if not _alike(input, weight, bias):
             return None
         if input.ndim == weight.ndim - 1:
-            return quick(input[None], weight, bias, stride, padding, dilation, groups)[0]
+            return quick(_alone(input), weight, bias, stride, padding, dilation, groups)[0]
         plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
                           *settled(stride, padding, dilation), groups)
         if not is_half(input.dtype):
@@ -99,7 +104,7 @@ def quick_transposed(n: int, kernel: Made) -> Made:
         if not _alike(input, weight, bias):
             return None
         if input.ndim == weight.ndim - 1:
-            return quick(input[None], weight, bias, stride, padding, output_padding, groups, dilation)[0]
+            return quick(_alone(input), weight, bias, stride, padding, output_padding, groups, dilation)[0]
         *several, dilation = settled(stride, padding, output_padding, dilation)
         plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 dilation)
