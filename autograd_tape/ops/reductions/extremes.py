@@ -14,6 +14,7 @@ from ...dims import expand_reduced, normalize_dims, within, wrap_dim
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import folds, reduce as shared
 from ...executors.kernels.halves import widened
+from ...executors.kernels.pairs import halved
 from ...functions.out import CAN_CAST, EXPECTED, INPUT_AND_OUT
 from ...functions.overloads import EXTREME, no_match
 from ...functions.refusals import no_kernel, on_meta
@@ -80,8 +81,30 @@ class tie_weights:
 
 def _shared(F: Functions, grad: Values, input: Values, result: Values, dim: Dims, keepdim: bool) -> Values:
     shape = tuple(input.shape)
+    if isinstance(grad, np.ndarray) and isinstance(input, np.ndarray) and isinstance(result, np.ndarray) and (
+            input.size >= SHORT and grad.itemsize == 2 and input.dtype is result.dtype is grad.dtype):
+        return _shared_half(grad.view(np.ndarray), input.view(np.ndarray), result.view(np.ndarray), dim)
     over = tuple(range(len(shape))) if dim is None else dim
     return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), over)
+
+
+def _shared_half(grad: np.ndarray, input: np.ndarray, result: np.ndarray, dim: Dims) -> Any:
+    """The same of arrays of half precision: what extremes get and what others get, a product by zero, is computed once for each result."""
+    axes = normalize_dims(dim, input.ndim)
+    kept = tuple([1 if axes is None or d in axes else n for d, n in enumerate(input.shape)])
+    grad, result = grad.reshape(kept), result.reshape(kept)
+    equal = halved(np.equal, input, result)
+    counts = np.asarray(shared.exactly(np.add, equal.view(np.uint8), axes, True, _COUNTS))
+    share = np.asarray(1, input.dtype)
+    with ignoring():  # there are none where NaN is the extreme
+        if not (counts.size and np.minimum.reduce(counts, None) == np.maximum.reduce(counts, None) == 1):
+            share = (1 / counts).astype(np.float32).astype(input.dtype)
+        gets, others = [as_bits(np.asarray(grad * by)) for by in (share, share * np.asarray(0, input.dtype))]
+    return np.where(equal, gets, others).view(input.dtype)
+
+
+#: What equal elements are counted as.
+_COUNTS = np.dtype(np.int64)
 
 
 def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim: int, keepdim: bool) -> np.ndarray:
