@@ -78,3 +78,17 @@ def test_exponentials_of_float32_are_close(compiled: None) -> None:
     exact = np.exp(x.astype(np.float64))
     units = 2.5 if _on_demand.HAS_VECTORS else 1.0  # NumPy's own, or those of the kernel
     np.testing.assert_array_less(np.abs(RECORDS["exp"].field("many")(x) - exact), units * np.spacing(exact.astype(np.float32)))
+
+
+def test_powers_of_float32_are_rounded_almost_always_as_they_should_be(compiled: None) -> None:
+    numbers = np.concatenate([NUMBERS[:5], [1.0, -1.0, 2.0, -3.0, 1e-42, 3e38], _rng.uniform(0, 3, 200)]).astype(np.float32)
+    x, y = np.meshgrid(numbers, numbers)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y)
+        found = torch.pow(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+        rounded = exact.astype(np.float32)
+        zero = torch.atan2(torch.zeros(600), torch.tensor([0.0, -0.0] * 300)).numpy()
+    np.testing.assert_allclose(found, rounded, rtol=1.2e-7)
+    np.testing.assert_array_equal(np.signbit(found[:11, :11]), np.signbit(rounded[:11, :11]))
+    assert (found != rounded)[~np.isnan(rounded)].mean() < 0.001
+    np.testing.assert_array_equal(zero[:2], np.float32([0.0, np.pi]))

@@ -92,6 +92,18 @@ def exp2_single(x: float) -> float:
     return power * (r * polynomial(GROWTH, r)) + power
 
 
+def _power_single(x: float, y: float) -> float:
+    """Of positive numbers, by a logarithm that is exact to more places than the power needs."""
+    z = _within(y * log(x), _LARGEST)
+    n = _nearest(z * _LOG2E)
+    r = z - n * _LN2_PARTS[0] - n * _LN2_PARTS[1]
+    return two_to(n) * (r * polynomial(GROWTH, r) + 1.0)
+
+
+def _is_no_power(x: float, y: float) -> bool:
+    return not (x > 0.0 and x < math.inf and abs(y) < math.inf)
+
+
 # -- logarithms and what is made of them --------------------------------------------------------------------------------
 
 #: 1 / log(2) and 1 / log(10) in parts of which the first has 21 and 32 bits, and log10(2).
@@ -257,6 +269,7 @@ def atan(x: float) -> float:
 def atan2(y: float, x: float) -> float:
     a, b = abs(y), abs(x)
     most, least = (a if a > b else b), (b if a > b else a)
+    most = most if most > 0.0 else 1.0
     near = least <= 0.66 * most
     value = _atan((least if near else least - most) / (most if near else least + most))
     value = value if near else 0.5 * _HALF_PI + (value + 0.5 * _MORE)
@@ -268,7 +281,7 @@ def atan2(y: float, x: float) -> float:
 def _is_no_point(y: float, x: float) -> bool:
     a, b = abs(y), abs(x)
     most = a if a > b else b
-    return not (most > 1e-290 and most < 1e300 and a == a and b == b)
+    return not (most > 1e-290 and most < 1e300 and a == a and b == b or most == 0.0 and copysign(1.0, x) > 0.0)
 
 
 def _arc(a: float) -> tuple[float, float]:
@@ -313,4 +326,5 @@ inverse_hyperbolic_tangents = many(np.arctanh, Split(atanh, ((lambda x: not abs(
 tangents = many(np.tan, up_to(LARGEST, tan, formulas.tan), up_to(LARGEST_SINGLE, tan_single, formulas.tan))
 inverse_sines, inverse_cosines = many(np.arcsin, up_to(1e300, asin, formulas.asin)), many(np.arccos, up_to(1e300, acos, formulas.acos))
 inverse_tangents = many(np.arctan, up_to(1e300, atan, formulas.atan))
+powers = binary(formulas.power, single=Split(_power_single, ((_is_no_power, formulas.power),)))
 angles = binary(Split(atan2, ((_is_no_point, formulas.atan2),)))

@@ -12,7 +12,7 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
 from ...executors.kernels.changes import Change, by_two, lowered, rounded
-from ...executors.kernels._on_demand import is_half
+from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.halves import ufunc
 from ...executors.kernels.pairs import FEW, Pairs, halved, pairwise, ufunc2
@@ -30,6 +30,7 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import reciprocal_root
 from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from . import _elementary as elementary
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
 
@@ -794,12 +795,30 @@ _POWERS: dict[object, Fn] = {**_OF_UFUNC, 1: np.positive, 3: lambda x: x * x * x
            0: np.ones_like, -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
+def _powers_of_many(input: np.ndarray | float, exponent: np.ndarray | float) -> np.ndarray | None:
+    """Powers of many numbers of single precision; None of others."""
+    of_input, of_exponent = [x.shape if x.__class__ is np.ndarray else () for x in (input, exponent)]
+    n = math.prod(of_input)
+    if of_exponent != of_input and of_exponent and n * math.prod(of_exponent) >= state.fused:
+        n = np.broadcast(input, exponent).size
+    if n < state.fused:
+        return None
+    both = [np.asarray(x, np.float32) if x.__class__ in (int, float) and math.fabs(x) < _MOST else x for x in (input, exponent)]
+    return elementary.powers(*both) if all([x.__class__ is np.ndarray and x.dtype.char == "f" for x in both]) else None
+
+
+#: Numbers that single precision has no larger ones than.
+_MOST = 3e38
+
+
 def pow_few(input: np.ndarray, exponent: np.ndarray | float) -> np.ndarray:
     single = exponent.item() if exponent.__class__ is np.ndarray and exponent.ndim == 0 else exponent
     if single.__class__ is not np.ndarray and input.__class__ is np.ndarray and input.dtype.kind == "f":
         quick = _POWERS.get(single)
         if quick is not None:
             return quick(input)
+    if not HAS_VECTORS and (found := _powers_of_many(input, single)) is not None:
+        return found
     return np.power(input, exponent)
 
 
