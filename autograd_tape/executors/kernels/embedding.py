@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import as_bits
-from ...strided import contiguous_strides
+from ...strided import contiguous_strides, strided
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
 from .halves import recast, widened
 from .handy import Handy
@@ -20,8 +20,8 @@ from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
-    "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add", "index_copy", "places", "plain_axis", "reduce_at",
-    "scatter", "scatter_add", "segments", "segments_gradient", "with_others",
+    "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add", "index_copy", "memory", "places", "plain_axis",
+    "put_others", "put_where", "reduce_at", "scatter", "scatter_add", "segments", "segments_gradient", "with_others",
 ]
 
 _compiled = LazyModule("embedding")
@@ -130,21 +130,16 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     if not source.size:
         return
     scaled = source if alpha == 1 else source * source.dtype.type(alpha)
-    if out.dtype.char == "E" and 16 * index.size <= source.size and len({*index.tolist()}) == index.size and reduce_at(
-            out, axis, index, scaled, 0):
-        return  # what is added once is rounded once
-    computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
-    target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
-    parts = contiguous(scaled.astype(computed, copy=False))
-    char, how = _ADDED.get(computed.char, ""), 2 if computed.char == "?" else 0
+    if not is_half(out.dtype):
+        scaled = scaled.astype(out.dtype, copy=False)
     outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
-    if outer == 1 and parts.size >= _ALONE and parts.size >= state.fused and computed.char != "?":
-        _add_rows(target.reshape(-1, inner), index, parts.reshape(-1, inner))
-    elif not _by_kernel(_reduced, char, target, axis, index, parts, how):
-        spread = index.reshape((-1,) + (1,) * (out.ndim - 1 - axis))
-        add_at(target.reshape(-1), places(np.broadcast_to(spread, parts.shape), axis, out.shape).reshape(-1), parts.reshape(-1))
-    if target is not out:
-        out[...] = target
+    if outer == 1 and scaled.size >= _ALONE and scaled.size >= state.fused and out.dtype.char != "?" and out.flags.c_contiguous and (
+            not is_half(out.dtype)):
+        _add_rows(out.reshape(-1, inner), index, contiguous(scaled).reshape(-1, inner))
+    elif not _sum_at(out, axis, index, scaled):
+        spread = np.broadcast_to(index.reshape((-1,) + (1,) * (out.ndim - 1 - axis)), scaled.shape)
+        line, at = _line(out, axis, spread)
+        add_at(line, at.reshape(-1), scaled.reshape(-1))
 
 
 # -- element by element -----------------------------------------------------------------------------------------------------
@@ -185,20 +180,30 @@ def _sizes(have: tuple[int, ...], axis: int, size: tuple[int, ...], index: tuple
 
 
 @lru_cache(1024)
-def _lying(have: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int, index: tuple[int, ...]
+def _lying(have: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int, size: tuple[int, ...], index: tuple[int, ...]
            ) -> tuple[int, ...] | None:
-    """Steps, in elements, of a dense array from one to the next of (outer, v, tail) of what it is gathered from, and then `_sizes`; None
-    where it has gaps, or its dimensions lie in such an order that there are no such steps."""
-    sizes = _sizes(have, axis, index, index)
-    if sizes is None or _is_apart(have, strides, item):
+    """Steps, in elements, from one to the next of (outer, v, tail) of an array, and then `_sizes`; None where its dimensions lie in such an
+    order that there are no such steps."""
+    sizes = _sizes(have, axis, size, index)
+    if sizes is None or 0 in have:
         return None
     steps = []
     for dims in (range(axis), (axis,), range(axis + 1, len(have))):
         counted = [(have[d], strides[d]) for d in dims if have[d] > 1]
-        if any([s != n * t for (_, s), (n, t) in zip(counted, counted[1:])]):
+        if any([s != n * t for (_, s), (n, t) in zip(counted, counted[1:])]) or counted and (counted[-1][1] < 0 or counted[-1][1] % item):
             return None
         steps.append(counted[-1][1] // item if counted else 1)
     return *steps, *sizes
+
+
+def memory(array: np.ndarray) -> np.ndarray:
+    """The memory from an array's first element to its last, in an array that is C-contiguous."""
+    flags, item = array.flags, array.itemsize
+    if flags.c_contiguous:
+        return array
+    if flags.f_contiguous:
+        return array.T
+    return strided(array, (sum([(n - 1) * s for n, s in zip(array.shape, array.strides)]) // item + 1,), (item,))
 
 
 @lru_cache(1024)
@@ -222,14 +227,15 @@ def _char(dtype: np.dtype) -> str:
 
 
 def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
-    """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` did it; ``IndexError`` where an
-    index is out of range."""
-    return _by_sizes(hand, char, array, index, others, _sizes(array.shape, axis, others.shape, index.shape), *how)
+    """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` changed the array; ``IndexError``
+    where an index is out of range: then it is as before."""
+    sizes = _lying(array.shape, array.strides, array.itemsize, axis, others.shape, index.shape)
+    return sizes is not None and _by_sizes(hand, char, memory(array), index, others, sizes, *how)
 
 
 def _by_sizes(hand: Handy, char: str, array: np.ndarray, index: np.ndarray, others: np.ndarray, sizes: tuple[int, ...] | None,
-              *how: int) -> bool:
-    """The same of sizes that are known, of which the last six are those of `_sizes`."""
+              *how: Any) -> bool:
+    """The same of memory and of sizes that are known, as `_lying` has them."""
     if not char or sizes is None:
         return False
     run, n = hand.of(char, others.size), others.size
@@ -239,13 +245,15 @@ def _by_sizes(hand: Handy, char: str, array: np.ndarray, index: np.ndarray, othe
         array, others = array.view(char), others.view(char)
     if run is not None and n < _ALONE:
         try:
-            run(sizes[-6], 1, array, index, others, *how, *sizes)
+            run(sizes[3], 1, array, index, others, *how, *sizes)
             return True
         except TypeError:  # something lies in another order
             pass
     if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
         return False
-    hand.share(char, sizes[-6], sizes[-3] * sizes[-2], 2, array, contiguous(index), others, *how, *sizes)
+    if hand is not _gathered and n >= _ALONE and not sizes[-1] and not within(index, sizes[4]):  # before anybody begins to write
+        raise IndexError("an index is out of bounds")
+    hand.share(char, sizes[3], sizes[6] * sizes[7], 2, array, contiguous(index), others, *how, *sizes)
     return True
 
 
@@ -269,7 +277,7 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
         lies = source.shape, source.strides, source.itemsize
     flat = source if source.flags.c_contiguous else source.ravel("K")  # picked where it lies
     y = np.empty(index.shape, source.dtype)
-    if source.size and _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape)):
+    if source.size and _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape, index.shape)):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -285,13 +293,13 @@ def _is_apart(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> bo
 
 def gathered(source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray | None:
     """`gather` of an array in rows by the machine code that is at hand; None where there is none, or something is unusual."""
-    char, sizes = _AS_THEY_ARE.get(source.dtype.char), _placed(source.shape, dim, index.shape, index.shape)
+    char, sizes = _AS_THEY_ARE.get(source.dtype.char), _placed(source.shape, source.strides, source.itemsize, dim, index.shape, index.shape)
     if char is None or sizes is None or index.dtype.char != "l" or index.size >= _ALONE or not source.flags.c_contiguous or (
             (run := _gathered.of(char, index.size)) is None):
         return None
     y = np.empty(index.shape, source.dtype)
     try:
-        run(sizes[0], 1, source, index, y, sizes[1] * sizes[2], sizes[2], 1, *sizes)
+        run(sizes[3], 1, source, index, y, *sizes)
     except TypeError:  # the index lies in another order
         return None
     return y
@@ -305,29 +313,58 @@ def with_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarr
     >>> with_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2))) is None
     True
     """
-    sizes = ((1, array.size, 1, index.size, 1, 0) if flat and index.size == others.size else
-             None if flat else _placed(array.shape, dim, others.shape, index.shape))
-    if sizes is None or others.dtype is not array.dtype or index.dtype.char != "l":
+    strides = array.strides if array.flags.c_contiguous else contiguous_strides(array.shape, array.itemsize)
+    sizes = _meant(array, strides, dim, index, others, flat)
+    if sizes is None:
         return None
-    hand, char = (_scattered, _char(array.dtype)) if how is None else (_reduced, _REDUCED.get(array.dtype.char, ""))
     result = array.copy()
+    return result if _into(result, index, others, how, sizes) else None
+
+
+def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarray, how: int | None = None, *, flat: bool = False) -> bool:
+    """The same, but in the array itself, which may lie in any order, in rows where ``flat``; whether it was done. Where a position is not
+    there, nothing is changed.
+
+    >>> put_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2)))
+    False
+    """
+    sizes = _meant(array, array.strides, dim, index, others, flat)
+    return sizes is not None and _into(memory(array), index, others, how, sizes)
+
+
+def _meant(array: np.ndarray, strides: tuple[int, ...], dim: int, index: np.ndarray, others: np.ndarray, flat: bool
+           ) -> tuple[int, ...] | None:
+    if others.dtype is not array.dtype or index.dtype.char != "l":
+        return None
+    if flat:
+        return (1, 1, 1, 1, array.size, 1, index.size, 1, 0) if index.size == others.size else None
+    return _placed(array.shape, strides, array.itemsize, dim, others.shape, index.shape)
+
+
+def _into(array: np.ndarray, index: np.ndarray, others: np.ndarray, how: int | None, sizes: tuple[int, ...]) -> bool:
     others = others if others.flags.c_contiguous else contiguous(others)
-    return result if _by_sizes(hand, char, result, index, others, sizes, *(() if how is None else (how,))) else None
+    if how is None:
+        return _by_sizes(_scattered, _char(array.dtype), array, index, others, sizes)
+    if how == 0 and is_half(array.dtype):
+        return _by_sizes(_summed, array.dtype.char, array, index, others, sizes, np.empty(array.size, np.float32))
+    return _by_sizes(_reduced, (_REDUCED if how else _ADDED).get(array.dtype.char, ""), array, index, others, sizes, how)
 
 
 @lru_cache(1024)
-def _placed(have: tuple[int, ...], dim: int, size: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, ...] | None:
-    """`_sizes` of others which are no larger, but for a dimension counted from either end; None where they are, or there are none."""
+def _placed(have: tuple[int, ...], strides: tuple[int, ...], item: int, dim: int, size: tuple[int, ...], index: tuple[int, ...]
+            ) -> tuple[int, ...] | None:
+    """`_lying` with others which are no larger, but for a dimension counted from either end; None where they are, or there are none."""
     n = len(have)
     if not -n <= dim < n or len(size) != n or 0 in have or 0 in size:
         return None
     d = dim % n
     alike = [a <= b if index == size else a == b for i, (a, b) in enumerate(zip(size, have)) if i != d]
-    return _sizes(have, d, size, index) if all(alike) and index in (size, (size[d],)) else None
+    return _lying(have, strides, item, d, size, index) if all(alike) and index in (size, (size[d],)) else None
 
 
 def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
-    """``out[.., index[i, j], ..] = source[i, j]``, in place, of a C-contiguous ``out``; ``source`` has the index's shape, or is a number.
+    """``out[.., index[i, j], ..] = source[i, j]``, in place; ``source`` has the index's shape, or is a number. Where an index is out of
+    range, nothing is changed.
 
     >>> out = np.zeros(3)
     >>> scatter(out, 0, np.array([2, 0]), np.array([1.0, 5.0]))
@@ -339,11 +376,18 @@ def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
         return
     if not within(index, out.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
-    line = out.reshape(-1)
     if same and out.dtype.isbuiltin == 2:  # not one by one through a function for each
         char = MOVED[out.itemsize]
-        line, source = line.view(char), source.view(char)
-    line[places(index, axis, out.shape)] = source
+        out, source = out.view(char), source.view(char)
+    line, at = _line(out, axis, index)
+    line[at] = source
+
+
+def _line(out: np.ndarray, axis: int, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(the memory of an array as a vector, where in it the elements lie that are meant)."""
+    if out.flags.c_contiguous:
+        return out.reshape(-1), places(index, axis, out.shape)
+    return memory(out).reshape(-1), places(index, axis, out.shape, tuple([s // out.itemsize for s in out.strides]))
 
 
 def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> None:
@@ -364,26 +408,43 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     if not within(index, out.shape[axis]):
         low, high = index.min(), index.max()
         raise IndexError(f"index {low if low < 0 else high} is out of bounds for dimension {axis} with size {out.shape[axis]}")
-    computed = np.dtype(np.float32) if is_half(out.dtype) else out.dtype
     part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
-    if out.dtype.char == "E" and index.shape[axis] == 1 and reduce_at(out, axis, index, part, 0):
-        return  # what is added once is rounded once
-    part = contiguous(part.astype(computed, copy=False))
-    target = out.astype(computed, order="C") if computed is not out.dtype or not out.flags.c_contiguous else out
-    if not _by_kernel(_reduced, _ADDED.get(computed.char, ""), target, axis, index, part, 2 if computed.char == "?" else 0):
-        add_at(target.reshape(-1), places(index, axis, out.shape).reshape(-1), part.reshape(-1))
-    if target is not out:
-        out[...] = target
+    if not _sum_at(out, axis, index, part):
+        line, at = _line(out, axis, index)
+        add_at(line, at.reshape(-1), part.reshape(-1))
+
+
+def _sum_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> bool:
+    """Adds elements of the same dtype to those at positions, as for `reduce_at`, and rounds once; False where it did not."""
+    if out.dtype != source.dtype:
+        return False
+    if is_half(out.dtype):
+        sizes = _lying(out.shape, out.strides, out.itemsize, axis, source.shape, index.shape)
+        return sizes is not None and _into(memory(out), index, source, 0, sizes)
+    return _by_kernel(_reduced, _ADDED.get(out.dtype.char, ""), out, axis, index, contiguous(source), 2 if out.dtype.char == "?" else 0)
+
+
+def put_where(out: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
+    """Puts elements of the same dtype one after the other where a mask of the same shape is set, which is no more often than there are
+    any; all C-contiguous. False where it did not."""
+    char = _char(out.dtype)
+    run = _where.of(char, out.size) if char else None
+    if run is None or not (out.flags.carray and mask.flags.carray and source.flags.carray):
+        return False
+    if out.dtype.char not in _AS_THEY_ARE:
+        out, source = out.view(char), source.view(char)
+    run(out.size, 1, out, mask, source)
+    return True
 
 
 def index_copy(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> bool:
-    """Puts parts of the same dtype at positions (int64, a vector) along ``axis`` of a C-contiguous ``out``; False where it did not."""
+    """Puts parts of the same dtype at positions (int64, a vector) along ``axis``; False where it did not."""
     return out.dtype == source.dtype and _by_kernel(_scattered, _char(out.dtype), out, axis, index, contiguous(source))
 
 
 def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, how: int) -> bool:
-    """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis`` of a C-contiguous ``out``,
-    rounding at each step: by sum, product, maximum or minimum, from 0 on. False where it did not."""
+    """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis``, rounding at each step: by
+    sum, product, maximum or minimum, from 0 on. False where it did not."""
     return out.dtype == source.dtype and _by_kernel(_reduced, _REDUCED.get(out.dtype.char, ""), out, axis, index, contiguous(source), how)
 
 
@@ -513,6 +574,7 @@ def bag_sums(
 _UNNAMED = np.empty(0, np.int64)
 _bags = Handy("embedding", "bags")
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
+_summed, _where = Handy("embedding", "scatter_add"), Handy("embedding", "put_where")
 _segments, _cut, _cut_gradient = [Handy("embedding", name) for name in ("segments", "cut", "cut_gradient")]
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _REDUCED = {"f": "f", "d": "d", "l": "l", "E": "E", "?": "B", "B": "B"}  # the dtypes that kernels reduce

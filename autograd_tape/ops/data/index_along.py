@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, reduce_at, with_others
+from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, with_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...functions.refusals import no_kernel, on_meta
@@ -175,32 +175,37 @@ def _is_vector(index: np.ndarray) -> None:
         raise ValueError("positions in rows")
 
 
-def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
-           ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]:
-    """(copy of `input`, the copy with a dimension at least, which one is meant, the index, `source`) for a sum or reduction of parts."""
-    if input.ndim != source.ndim:
+def _parts(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> tuple[np.ndarray, int, np.ndarray, np.ndarray]:
+    """(`a` with a dimension at least, which one is meant, the index, `source`) for a sum or reduction of parts."""
+    if a.ndim != source.ndim:
         raise ValueError("source has another rank than its target")
     _is_vector(index)
-    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-    target, source = (result, source) if result.ndim else (result.reshape(1), source.reshape(1))
-    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    target, source = (a, source) if a.ndim else (a.reshape(1), source.reshape(1))
+    d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     _same_parts(target, d, flat, source)
     if target.ndim == 1 and not within(flat, target.size):
         raise IndexRangeError("index out of range in self")
-    return result, target, d, flat, source
+    return target, d, flat, source
+
+
+def _copied(input: np.ndarray) -> np.ndarray:
+    return np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
 
 
 def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    result, target, d, flat, source = _parts(input, dim, index, source)
+    result = _copied(input)
+    _add_part(result, dim, index, source)
+    return result
+
+
+def _add_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    target, d, flat, source = _parts(a, dim, index, source)
     if target.size:
         try:
-            if target.dtype.char == "?" and flat.dtype.char == "l" and reduce_at(target, d, flat, source, 2):
-                return result
             index_add_(target, d, flat, source)
         except IndexError:
             _in_range(flat, target.shape[d], d)
             raise
-    return result
 
 
 @takes_floats
@@ -271,6 +276,7 @@ class index_add_scaled:
     out_dtype = EXPECTED
     saved_as = {"source_shape": None}
     numpy = _index_add
+    store_part = _add_part
     compose = on_host(_index_add)
     def shape(input, dim, index, source): return input
     check = _check_parts("index_add_")
@@ -330,23 +336,31 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
             return found
     except IndexError:
         pass  # which is told below
-    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-    target = result if result.ndim else result.reshape(1)
-    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    result = _copied(input)
+    _copy_part(result, dim, index, source)
+    return result
+
+
+def _copy_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    target = a if a.ndim else a.reshape(1)
+    d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
     _is_vector(index)
     _same_parts(target, d, flat, source)
     _restrided(target, d, flat)
     if not target.size:
-        return result
-    if not within(flat if flat.dtype == np.int64 else flat.astype(np.int64), target.shape[d]):
+        return
+    flat = flat if flat.dtype.char == "l" else flat.astype(np.int64)
+    try:
+        if index_copy_(target, d, flat, source):
+            return
+    except IndexError:
+        pass  # which is told below
+    if not within(flat, target.shape[d]):
         _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
-    if flat.dtype == np.int64 and index_copy_(target, d, flat, source):
-        return result
     if target.dtype.isbuiltin == 2 and source.dtype == target.dtype:  # moved as they are
         target, source = target.view(f"u{target.itemsize}"), source.view(f"u{target.itemsize}")
     target[(slice(None),) * d + (flat,)] = source
-    return result
 
 
 @op("index_copy(Tensor input, int dim, Index index, Tensor source) -> Tensor", quiet="all", inplace=True)
@@ -364,6 +378,7 @@ class index_copy:
     amp = "widest"
     saved_as = {"source_shape": None}
     numpy = _index_copy
+    store_part = _copy_part
     compose = on_host(_index_copy)
     def shape(input, dim, index, source): return input
     check = _check_index_copy
@@ -515,20 +530,25 @@ _REDUCTIONS = ("prod", "mean", "amax", "amin")
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    if reduce not in _REDUCTIONS:
+    result = _copied(input)
+    _reduce_part(result, dim, index, source, reduce, include_self)
+    return result
+
+
+def _reduce_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
+    if reduce not in _REDUCTIONS or reduce == "mean" and a.dtype.char == "?":
         raise ValueError("no such reduction")
-    if not include_self and input.ndim:  # where torch begins by filling what is to be reduced to
-        d = wrap_dim(dim, input.ndim)
-        _restrided(input, d, index)
-        _check_positions(input, d, index)
-    result, target, d, flat, source = _parts(input, dim, index, source)
+    if not include_self and a.ndim:  # where torch begins by filling what is to be reduced to
+        d = wrap_dim(dim, a.ndim)
+        _restrided(a, d, index)
+        _check_positions(a, d, index)
+    target, d, flat, source = _parts(a, dim, index, source)
     if flat.size and not target.shape[d]:
-        raise IndexRangeError(f"select(): index 0 out of range for tensor of size {list(input.shape)} at dimension {d}")
+        raise IndexRangeError(f"select(): index 0 out of range for tensor of size {list(a.shape)} at dimension {d}")
     flat = flat if flat.dtype.char == "l" else flat.astype(np.int64)
     if not within(flat, target.shape[d]):
         raise IndexRangeError("index out of range in self")
     _reduce_along(target, d, flat, source, reduce, include_self)
-    return result
 
 
 def _reducing_kernel(include_self: bool) -> str:
@@ -554,6 +574,7 @@ class index_reduce:
         fits = input._k.dtype is source._k.dtype and index._k.dtype.category == INTEGER
         return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce) if fits else None
     numpy = _index_reduce
+    store_part = _reduce_part
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input
 

@@ -171,12 +171,10 @@ class gather:
             "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
 
 
-def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray, np.ndarray, int,
-                   np.ndarray, Any]:
-    """(a copy of `input`, the copy with a dimension at least, which one is meant, the index, the part of `src` that is used)."""
-    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> tuple[np.ndarray, int, np.ndarray, Any]:
+    """(`input` with a dimension at least, which one is meant, the index, the part of `src` that is used)."""
     d = wrap_dim(dim, input.ndim)
-    target = result if input.ndim else result.reshape(1)
+    target = input if input.ndim else input.reshape(1)
     if not index.size:
         index = np.zeros((0,) * target.ndim, np.int64)
     elif index.ndim != target.ndim:
@@ -197,11 +195,17 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
             part = part[tuple([slice(0, n) for n in index.shape])]
             if part.shape != index.shape:
                 raise ValueError("the index is larger than the source")
-    return result, target, d, index, part
+    return target, d, index, part
 
 
-def _at_once(input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int | None = None) -> np.ndarray | None:
-    """What a kernel makes of plain arrays; None where something is unusual, or there is no kernel at hand."""
+def _copied(input: np.ndarray) -> np.ndarray:
+    """A copy in rows."""
+    return np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+
+
+def _at_once(change: Fn, input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int | None = None) -> Any:
+    """What a kernel makes of plain arrays, a copy or a change; None, or False, where something is unusual, or there is no kernel at
+    hand."""
     if src.__class__ is not np.ndarray:
         return None
     if src.shape != index.shape:
@@ -209,7 +213,7 @@ def _at_once(input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int 
         if src.shape != index.shape:
             return None
     try:
-        return elements.with_others(input, dim, index, src, how)
+        return change(input, dim, index, src, how)
     except IndexError:
         d = wrap_dim(dim, input.ndim)
         _in_range(index, input.shape[d], d)
@@ -239,12 +243,22 @@ _FEW = 4096  # numbers that NumPy sets as quickly
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
     if src.__class__ is not np.ndarray:
         src = all_of(src, index.shape, input.dtype)
-    if (found := _at_once(input, dim, index, src)) is not None:
-        return found
-    result, target, d, index, part = _scatter_parts(input, dim, index, src)
+    if (found := _at_once(elements.with_others, input, dim, index, src)) is None:
+        _scatter_elements(found := _copied(input), dim, index, src)
+    return found  # type: ignore[no-any-return]  # an array
+
+
+def _scatter_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> None:
+    if src.__class__ is not np.ndarray:
+        src = all_of(src, index.shape, a.dtype)
+    if not _at_once(elements.put_others, a, dim, index, src):
+        _scatter_elements(a, dim, index, src)
+
+
+def _scatter_elements(a: np.ndarray, dim: int, index: np.ndarray, src: Any) -> None:
+    target, d, index, part = _scatter_parts(a, dim, index, src)
     if index.size:
         elements.scatter(target, d, index, part)
-    return result
 
 
 @takes_floats
@@ -287,6 +301,7 @@ class scatter_src:
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter
+    store_part = _scatter_part
     compose = on_host(_scatter)
     def shape(input, dim, index, src): return input
     check = _check_scatter
@@ -320,6 +335,7 @@ class scatter_value:
     sharding = "puts dim index"
     out_dtype = EXPECTED
     numpy = _scatter
+    def store_part(a, dim, index, value): _scatter_part(a, dim, index, value)
     compose = on_host(_scatter)
     def shape(input, dim, index, value): return input
     number_fits = True
@@ -364,9 +380,9 @@ class scatter:
     def quick(input, dim, index, src, value, reduce):
         if reduce is None and value is None and index.dtype.char == "l":
             if is_plain(src, input.dtype):
-                return _at_once(input, dim, index, all_of(src, index.shape, input.dtype))
+                return _at_once(elements.with_others, input, dim, index, all_of(src, index.shape, input.dtype))
             if isinstance(src, TensorRef) and src._node is None and src._k.np is input.dtype and src._k in KIND_SETS["Q_ANY"]:
-                return _at_once(input, dim, index, src._data)
+                return _at_once(elements.with_others, input, dim, index, src._data)
 
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
@@ -387,14 +403,25 @@ class scatter:
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
-    how = _how("sum", input.dtype)
-    if how >= 0 and (found := _at_once(input, dim, index, src, how)) is not None:
-        return found
-    if not index.size:
-        return np.array(input, order="C")
-    result, target, d, index, part = _scatter_parts(input, dim, index, src)
-    elements.scatter_add(target, d, index, part if part.ndim else np.broadcast_to(part, index.shape))
-    return result
+    if (found := _at_once(elements.with_others, input, dim, index, src, _how_added(input.dtype))) is None:
+        _add_elements(found := _copied(input), dim, index, src)
+    return found  # type: ignore[no-any-return]  # an array
+
+
+def _scatter_add_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
+    if not _at_once(elements.put_others, a, dim, index, src, _how_added(a.dtype)):
+        _add_elements(a, dim, index, src)
+
+
+def _how_added(dtype: np.dtype) -> int:
+    """What the kernel does that adds: half precision is rounded once, and the sum of truth values is the largest."""
+    return 2 if dtype.char == "?" else 0
+
+
+def _add_elements(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
+    if index.size:
+        target, d, index, part = _scatter_parts(a, dim, index, src)
+        elements.scatter_add(target, d, index, part if part.ndim else np.broadcast_to(part, index.shape))
 
 
 @op("scatter_add(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", inplace=True)
@@ -411,6 +438,7 @@ class scatter_add:
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter_add
+    store_part = _scatter_add_part
     compose = on_host(_scatter_add)
     def shape(input, dim, index, src): return input
     check = _check_scatter
@@ -493,7 +521,7 @@ def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, inclu
 
 
 def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, reduce: str, include_self: bool) -> None:
-    """`part` reduced into `target` (C-contiguous), in place, at positions along a dimension: of each element, or a vector."""
+    """`part` reduced into `target`, in place, at positions along a dimension, which are there: of each element, or a vector."""
     if not part.ndim:
         part = np.broadcast_to(part, index.shape)
     vector = index.ndim != target.ndim
@@ -532,13 +560,28 @@ def _mean_of_parts(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarr
 
 
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    how = _how(reduce, input.dtype) if include_self else -1
-    if how >= 0 and (found := _at_once(input, dim, index, src, how)) is not None:
-        return found
-    result, target, d, at, part = _scatter_parts(input, dim, index, src)
+    how = _how_at_once(reduce, include_self, input.dtype)
+    if how < 0 or (found := _at_once(elements.with_others, input, dim, index, src, how)) is None:
+        _reduce_elements(found := _copied(input), dim, index, src, reduce, include_self)
+    return found  # type: ignore[no-any-return]  # an array
+
+
+def _scatter_reduce_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
+    how = _how_at_once(reduce, include_self, a.dtype)
+    if how < 0 or not _at_once(elements.put_others, a, dim, index, src, how):
+        _reduce_elements(a, dim, index, src, reduce, include_self)
+
+
+def _how_at_once(reduce: str, include_self: bool, dtype: np.dtype) -> int:
+    return (_how_added(dtype) if reduce == "sum" else _how(reduce, dtype)) if include_self else -1
+
+
+def _reduce_elements(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
+    target, d, at, part = _scatter_parts(a, dim, index, src)
     if index.size:
+        if reduce not in _REDUCERS or reduce == "mean" and a.dtype.char == "?":
+            raise ValueError("no such reduction")
         _reduce_along(target, d, at, part, reduce, include_self)
-    return result
 
 
 def _check_reduce(reduce: str) -> None:
@@ -563,6 +606,7 @@ class scatter_reduce:
     def complex_kernel(input, src, reduce, **_):
         return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") and input._k.dtype is src._k.dtype else None
     numpy = _scatter_reduce
+    store_part = _scatter_reduce_part
     compose = on_host(_scatter_reduce)
     def shape(input, dim, index, src, reduce, include_self): return input
 
@@ -735,17 +779,24 @@ class take:
 
 
 def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    # A NumPy scalar would stay one under copy().
+    result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)
+    _put_part(result, index, source, accumulate)
+    return result
+
+
+def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> None:
     if index.size != source.size:
         raise ValueError("the sizes differ")
-    n = input.size
-    how = _how("sum", input.dtype) if accumulate else None
-    index, source = [(a if a.flags.c_contiguous else copy(a)).reshape(-1) for a in (index, source)]
-    by_kernel, inside = input.flags.c_contiguous and how != -1, index.size < _FEW or within(index, n)
-    try:
-        if by_kernel and inside and (found := elements.with_others(input, 0, index, source, how, flat=True)) is not None:
-            return found
-    except IndexError:
-        pass  # positions from the end, or outside
+    n, lies = a.size, a.flags.c_contiguous
+    how = (_how_added(a.dtype) if accumulate else None)
+    index, source = [(x if x.flags.c_contiguous else copy(x)).reshape(-1) for x in (index, source)]
+    if lies and index.size:
+        try:
+            if elements.put_others(a, 0, index, source, how, flat=True):
+                return
+        except IndexError:
+            pass  # positions from the end, or outside
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
     if not within(index, n):
@@ -756,17 +807,25 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
         counted &= n
         counted += index
         index = counted
-        if by_kernel and (found := elements.with_others(input, 0, index, source, how, flat=True)) is not None:
-            return found
-    result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)  # a NumPy scalar would stay one under copy()
-    flat = result.ravel("K")
-    if not result.flags.c_contiguous:  # the elements stay as they lie
-        index = np.add.reduce([at * (step // result.itemsize) for at, step in zip(_coordinates(index, result.shape), result.strides)])
-    if accumulate:
-        add_at(flat, index, source)
-    elif index.size:
-        elements.scatter(flat, 0, index, source)
-    return result
+        if lies and elements.put_others(a, 0, index, source, how, flat=True):
+            return
+    if not lies:
+        if n <= _FEW:
+            rows = a.copy()
+            _put_part(rows, index, source, accumulate)
+            a[...] = rows
+            return
+        index, rest = 0 * index, index
+        for size, step in zip(a.shape[:0:-1], a.strides[:0:-1]):  # the elements stay as they lie
+            rest, last = np.divmod(rest, size)
+            index += last * (step // a.itemsize)
+        index += rest * (a.strides[0] // a.itemsize)
+    flat = elements.memory(a).reshape(-1)
+    if index.size and not (not lies and elements.put_others(flat, 0, index, source, how, flat=True)):
+        if accumulate:
+            add_at(flat, index, source)
+        else:
+            elements.scatter(flat, 0, index, source)
 
 
 @op("put(Tensor input, Index index, Tensor source, bool accumulate=False) -> Tensor", quiet="all", inplace=True, out=False)
@@ -784,6 +843,7 @@ class put:
     layout = "input"
     def undetermined(accumulate, **_): return None if accumulate else "put_"  # which of several numbers for one place stays
     numpy = _put
+    store_part = _put_part
     compose = on_host(_put)
     def shape(input, index, source, accumulate): return input
 

@@ -50,6 +50,7 @@ def add_elements(target, index, values):
 _SIZES = ("i i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (tail>=inner) (alone>=0) (alone<=1) (float(outer)*v*tail<9e18) "
           "(float(outer)*along*inner<9e18) :outer")
 _INDEX = "x0[(1-alone)*outer*along*inner+alone*along]"
+_REACH = "(outer-1)*a+(v-1)*b+(tail-1)*c+1"
 _STEPS = "i i i (a>=0) (b>=0) (c>=0) (float(outer)*a+float(v)*b+float(tail)*c<9e18)"
 
 
@@ -76,6 +77,22 @@ def _each(array, index, others, a, b, c, v, along, inner, alone, start, stop, mo
                     move(array, u8(first + row * b + i * c), others, u8(at + i))
             at += inner
     return True
+
+
+@register_jitable
+def _inside(index, v, along, inner, alone, start, stop):
+    """Whether all positions are there, so that nothing is changed where one is not."""
+    first, last = (0, along) if alone else (start * along * inner, stop * along * inner)
+    outside = False
+    for i in range(first, last):
+        outside |= u8(index[u8(i)]) >= u8(v)  # negative ones are large
+    return not outside
+
+
+@register_jitable
+def _change(array, index, others, a, b, c, v, along, inner, alone, start, stop, move):
+    return _inside(index, v, along, inner, alone, start, stop) and _each(
+        array, index, others, a, b, c, v, along, inner, alone, start, stop, move)
 
 
 @register_jitable
@@ -110,27 +127,73 @@ def _least(array, place, others, at):
     array[place] = array[place] if a <= b or a != a else others[at]
 
 
-@kernel(f"r0[>=(outer-1)*a+(v-1)*b+(tail-1)*c+1] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
+@kernel(f"r0[>={_REACH}] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
 def gather(source, index, y, a, b, c, outer, v, tail, along, inner, alone, start, stop):
     """Elements of what lies in any order of its dimensions."""
     return _each(source, index, y, a, b, c, v, along, inner, alone, start, stop, _take)
 
 
-@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] {_SIZES}", dtypes="fdlHB")
-def scatter(out, index, source, outer, v, tail, along, inner, alone, start, stop):
-    return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _put)
+@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
+def scatter(out, index, source, a, b, c, outer, v, tail, along, inner, alone, start, stop):
+    """Elements put into what lies in any order of its dimensions, with gaps or without."""
+    return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _put)
 
 
-@kernel(f"w0[>=outer*v*tail] {_INDEX} r0[outer*along*inner] i {_SIZES}", dtypes="fdlEB")
-def scatter_reduce(out, index, source, how, outer, v, tail, along, inner, alone, start, stop):
+@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] i {_STEPS} {_SIZES}", dtypes="fdlEB")
+def scatter_reduce(out, index, source, how, a, b, c, outer, v, tail, along, inner, alone, start, stop):
     """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
     if how == 0:
-        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _plus)
+        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _plus)
     if how == 1:
-        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _multiply)
+        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _multiply)
     if how == 2:
-        return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _most)
-    return _each(out, index, source, v * tail, tail, 1, v, along, inner, alone, start, stop, _least)
+        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _most)
+    return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _least)
+
+
+@register_jitable
+def _pass(out, index, source, sums, a, b, c, v, along, inner, alone, start, stop, step):
+    for o in range(start, stop):
+        at = o * along * inner
+        for k in range(along):
+            for i in range(inner):
+                row = index[u8(k if alone else at + i)]
+                if row < 0 or row >= v:
+                    return False
+                place = u8(o * a + row * b + i * c)
+                if step == 0:
+                    sums[place] = wide(out[place])
+                elif step == 1:
+                    sums[place] += wide(source[u8(at + i)])
+                else:
+                    out[place] = rounded(out, sums[place])
+            at += inner
+    return True
+
+
+@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] E0[>={_REACH}] {_STEPS} {_SIZES}", dtypes="Ee")
+def scatter_add(out, index, source, sums, a, b, c, outer, v, tail, along, inner, alone, start, stop):
+    """Adds to elements in single precision, in the places of ``sums`` that are theirs, and rounds once."""
+    if not _inside(index, v, along, inner, alone, start, stop):
+        return False
+    for step in range(3):
+        if not _pass(out, index, source, sums, a, b, c, v, along, inner, alone, start, stop, step):
+            return False
+    return True
+
+
+@kernel("w0[n] b0[n] r0[_] :n", dtypes="fdlHB")
+def put_where(out, mask, source, start, stop):
+    """Puts one element after the other where the mask is set, as far as there are any."""
+    at = 0
+    for i in range(start):
+        at += mask[i]
+    for i in range(start, stop):
+        if mask[i]:
+            if at >= source.size:
+                return
+            out[i] = source[u8(at)]
+            at += 1
 
 
 @register_jitable
