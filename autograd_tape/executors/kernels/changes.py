@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import Kind
+from .elementwise import spread
 from .handy import Listed, Run
 from .sharing import BIG, get_num_threads
 
@@ -70,13 +71,26 @@ by_two = partial(Change, kernel=_TWO)
 
 
 def changed(change: Change, kind: Kind, value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
-    """Changes a plain array of floating-point numbers, by a number of Python's and other arrays of its dtype; whether it did: None of them
-    has gaps, all are of one shape, in rows, and machine code is at hand or worth having."""
+    """Changes a plain array of floating-point numbers, by a number of Python's and other arrays of its dtype; whether it did: it lies in
+    rows or columns, the others are as large, and machine code is at hand or worth having."""
     kernel = change.kernel.of(kind.np.char, a.size)
     if kernel is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
         return False
+    turned = not a.flags.c_contiguous
+    if turned:
+        if not a.flags.f_contiguous:
+            return False
+        a = a.T
     try:
-        change.run(kernel, kind, value, (a,), *[(x,) for x in others])
+        if others:
+            change.run(kernel, kind, value, (a,), *[(_beside(x.T if turned else x, a),) for x in others])
+        else:
+            change.run(kernel, kind, value, (a,))
     except (TypeError, ValueError):  # what the kernel does not take
         return False
     return True
+
+
+def _beside(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """An operand as large as ``a``, which lies in rows, as it lies beside that; of others, too, what is refused there."""
+    return x if x.flags.c_contiguous or x.shape != a.shape else spread(x, a)
