@@ -286,11 +286,16 @@ def deep_copy(a: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 def suggests_channels_last(a: np.ndarray) -> bool:
     """Whether the strides of (N, C, ...) are those of channels-last memory, dense or not. (The rule of torch's
     `is_channels_last_strides`.)"""
-    shape, strides, low = a.shape, a.strides, 0
+    return _suggests_channels_last(a.shape, a.strides, a.flags.c_contiguous)
+
+
+@lru_cache(1024)
+def _suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...], in_rows: bool) -> bool:
+    low = 0
     if not strides[1]:
         return False
-    told = not a.flags.c_contiguous  # by dimensions of several elements; the step of a column of pixels is what NumPy chose
-    for d in (1, *range(a.ndim - 1, 1, -1), 0):
+    told = not in_rows  # by dimensions of several elements; the step of a column of pixels is what NumPy chose
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
         if told and d > 1 and shape[d] == 1:
             continue
         if not shape[d] or strides[d] < low or not d and low == strides[1]:

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from ...annotations import Fn
-from ...strided import empty_in_order, strided
+from ...strided import empty_in_order
 from ...warned import ignoring
 from ._on_demand import LazyModule, state
 from .handy import Exact, Handy
@@ -260,6 +260,7 @@ def recast(a: Any, dtype: np.dtype) -> Any:
         return _in_order(a, dtype)
     cast = _cast(a, dtype)
     if a.ndim > 3 and 1 in a.shape and not a.flags.c_contiguous:
-        steps = [old // a.itemsize * dtype.itemsize if n == 1 else new for n, old, new in zip(a.shape, a.strides, cast.strides)]
-        return strided(cast, cast.shape, steps)
+        steps = tuple([old // a.itemsize * dtype.itemsize if n == 1 else new for n, old, new in zip(a.shape, a.strides, cast.strides)])
+        if steps != cast.strides:
+            return np.ndarray.__new__(np.ndarray, cast.shape, dtype, cast.ravel("K"), 0, steps)
     return cast
