@@ -17,7 +17,7 @@ from ...executors.kernels.formulas import Split, binary, copysign, exponent, man
 from ...executors.kernels.sharing import ufunc1
 from ._double import _LN2 as _LN2_PARTS
 from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
-from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN, GROWTH, HALVES
+from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN, _TURNS, GROWTH, HALVES
 from ._single import LARGEST as LARGEST_SINGLE
 from ._single import log as log_single
 
@@ -245,7 +245,7 @@ def tan(x: float) -> float:
 
 
 def tan_single(x: float) -> float:
-    n = _nearest(x / math.pi)
+    n = _nearest(x * _TURNS)
     r = x - n * _PI[0] - n * _PI[1] - n * _PI[2]
     square = r * r
     return r * polynomial(_SIN, square) / polynomial(_COS, square)

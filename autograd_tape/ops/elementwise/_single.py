@@ -20,10 +20,11 @@ _ROOT = math.sqrt(2)
 GROWTH = (0.00019899285575896282, 0.0013941118895837, 0.00833329846980059, 0.04166635277111221, 0.16666666719028936,
           0.5000000047146057, 1.0)
 HALVES = (0.23616504319718873, 0.2853504356313236, 0.4000038479011479, 0.6666666524691081, 2.0000000000083635)
-_SIN = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(9, -1, -1)])
+_SIN = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(7, -1, -1)])
 _COS = tuple([(-1) ** k / math.factorial(2 * k) for k in range(10, -1, -1)])
 _PI = (3.141592651605606, 1.9841871548575973e-09, 4.503483548312435e-18)
 """In parts of 29 bits, so that multiples up to 2**24 are exact."""
+_TURNS = 1 / math.pi
 #: Numbers up to which sines and cosines are found so.
 LARGEST = 5e7
 
@@ -57,14 +58,14 @@ def log(x: float) -> float:
 
 
 def sin(x: float) -> float:
-    n = _nearest(x / math.pi)
+    n = _nearest(x * _TURNS)
     r = x - n * _PI[0] - n * _PI[1] - n * _PI[2]
     s = r * polynomial(_SIN, r * r)
     return s if n == 2.0 * _nearest(n * 0.5) else -s
 
 
 def cos(x: float) -> float:
-    n = _nearest(x / math.pi)
+    n = _nearest(x * _TURNS)
     r = x - n * _PI[0] - n * _PI[1] - n * _PI[2]
     c = polynomial(_COS, r * r)
     return c if n == 2.0 * _nearest(n * 0.5) else -c

@@ -250,10 +250,9 @@ def _airy(x: float) -> float:
 def _sinc(by: _Functions = _DOUBLE) -> Scalar:
     sin = by.sin
 
-    def function(x: float) -> float:
-        if x == 0.0:
-            return 1.0
-        return 0.0 if abs(x) == math.inf else sin(x) / x
+    def function(x: float) -> float:  # numbers without branches, or there would be no vectors
+        value = sin(x) / (x if x != 0.0 else 1.0)
+        return 0.0 if abs(x) == math.inf else value if x != 0.0 else 1.0
 
     return function
 

@@ -11,7 +11,7 @@ from ...executors.kernels.changes import Change
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels.formulas import exp as exp_, few, sin as sin_, unary
+from ...executors.kernels.formulas import exp as exp_, few, sin as sin_, unary, up_to
 from ...executors.kernels.halves import by_element, narrow, single, ufunc as on_halves, widened
 from ...executors.kernels.pairs import FEW, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, SMALL, block
@@ -24,7 +24,9 @@ from .._precision import in_single, reciprocal_root
 from .._samples import domain, pairs, takes
 from . import _double as double
 from . import _elementary as elementary
-from ._single import to_single
+from ._double import sin as sin_double
+from ._single import LARGEST, to_single
+from ._single import sin as sin_single
 from .arithmetic import is_complex
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
@@ -524,6 +526,12 @@ def _sinc_of(x: float) -> float:
     return sin_(y) / y if y != 0.0 else 1.0
 
 
+def _sinc_near(x: float) -> float:
+    y = x * math.pi
+    value = sin_double(y) / (y if y != 0.0 else 1.0)
+    return value if y != 0.0 else 1.0
+
+
 _PI_SINGLE = float(np.float32(math.pi))
 _LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
@@ -531,11 +539,22 @@ _LARGEST_SINGLE = float(np.finfo(np.float32).max)
 def sinc_in_steps(x: float) -> float:
     """Of single precision, in steps that are rounded, as torch's."""
     y = to_single(x * _PI_SINGLE)
-    value = to_single(sin_(y)) / y if y != 0.0 else 1.0
-    return math.nan if abs(y) > _LARGEST_SINGLE else value  # where the product is infinite
+    value = to_single(sin_single(y)) / (y if y != 0.0 else 1.0)
+    return value if y != 0.0 else 1.0
+
+
+def _sinc_far(x: float) -> float:
+    y = to_single(x * _PI_SINGLE)
+    return math.nan if abs(y) > _LARGEST_SINGLE else to_single(sin_(y)) / y  # where the product is infinite
+
+
+_SINC_OF_SINGLE = up_to(LARGEST / 4, sinc_in_steps, _sinc_far)
+_sinc_of_many = unary(up_to(double.LARGEST / 4, _sinc_near, _sinc_of), single=_SINC_OF_SINGLE)
 
 
 def _sinc(input: np.ndarray) -> np.ndarray:
+    if input.size >= state.fused and input.dtype.char in "fd":
+        return _sinc_of_many(input)
     x = input * np.pi
     if x.__class__ is np.ndarray and x.dtype.kind == "f":
         with ignoring():
@@ -555,7 +574,7 @@ class sinc:
     """
 
     lacks = {"float8 chalf": "sinc_cpu"}
-    numpy = few(_sinc_of, single=sinc_in_steps)(_sinc)
+    numpy = few(_sinc_of, single=_SINC_OF_SINGLE)(_sinc)
     half = _by_single(_sinc)
     mindspore = "ops.Sinc"
 
