@@ -125,11 +125,11 @@ def signed(function: Fn, a: np.ndarray) -> np.ndarray:
     if function is np.negative:
         np.bitwise_xor(a.view(_BITS), _SIGN, out.view(_BITS))
     else:
-        np.bitwise_and(a.view(_BITS), ~_SIGN, out.view(_BITS))
+        np.bitwise_and(a.view(_BITS), _MAGNITUDE, out.view(_BITS))
     return out
 
 
-_SIGN = np.array(0x8000, _BITS)
+_SIGN, _MAGNITUDE = np.array(0x8000, _BITS), np.array(0x7FFF, _BITS)
 
 
 def by_element(half: Fn) -> Fn:

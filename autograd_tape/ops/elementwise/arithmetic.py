@@ -856,6 +856,10 @@ def _pow_growth(F: Functions, grad: Values, input: Values | float, exponent: Val
     return F.where(flat, F.zero_gradient(grad), grad * (result * log))
 
 
+def _product(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    return x * z if x.size < FEW else halved(np.multiply, x, z)
+
+
 def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """In float32, but for powers that torch's kernel of bfloat16 multiplies out, rounding after each step."""
     base, power = np.asarray(input), np.asarray(exponent)
@@ -870,8 +874,8 @@ def pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
         if number in (3, -2, -0.5) and base.dtype.char == "E":
             if number == -0.5:
                 return reciprocal_root(base, 64)
-            square = base * base
-            return square * base if number == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
+            square = _product(base, base)
+            return _product(square, base) if number == 3 else narrow(1 / widened(square), base.dtype)
         if number in _OF_UFUNC and base.dtype.char in "eE":
             return ufunc(_OF_UFUNC[number], base)
         if number in _POWERS and base.itemsize == 2:
