@@ -21,8 +21,8 @@ from .handy import LITTLE, Exact, Run
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "halved", "in_rows", "joint", "neighbours", "pairwise", "steps_of",
-    "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "neighbours", "pairwise",
+    "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -55,6 +55,18 @@ def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
         sizes = None if shape is None else _sizes(shape, *[_steps(a, contiguous_strides(a), ndim) for a in (x, z)])
         found = _known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
         return found
+
+
+def gives_many(x: np.ndarray, z: np.ndarray) -> bool:
+    """Whether two arrays are broadcast to as many elements as functions of many passes are compiled for.
+
+    >>> gives_many(np.ones((2, 1)), np.ones(3))
+    False
+    """
+    if x.size * z.size < state.fused:
+        return False
+    found = geometry(x.shape, z.shape)
+    return (max(x.size, z.size) if found is None else found[1]) >= state.fused
 
 
 def joint(x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:

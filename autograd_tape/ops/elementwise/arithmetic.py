@@ -12,10 +12,10 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
 from ...executors.kernels.changes import Change, by_two, lowered, rounded
-from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
+from ...executors.kernels._on_demand import HAS_VECTORS, is_half
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.halves import ufunc
-from ...executors.kernels.pairs import FEW, Pairs, halved, pairwise, ufunc2
+from ...executors.kernels.pairs import FEW, Pairs, gives_many, halved, pairwise, ufunc2
 from ...executors.kernels.sharing import BIG, fill
 from ...executors.kernels.triples import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED, of_halves, triple
 from ...executors.numpy import narrow, widened
@@ -797,14 +797,10 @@ _POWERS: dict[object, Fn] = {**_OF_UFUNC, 1: np.positive, 3: lambda x: x * x * x
 
 def _powers_of_many(input: np.ndarray | float, exponent: np.ndarray | float) -> np.ndarray | None:
     """Powers of many numbers of single precision; None of others."""
-    of_input, of_exponent = [x.shape if x.__class__ is np.ndarray else () for x in (input, exponent)]
-    n = math.prod(of_input)
-    if of_exponent != of_input and of_exponent and n * math.prod(of_exponent) >= state.fused:
-        n = np.broadcast(input, exponent).size
-    if n < state.fused:
+    both: list[Any] = [np.asarray(x, np.float32) if x.__class__ in (int, float) and math.fabs(x) < _MOST else x for x in (input, exponent)]
+    if not all([x.__class__ is np.ndarray and x.dtype.char == "f" for x in both]) or not gives_many(*both):
         return None
-    both = [np.asarray(x, np.float32) if x.__class__ in (int, float) and math.fabs(x) < _MOST else x for x in (input, exponent)]
-    return elementary.powers(*both) if all([x.__class__ is np.ndarray and x.dtype.char == "f" for x in both]) else None
+    return elementary.powers(*both)
 
 
 #: Numbers that single precision has no larger ones than.

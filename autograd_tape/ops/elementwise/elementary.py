@@ -13,7 +13,7 @@ from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels.formulas import exp as exp_, few, sin as sin_, unary, up_to
 from ...executors.kernels.halves import by_element, narrow, single, ufunc as on_halves, widened
-from ...executors.kernels.pairs import FEW, pairwise, ufunc2
+from ...executors.kernels.pairs import FEW, gives_many, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, SMALL, block
 from ...functions.out import castable, OutRule
 from ...dtypes import BOOL
@@ -464,7 +464,7 @@ def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, ot
 
 
 def _atan2(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    if max(input.size, other.size) >= state.fused and input.dtype.char in "fd" and other.dtype is input.dtype and not HAS_VECTORS:
+    if input.dtype.char in "fd" and other.dtype is input.dtype and not HAS_VECTORS and gives_many(input, other):
         return elementary.angles(input, other)
     return ufunc2(np.arctan2, input, other)
 
@@ -493,7 +493,7 @@ class atan2:
 
 @pairwise("hypot", "feE")
 def _hypot(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    if input.dtype.char == "d" and other.dtype is input.dtype and input.size >= state.fused:
+    if input.dtype.char == "d" and other.dtype is input.dtype and gives_many(input, other):
         return double.lengths(input, other)
     return np.hypot(input, other)
 

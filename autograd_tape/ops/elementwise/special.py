@@ -11,8 +11,9 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
+from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import (
-    Scalar, Split, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, log, log1p, polynomial, sqrt, unary)
+    Scalar, Split, binary, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, like, log, log1p, polynomial, sqrt, unary)
 from ...executors.kernels.halves import by_element, narrow, widened
 from ...executors.kernels.pairs import pairwise
 from ...functions.out import OutRule
@@ -308,6 +309,14 @@ def _logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
     return found
 
 
+def _logit_rate(grad: float, x: float) -> float:
+    one = like(x, 1.0)
+    return grad / (x * (one - x)) if not (x < like(x, 0.0) or x > one) else like(x, math.nan)
+
+
+_logit_rates = binary(_logit_rate, own=True)
+
+
 @op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
     alias="special.logit",
     dtypes="float int half", complex="logit_cpu")
@@ -334,8 +343,12 @@ class logit:
         return F.log(input / (1 - input))
 
     def vjp(F, grad, input, eps):
+        at_once = grad.__class__ is np.ndarray and grad.dtype.char in "fd" and grad.dtype is input.dtype and grad.size >= state.fused
+        rate = _logit_rates(grad, input) if at_once else grad / (input * (1 - input))
+        if at_once and eps is None:
+            return rate
         low, high = (0, 1) if eps is None else (eps, 1 - eps)
-        return F.where((input < low) | (input > high), math.nan if eps is None else 0, grad / (input * (1 - input)))
+        return F.where((input < low) | (input > high), math.nan if eps is None else 0, rate)
 
     def samples(rng):
         yield (rng.uniform(0.2, 0.8, (2, 3)),)
