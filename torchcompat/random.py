@@ -289,8 +289,10 @@ def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
         count = math.prod(shape)
         if len(shape) > MAX_DIMS:
             return None
-        if count > 256 and ways.many is not None and {int}.issuperset(map(type, shape)) and min(shape) > 0:
-            return _tensor(ways.many(shape, k.np), k)
+        if count > 256 and {int}.issuperset(map(type, shape)) and min(shape) > 0:
+            if (way := ways[k, False]) is not None and _default_stream.fill(out := np.empty(shape, k.np), way):
+                return _tensor(out, k)
+            return _tensor(ways.many(shape, k.np), k) if ways.many is not None else None
         if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16]))) is None:
             return None
     except (KeyError, TypeError, ValueError):  # sizes, or a dtype, that are no such
@@ -385,6 +387,9 @@ def _quick_integers(*args: Any, **named: Any) -> Tensor:
         if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and 0 < len(shape) <= MAX_DIMS:
             try:
                 way = _integers[first, last]
+                if way is not None and min(shape) > 0 and math.prod(shape) > 256 and {int}.issuperset(map(type, shape)) and (
+                        _default_stream.fill(out := np.empty(shape, np.int64), way)):
+                    return _tensor(out, INT64_KIND)
                 if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(math.prod(shape), way)) is not None:
                     return _tensor(numbers.reshape(shape).copy(), INT64_KIND)
             except TypeError:  # sizes that are none
@@ -593,8 +598,12 @@ def _are_chances(values: np.ndarray) -> bool:
 
 
 def _quick_coins(*args: Any, **named: Any) -> Tensor:
-    if not named and len(args) == 1 and _alone() and _plain(args[0]):
-        data, k = args[0]._data, args[0]._k
+    if not named and len(args) == 1 and (x := args[0]).__class__ is Tensor and x._node is None and (k := x._k) in _OF_FLOATS and _alone():
+        data = x._data
+        if (tossed := _default_stream.tossed(data)) is not None:
+            return _tensor(tossed, k)
+        if not 0 < data.size <= 256:
+            return _coins(*args)
         chance = data if data.flags.c_contiguous else data.copy()
         wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
         if _are_chances(wide) and (numbers := _default_stream.draw(
@@ -608,8 +617,10 @@ def _quick_normal(*args: Any, **named: Any) -> Tensor:
         about, spread = args[:2]
         if len(args) == 2:
             x = about if about.__class__ is Tensor else spread
-            wanted = _tensors_of(about, spread) if _plain(x, _MANY) and x._data.itemsize > 2 else None
+            wanted = _tensors_of(about, spread) if _plain(x, _MANY) else None
             if wanted is not None and (noise := _few(_normals, x._data.shape, x._k.dtype)) is not None:
+                if x._data.itemsize == 2:
+                    return noise * spread + about
                 numbers = noise._data
                 np.multiply(numbers, wanted[1], numbers)
                 np.add(numbers, wanted[0], numbers)
@@ -775,29 +786,25 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     ways = _Ways(plain_way)  # of calls before
 
     def quick(self: Tensor, *args: Any, **named: Any) -> Tensor:
-        if not TO_PLAIN and not named:
+        if not TO_PLAIN and not named and self._node is None and ((base := self._base) is None or base._node is None):
             k, data = self._k, self._data
             rows = data.flags.c_contiguous
-            if self._node is None and ((base := self._base) is None or base._node is None) and (size := data.size) < 257 and (
-                    rows or data.flags.f_contiguous):
+            if rows or data.flags.f_contiguous:
+                size, target = data.size, data if rows else data.T  # numbers are drawn in the order of memory
                 key = k, size < 16 or not rows, args  # torch takes the pairs of few numbers for columns, too
                 try:
                     way = ways[key]
                 except TypeError:  # arguments that are no numbers
-                    way = None
-                if way is not None and (numbers := _default_stream.draw(size, way)) is not None:
-                    (data if rows else data.T).flat = numbers  # in the order of memory
-                    if (version := self._v) is None:
-                        frontend.bump(self)
-                    else:
-                        version.number += 1
-                    return self
-            elif rows and self._node is None and self._base is None and CPU_KINDS.get(k.np) is k and (
-                    not args or {int, float}.issuperset(map(type, args))):
-                try:
-                    data[...] = draw(_default_stream, _Target(data.shape, k.np, True), *args)
-                except (RuntimeError, TypeError, ValueError, OverflowError):  # which is told on the general way
                     return general(self, *args)
+                if way is not None and size < 257 and (numbers := _default_stream.draw(size, way)) is not None:
+                    target.flat = numbers
+                elif way is None or not _default_stream.fill(target, way):
+                    if CPU_KINDS.get(k.np) is not k or args and not {int, float}.issuperset(map(type, args)):
+                        return general(self, *args)
+                    try:
+                        target[...] = draw(_default_stream, _Target(target.shape, k.np, rows), *args)
+                    except (RuntimeError, TypeError, ValueError, OverflowError):  # which is told on the general way
+                        return general(self, *args)
                 if (version := self._v) is None:
                     frontend.bump(self)
                 else:

@@ -241,6 +241,14 @@ class Generator:
                 return None
             return engine.drawn(count, way)
 
+    def fill(self, out: Array, way: Way) -> bool:
+        """Whether machine code filled an array with the next numbers of a way: one in rows, of not only few."""
+        if way.fill is None or out.size <= _FEW or not kernels.load(out.size) or not out.flags.carray:
+            return False
+        with self._lock:
+            way.fill(self._engine, out)
+        return True
+
     def _some(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Array:
         """What `getattr(self, name)(shape, dtype)` draws; to be read, not written."""
         way = way_of(name, dtype)
@@ -402,6 +410,8 @@ class Generator:
         """
         if isinstance(p, np.ndarray):
             shape = p.shape if shape is None else shape_of(shape)
+            if p.shape == shape and (dtype is None or dtype == p.dtype) and (tossed := self.tossed(p)) is not None:
+                return tossed
             chance: float | Array = (p if p.shape == shape else np.broadcast_to(p, shape)).reshape(-1)
             plain = p.astype(F32) if p.dtype.itemsize == 2 else p
             if p.size and not (np.minimum.reduce(plain, None) >= 0 and np.maximum.reduce(plain, None) <= 1):
@@ -420,6 +430,20 @@ class Generator:
         if not wide:
             chance = chance.astype(F32)  # type: ignore[union-attr]
         return (u < chance).astype(F32 if dtype is None else dtype).reshape(shape)
+
+    def tossed(self, p: Array) -> Array | None:
+        """`bernoulli` of chances by machine code; None where it is not at hand, or not all are chances."""
+        if p.dtype.char not in _CHARS or not (fast := kernels.load(p.size)):
+            return None
+        chances, out, fine = np.ascontiguousarray(p), np.empty(p.shape, p.dtype), np.empty(1, np.int64)
+        run = fast.of("coins", p.dtype.char, "drawn")
+
+        def toss(words: Words) -> bool:
+            run(chances, words, out, fine)
+            return bool(fine[0])
+
+        with self._lock:
+            return out if self._engine.attempt(p.size * (1 + (p.dtype == F64)), toss) else None
 
     def _chances(self, shape: Shape, dtype: np.dtype, p: float) -> Array:
         check_numbers(dtype, "bernoulli_scalar_cpu_")
@@ -463,7 +487,7 @@ class Generator:
                 words = self._engine.words(count)
                 if fast := kernels.load(count):
                     out = np.empty(count, np.int64)
-                    fast.integers(words, spread, low, out)
+                    fast.of("integers", "l", "drawn")(words, spread, low, out)
                 else:
                     out = (words % np.uint32(spread)).astype(np.int64)
                     out += low
@@ -514,6 +538,8 @@ class Generator:
         Without replacement, and for one sample, the categories of the largest ``weight / Exp(1)`` are taken in order.
         """
         weights = np.asarray(weights)
+        if (chosen := self._chosen(weights, count, replacement)) is not None:
+            return chosen
         check_weights(weights, count, replacement)
         if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
@@ -529,13 +555,7 @@ class Generator:
                     keys = odds / noise
             if odds is not weights:
                 keys = keys.astype(weights.dtype).astype(F32)
-            if count == 1:
-                return keys.argmax(-1)[..., None]
-            if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)) and (
-                    best := _orders().top(keys, keys.ndim - 1, count, True, True)) is not None:
-                chosen: npt.NDArray[np.int64] = best[1]
-                return chosen
-            return (-keys).argsort(-1, "stable")[..., :count]
+            return _winners(keys, count)
         rows = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
         below = np.add.accumulate(rows if rows.ndim == 2 else rows[None], -1)
         if below.size and not np.minimum.reduce(below[:, -1]) > 0:
@@ -555,12 +575,47 @@ class Generator:
                 indices[:] = row.searchsorted(drawn)
         return out if weights.ndim == 2 else out[0]
 
+    def _chosen(self, weights: Array, count: int, replacement: bool) -> npt.NDArray[np.int64] | None:
+        """`multinomial` by machine code; None where it is not at hand, or there is more to say of the weights."""
+        if not 0 < weights.ndim < 3 or not 0 < count or not (n := weights.shape[-1]) or (char := weights.dtype.char) not in _CHARS or not (
+                fast := kernels.load(weights.size)):
+            return None
+        race = not replacement or count == 1
+        if count > n and not replacement or n > 1 << 24:
+            return None
+        rows = weights.reshape(-1, n)  # of columns a copy
+        if not race:
+            out, fine = np.empty((len(rows), count), np.int64), np.empty(1, np.int64)
+            run = fast.of("choices", char, "drawn")
+
+            def choose(words: Words) -> bool:
+                run(np.ascontiguousarray(rows), words, out, fine)
+                return bool(fine[0])
+
+            with self._lock:
+                return out.reshape(*weights.shape[:-1], count) if self._engine.attempt(2 * out.size, choose) else None
+        flat = weights if weights.flags.c_contiguous else weights.T  # in the order of memory
+        if not flat.flags.c_contiguous:
+            return None
+        keys, fine = np.empty(flat.shape), np.empty(2, np.int64)
+        run = fast.of("races", char, "drawn")
+
+        def compete(words: Words) -> bool:
+            run(flat, words, keys, fine)
+            return bool(fine[0]) and (not fine[1] or bool((weights != 0).any(-1).all()))
+
+        with self._lock:
+            if not self._engine.attempt(2 * keys.size, compete):
+                return None
+        return _winners(keys if flat is weights else keys.T, count)
 
     # -- by rejection ----------------------------------------------------------------------------------------------
 
     def poisson(self, rate: Array) -> Array:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
         check_floating(rate.dtype, "poisson", "poisson_cpu")
+        if not rate.flags.c_contiguous:
+            rate = rate.copy()  # numbers lie in rows
         if 0 < (count := rate.size) <= _FEW and rate.flags.carray and (fast := kernels.load(8 * count)):
             out, place = np.empty(rate.shape, rate.dtype), np.zeros(2, np.int64)
             with self._lock:
@@ -653,6 +708,7 @@ class Generator:
 
 
 _PAIR, _FEW, _MOST_WAYS = 4, 256, 64
+_CHARS = frozenset("fdEe")
 
 
 @functools.lru_cache(_MOST_WAYS)
@@ -680,7 +736,48 @@ def way_of(name: str, dtype: np.dtype, args: tuple[float, ...] = ()) -> Way | No
         make(np.empty(0, np.uint32))
     except (ArithmeticError, RuntimeError, TypeError, ValueError):
         return None
-    return Way(make, words, _GROUPS.get(name, 1) * words)
+    return Way(make, words, _GROUPS.get(name, 1) * words, _filler(name, dtype, args))
+
+
+def _filler(name: str, dtype: np.dtype, args: tuple[Any, ...]) -> Callable[[MT19937, Array], None] | None:
+    """What fills an array of the next numbers by one pass of machine code, where there is such."""
+    kernel, char, wide = "numbers", {"?": "B"}.get(dtype.char, dtype.char), 2
+    floating = char in "fdEe"
+    given: tuple[Any, ...]
+    if name == "uniform" and floating:
+        low, high = args + (0.0, 1.0)[len(args) :]
+        kind: Any = F64 if dtype == F64 else F32
+        kernel, wide = "uniforms", 2 if dtype == F64 else 1
+        given = (), (float(kind(low)), float(kind(high) - kind(low)), float(dtype.type(low)), float(dtype.type(high)))
+    elif name == "normal" and char in "fEe":
+        kernel, wide, given = "normals", 1, ((), tuple([float(F32(x)) for x in args + (0.0, 1.0)[len(args) :]]))
+    elif name == "random" and char in "fdEelB":
+        whole = {"d": (1 << 53) + 1, "l": 1 << 63, "B": 2 if dtype == np.bool_ else 256}
+        low, high = args or (0, whole.get(char) or (1 << digits_of(dtype)) + 1)  # which are plain, or there is no way
+        spread = high - low
+        wide = 2 if spread >= SKEW_LIMIT else 1
+        kernel, given = "integers", ((), (spread - (spread >> 63 << 64), low))
+    elif name == "exponential" and floating:
+        given = (kernels.EXPONENTIAL,), (-1.0 / (*args, 1.0)[0], 0.0)
+    elif name == "cauchy" and floating:
+        median, sigma = args + (0.0, 1.0)[len(args) :]
+        given = (kernels.CAUCHY,), (float(sigma), float(median))
+    elif name == "geometric" and floating:
+        given = (kernels.GEOMETRIC,), (math.log1p(-args[0]), 0.0)
+    elif name == "_chances" and floating:
+        given = (kernels.CHANCE,), (float(args[0]), 0.0)
+    else:
+        return None
+    before, after = given
+
+    def fill(engine: MT19937, out: Array) -> None:
+        count = wide * out.size
+        if kernel == "normals" and count % 16:  # the narrow types draw no words for what is drawn anew
+            count = count + 16 if char == "f" else count // 16 * 16 + 16
+        run = kernels.load(out.size).of(kernel, char, "drawn")  # type: ignore[union-attr]  # which there is
+        run(*before, engine.take(count), *after, out)
+
+    return fill
 
 
 def _words_of_integers(dtype: np.dtype, low: int | None = None, high: int | None = None) -> int | None:
@@ -713,6 +810,17 @@ def _orders() -> Any:
     from ..executors.kernels import order
 
     return order
+
+
+def _winners(keys: Array, count: int) -> npt.NDArray[np.int64]:
+    """The places of the largest keys of each row, in order."""
+    if count == 1:
+        return keys.argmax(-1)[..., None]
+    if keys.size >= 64 and not np.isnan(np.minimum.reduce(keys, None)) and (
+            best := _orders().top(keys, keys.ndim - 1, count, True, True)) is not None:
+        chosen: npt.NDArray[np.int64] = best[1]
+        return chosen
+    return (-keys).argsort(-1, "stable")[..., :count]
 
 
 def _searched(below: Array, u: Array) -> Array | None:

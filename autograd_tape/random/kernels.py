@@ -1,6 +1,7 @@
 """Compiled kernels for large draws; every one computes the same bits as its NumPy composition in this package.
 
-The loops are in `executors/kernels/compiled/random.py`, under the same rules and in the same store of machine code as all others.
+The loops are in `executors/kernels/compiled/random.py`, and those from words to an array of any dtype in `drawn.py` beside it, under the
+same rules and in the same store of machine code as all others.
 The first large draw asks `load` for them, which imports the compiler (numba) unless their machine code was kept.  Without numba `load`
 answers ``None`` and the compositions serve every size.
 """
@@ -18,6 +19,9 @@ PATIENCE = 5000  # as many small draws take as long without the compiled code as
 LESS_PATIENCE = 300  # as many as loading the code alone does, and so do
 WORDS = 512  # so many times as many words
 
+EXPONENTIAL, CAUCHY, GEOMETRIC, CHANCE = range(4)
+"""What the kernel of numbers that are made of one uniform number of double precision makes."""
+
 _loaded: Kernels | None = None
 _tried = False
 _small_draws = 0
@@ -29,24 +33,24 @@ class Kernels:
     def __init__(self) -> None:
         from ..executors.kernels._on_demand import LazyModule
 
-        self._module = LazyModule("random")
-        self._found: dict[tuple[str, str], Any] = {}
+        self._modules = {name: LazyModule(name) for name in ("random", "drawn")}
+        self._found: dict[tuple[str, str, str], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         found = self.of(name, "f")
         setattr(self, name, found)
         return found
 
-    def of(self, name: str, char: str) -> Any:
+    def of(self, name: str, char: str, module: str = "random") -> Any:
         """The kernel for a dtype's character."""
-        if (found := self._found.get((name, char))) is not None:
+        if (found := self._found.get((name, char, module))) is not None:
             return found
         from ..executors.kernels._kernel import KeptKernel, Kernel
 
-        kernel = getattr(self._module, name, None)
+        kernel = getattr(self._modules[module], name, None)
         if not isinstance(kernel, (Kernel, KeptKernel)):
             raise AttributeError(name)
-        found = self._found[name, char] = kernel[char]
+        found = self._found[name, char, module] = kernel[char]
         return found
 
 

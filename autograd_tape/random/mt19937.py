@@ -8,7 +8,7 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ class Way(NamedTuple):
     make: Callable[[Words], npt.NDArray[np.generic]]  # which may overwrite the words
     words: int
     group: int
+    fill: Callable[[MT19937, npt.NDArray[Any]], None] | None = None  # makes many of them in memory in rows, by machine code
 
 
 class Given:
@@ -127,7 +128,7 @@ class MT19937:
                 out[whole:] = last[: count - whole]
             else:
                 last = out[-N:].copy()
-        self._block, self._fresh = last, False
+        self._block, self._fresh, self.after = last, False, -1  # `next` may come to where it was, in another block
         self.next = (count - left) % N or N
         return out
 
@@ -155,6 +156,19 @@ class MT19937:
             self.ahead = way.make(words)
         self.ahead_at = count
         return self.ahead[:count]
+
+    def attempt(self, count: int, take: Callable[[Words], bool]) -> bool:
+        """Has something take the next `count` words, or none of them where it says that it cannot."""
+        if (words := self.ahead_of(count)) is not None:
+            if done := take(words):
+                self.next += count
+            return done
+        mark = self.mark()
+        if done := take(self.take(count)):
+            self._marked, self._before = False, None
+        else:
+            self.rewind(mark, 0)
+        return done
 
     def mark(self) -> tuple[Words | None, int, bool]:
         """The place in the stream, for `rewind`."""

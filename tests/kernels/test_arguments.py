@@ -26,7 +26,7 @@ if _on_demand.available():
 pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
 CALLS = 30
-FEWER = {"folds.fold": 10, "fourier.transform": 12, "random.normal_f32": 3, "random.stream": 4, "conv.depthwise_dw": 12,
+FEWER = {"folds.fold": 10, "fourier.transform": 12, "random.normal_f32": 3, "random.stream": 4, "drawn.normals": 12, "conv.depthwise_dw": 12,
          "conv.depthwise_rows_dw": 15}
 
 
@@ -164,16 +164,21 @@ class _NumPy:
         return (lambda *args, **kwargs: guarded(found(*args, **kwargs))) if name in ("empty", "zeros") else found
 
 
+def _doubled(namespace: dict[str, Any]) -> dict[str, Any]:
+    """A module's names, with doubles of what Python cannot run."""
+    return {**namespace, **{name: double for name, double in INTRINSICS.items()  # and not a number that a module calls by the same name
+                            if name in namespace and callable(namespace[name]) == callable(double)}}
+
+
 def interpreted(kernel: Any) -> Any:
     """The kernel's loop as Python, with guarded scratch arrays."""
     module = importlib.import_module(kernel.function.__module__)
     namespace = {**vars(module), "np": _NumPy()}
     for name, value in list(namespace.items()):
-        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("__"):
-            namespace[name] = types.FunctionType(value.__code__, namespace, name, value.__defaults__, value.__closure__)
-    for name, double in INTRINSICS.items():
-        if name in namespace and callable(namespace[name]) == callable(double):  # and not a number that a module calls by the same name
-            namespace[name] = double
+        if isinstance(value, types.FunctionType) and value.__module__.startswith(module.__package__) and not name.startswith("__"):
+            own = namespace if value.__module__ == module.__name__ else _doubled(vars(importlib.import_module(value.__module__)))
+            namespace[name] = types.FunctionType(value.__code__, own, name, value.__defaults__, value.__closure__)
+    namespace.update(_doubled(namespace))
     return types.FunctionType(kernel.function.__code__, namespace, kernel.name, None, kernel.function.__closure__)
 
 
@@ -231,6 +236,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "matrices.multiply": {"na": (4, 20), "nb": (4, 20), **dict.fromkeys("bmkp", (1, 2)),
                           **dict.fromkeys(("a1", "a2", "a3", "b1", "b2", "b3"), (0, 2))},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
+    "drawn.normals": {"n": (16, 40), "m": (0, 60)}, "drawn.choices": {"rows": (0, 3), "n": (1, 4), "count": (0, 3)},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip
 
@@ -296,7 +302,7 @@ class Caller:
             values = self.rng.standard_normal(shape)
             if values.size and self.rng.random() < 0.2:
                 values.reshape(-1)[self.rng.integers(0, values.size)] = self.rng.choice([np.nan, np.inf, -np.inf])
-            if self.kernel.name.startswith("random."):
+            if self.kernel.name.startswith(("random.", "drawn.")):
                 values = self.rng.uniform(0.1, 0.9, shape)
         return guarded(np.array(values).astype(dtype))
 

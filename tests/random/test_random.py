@@ -74,11 +74,12 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
             kernels._tried = False
         fast = kernels.load(kernels.WORTH_IMPORTING)
         assert fast is not None
-        importlib.import_module("autograd_tape.executors.kernels.compiled.random")
-        names = [name.removeprefix("random.") for name in Kernel.registry if name.startswith("random.")]
-        assert names
-        for name in names:  # compiled now, not while a test is timed
-            getattr(fast, name)
+        for module in ("random", "drawn"):
+            importlib.import_module(f"autograd_tape.executors.kernels.compiled.{module}")
+            found = [(name.partition(".")[2], kernel) for name, kernel in Kernel.registry.items() if name.startswith(f"{module}.")]
+            assert found
+            for name, kernel in found:  # compiled now, not while a test is timed
+                fast.of(name, kernel.dtypes[0], module)
     return request.param
 
 
@@ -206,13 +207,16 @@ WAYS = [("uniform", "float32", ()), ("uniform", "float64", ()), ("uniform", "bfl
         ("random", "int64", (0, 1 << 24)), ("_chances", "int32", (0.3,))]
 
 
-@given(st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from([*WAYS, "uniform", "integers", "state", "seed"]), st.integers(1, 40),
+@given(st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from([*WAYS, *"uniform block integers state seed".split()]), st.integers(1, 40),
                                                  st.integers(1, 12)), max_size=30))
 def test_numbers_made_ahead_are_those_of_one_draw_at_a_time(seed: int, draws: list[tuple[Any, int, int]]) -> None:
     ahead, plain = Generator(seed), Generator(seed)
     for kind, n, times in draws:
         if kind == "uniform":
             np.testing.assert_array_equal(ahead.uniform((n,), "float32"), plain.uniform((n,), "float32"))
+        elif kind == "block":  # after which as many words of another block are left
+            size = (624 * (n % 2 + 1),)
+            np.testing.assert_array_equal(ahead.uniform(size, "float32"), plain.uniform(size, "float32"))
         elif kind == "integers":
             np.testing.assert_array_equal(ahead.randperm(n, "int64"), plain.randperm(n, "int64"))
         elif kind == "state":
@@ -247,15 +251,33 @@ FEW_CALLS += [lambda f, n=n, a=a, d=d, s=s, t=t, **k: getattr(f.zeros(s, dtype=d
 FEW_CALLS += [lambda f, **k: f.bernoulli(f.full((3, 2), 0.3).t(), **k), lambda f, **k: f.bernoulli(f.full((), 0.3), **k),
               lambda f, **k: f.normal(f.ones(3, 2).t(), f.full((3, 2), 2.0).t(), **k), lambda f, **k: f.poisson(f.full((2, 3), 2.5), **k),
               lambda f, **k: f.multinomial(f.ones(2, 5), 3, **k), lambda f, **k: f.multinomial(f.ones(5).double(), 7, True, **k)]
+MANY_IN_PLACE = [*FEW_IN_PLACE, *[(name, args, dtype) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+                                  for name, args in (("uniform_", (-1, 2)), ("normal_", (1.0, 2.0)), ("random_", ()), ("random_", (3, 200)),
+                                                     ("exponential_", (0.5,)), ("cauchy_", (1, 2)), ("geometric_", (0.4,)),
+                                                     ("bernoulli_", (0.3,)))],
+                 ("random_", (1 << 40,), torch.int64), ("random_", (), torch.uint8), ("random_", (), torch.bool)]
+FEW_CALLS += [lambda f, n=n, a=a, d=d, s=s, t=t, **k: getattr(f.zeros(s, dtype=d).permute(*range(len(s))[::t]), n)(*a, **k)
+              for s, t in (((300,), 1), ((16, 17), -1)) for n, a, d in MANY_IN_PLACE]
+FEW_CALLS += [lambda f, d=d, c=c, **k: c(f, (f.arange(600, dtype=d) % 7 / 7).reshape(20, 30), **k)
+              for d in (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+              for c in (lambda f, x, **k: f.bernoulli(x, **k), lambda f, x, **k: f.bernoulli(x.t(), **k),
+                        lambda f, x, **k: f.multinomial(x, 3, True, **k), lambda f, x, **k: f.multinomial(x.t(), 3, True, **k),
+                        lambda f, x, **k: f.multinomial(x, 3, **k), lambda f, x, **k: f.multinomial(x.t(), 1, **k),
+                        lambda f, x, **k: f.multinomial(x[0], 2, **k), lambda f, x, **k: f.normal(x, x, **k),
+                        lambda f, x, **k: f.normal(0.5, x, **k), lambda f, x, **k: f.poisson(9 * x[:5].t(), **k),
+                        lambda f, x, **k: f.rand(700, dtype=x.dtype, **k), lambda f, x, **k: f.randn(700, dtype=x.dtype, **k))]
 
 
 @pytest.mark.parametrize("which", range(len(FEW_CALLS)))
-def test_quick_ways_draw_what_the_general_ones_draw(which: int) -> None:
-    """A generator that is named takes the general way."""
+def test_quick_ways_draw_what_the_general_ones_draw(which: int, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A generator that is named takes the general way, and the compositions."""
     torch.manual_seed(7)
     named = torch.Generator().manual_seed(7)
-    for _ in range(60):
-        quick, general = FEW_CALLS[which](torch), FEW_CALLS[which](torch, generator=named)
+    for _ in range(60 if path == "compositions" else 8):
+        quick = FEW_CALLS[which](torch)
+        with monkeypatch.context() as patch:
+            patch.setattr(kernels, "load", lambda size: None)
+            general = FEW_CALLS[which](torch, generator=named)
         assert quick.dtype is general.dtype and quick.stride() == general.stride() and torch.equal(quick, general)
     assert torch.equal(torch.get_rng_state()[24:], named.get_state()[24:])
 

@@ -193,17 +193,6 @@ def shuffle(words, out):
         out[j] = kept
 
 
-@kernel("u1[n] i i Q1[n] (spread>0)", _EXACT)
-def integers(words, spread, low, out):
-    """The remainders of words by `spread`, which is below 2**32. The quotient is a product, at most one off: that is vector code."""
-    share = 1.0 / spread
-    for i in range(out.size):
-        word = np.int64(words[i])
-        left = word - np.int64(np.float64(word) * share) * spread
-        left += spread if left < 0 else 0
-        out[i] = low + (left - (spread if left >= spread else 0))
-
-
 @kernel("u1[n] E1[n]", _EXACT)
 def uniform_f32(words, out):
     """24 bits a number; `out` may be the memory of `words`."""
