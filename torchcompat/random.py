@@ -277,23 +277,24 @@ _MANY = 1 << 18  # numbers from which on arithmetic is shared among threads
 _SINGLE = kind(float32)
 _FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
 _OF_FLOATS = frozenset(_FLOATS.values())
-_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np), _default_stream.normal)
-_uniforms = _Ways(lambda k, few: way_of("uniform", k.np), _default_stream.uniform)
+_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np),
+                 lambda shape, dtype, rows: _default_stream.normal(shape, dtype, 0.0, 1.0, rows))
+_uniforms = _Ways(lambda k, few: way_of("uniform", k.np), lambda shape, dtype, rows: _default_stream.uniform(shape, dtype))
 _integers = _Ways(lambda low, high: way_of("random", int64.np, (low, high)))
 
 
-def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
-    """Floating-point numbers of the default stream; None where that is for the general way."""
+def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any, rows: bool = True) -> Tensor | None:
+    """Floating-point numbers of the default stream, in rows or for columns; None where that is for the general way."""
     try:
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
         if len(shape) > MAX_DIMS:
             return None
         if count > 256 and {int}.issuperset(map(type, shape)) and min(shape) > 0:
-            if (way := ways[k, False]) is not None and _default_stream.fill(out := np.empty(shape, k.np), way):
+            if (way := ways[k, not rows]) is not None and _default_stream.fill(out := np.empty(shape, k.np), way):
                 return _tensor(out, k)
-            return _tensor(ways.many(shape, k.np), k) if ways.many is not None else None
-        if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16]))) is None:
+            return _tensor(ways.many(shape, k.np, rows), k) if ways.many is not None else None
+        if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16 or not rows]))) is None:
             return None
     except (KeyError, TypeError, ValueError):  # sizes, or a dtype, that are no such
         return None
@@ -316,7 +317,11 @@ def _shaped(ways: _Ways, general: Fn) -> Fn:
     def quick(*args: Any, **named: Any) -> Tensor:
         if not named and len(args) == 1 and args[0].__class__ is Tensor and (k := args[0]._k) in _OF_FLOATS and _alone():
             data = args[0]._data
-            if data.flags.c_contiguous and (few := _few(ways, data.shape, k.dtype)) is not None:
+            if data.flags.c_contiguous:
+                if (few := _few(ways, data.shape, k.dtype)) is not None:
+                    return few
+            elif data.ndim == 2 and data.flags.f_contiguous and (few := _few(ways, data.shape[::-1], k.dtype, False)) is not None:
+                few._data = few._data.T
                 return few
         return general(*args, **named)
 
@@ -526,6 +531,25 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
                    requires_grad=requires_grad)
 
 
+def _quick_integers_like(*args: Any, **named: Any) -> Tensor:
+    if not named and 1 < len(args) < 4 and args[0].__class__ is Tensor and _alone():
+        x, low, high = args if len(args) == 3 else (args[0], 0, args[1])
+        data, k = x._data, x._k
+        rows = data.flags.c_contiguous
+        if low.__class__ is int and high.__class__ is int and low < high and (k in _OF_FLOATS or k is INT64_KIND) and (
+                rows or data.ndim == 2 and data.flags.f_contiguous):
+            t = _tensor(np.empty(data.shape, k.np, "C" if rows else "F"), k)
+            t.random_(low, high)
+            if rows:
+                t._v = None
+            return t
+    return _integers_like(*args, **named)
+
+
+_integers_like = randint_like
+randint_like = frontend.before(randint_like, _quick_integers_like)
+
+
 @overridable
 @frontend.refusing
 @frontend.passing
@@ -640,12 +664,17 @@ def _tensors_of(mean: Any, std: Any) -> tuple[np.ndarray, np.ndarray] | None:
         if not (_plain(mean, _MANY) and _plain(std, _MANY) and mean._k is std._k and mean._data.shape == std._data.shape):
             return None
     elif mean.__class__ is float and std.__class__ is Tensor:
-        return (std._k.scalar(mean), std._data) if np.minimum.reduce(std._data, None) >= 0 else None
+        return (std._k.scalar(mean), std._data) if _not_below_zero(std._data) else None
     elif std.__class__ is float and mean.__class__ is Tensor:
         return (mean._data, mean._k.scalar(std)) if std >= 0 else None
     else:
         return None
-    return (mean._data, std._data) if np.minimum.reduce(std._data, None) >= 0 else None
+    return (mean._data, std._data) if _not_below_zero(std._data) else None
+
+
+def _not_below_zero(values: np.ndarray) -> bool:
+    """Whether no number is negative, nor, of single and double precision, none at all; of half precision no zero is, either."""
+    return bool(np.minimum.reduce(values.view(np.int16) if values.itemsize == 2 else values, None) >= 0)
 
 
 _coins, _numbers_about = bernoulli, normal
