@@ -647,7 +647,7 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         tests = [quiet, *writable([p for p in rec.tensor_params if p.name != scalar])]
         kind = kind_of_number
         prepare = [f"_o = {kind}.scalars.get({scalar})", f"if _o is None: _o = {kind}.scalar({scalar})"] if scalar else []
-        if rec.field("store_part") is not None and not rec.elementwise:
+        if rec.field("store_part") is not None:
             of = ["_o" if p.name == scalar else _raw(p) for p in rec.params[1:] if p.passed]
             inside = [*prepare, f"part({', '.join(['_a', *of])})", *counted(first), f"return {first}"]
         else:

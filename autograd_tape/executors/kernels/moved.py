@@ -13,10 +13,12 @@ from ._on_demand import LazyModule, state
 from .handy import Handy
 from .sharing import MOVED, copy
 
-__all__ = ["places", "triangle", "turned"]
+__all__ = ["clear_outside", "fill_where", "lying", "places", "triangle", "turned"]
 
 _compiled = LazyModule("moved")
 _turn, _triangle, _cut = Handy("moved", "turn"), Handy("moved", "triangle"), Handy("moved", "cut")
+_where, _lying = Handy("moved", "fill_where"), Handy("moved", "lying")
+_FEW = 16384  # elements that nobody shares
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -74,6 +76,88 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     else:
         _cut.share(char, rows, m, 1, target, rows, m, n, kept if lower else kept - 1, int(lower))
     return y
+
+
+def clear_outside(x: np.ndarray, k: int, lower: bool) -> bool:
+    """Zeros outside of triangles, as `triangle` keeps them, in matrices that lie in rows or in columns; False where they do not, or no
+    kernel is at hand.
+
+    >>> clear_outside(np.ones((2, 2))[:, :1], 0, True)
+    False
+    """
+    char = MOVED.get(x.itemsize)
+    if char is None or not x.size or _cut.of(char, x.size) is None and x.size < state.fused:
+        return False
+    n, m = x.shape[-2:]
+    if not x.flags.c_contiguous:
+        x, n, m, k, lower = x.swapaxes(-1, -2), m, n, -k, not lower
+    if not x.flags.carray:
+        return False
+    rows, kept = x.size // m, max(-n, min(k, m))
+    _cut.share(char, rows, m, 1, x if x.dtype.char in _AS_THEY_ARE else x.view(char), rows, m, n, kept if lower else kept - 1, int(lower))
+    return True
+
+
+def fill_where(x: np.ndarray, mask: np.ndarray, value: np.ndarray) -> bool:
+    """Sets elements to a 0-dim array of the same dtype where a mask is set that is broadcast to them; False where they lie in such an order
+    that there is no kernel, or none is at hand.
+
+    >>> fill_where(np.ones((2, 2))[:, :1], np.ones(2, bool), np.zeros(()))
+    False
+    """
+    char = MOVED.get(x.itemsize)
+    if char is None or (run := _where.of(char, x.size)) is None and x.size < state.fused:
+        return False
+    rows = x.flags.c_contiguous
+    sizes = _repeated(x.shape, mask.shape, rows)
+    if not rows:
+        x = x.T
+        if mask.ndim > 1:
+            mask = mask.T
+    if sizes is None or not x.flags.carray or not mask.flags.carray:
+        return False
+    if x.dtype.char not in _AS_THEY_ARE:
+        x, value = x.view(char), value.view(char)
+    if run is not None and x.size < _FEW:
+        run(sizes[0], 1, x, mask, value, *sizes)
+    else:
+        _where.share(char, sizes[0], sizes[1] * sizes[2], 1, x, mask, value, *sizes)
+    return True
+
+
+@lru_cache(1024)
+def _repeated(shape: tuple[int, ...], mask: tuple[int, ...], rows: bool) -> tuple[int, int, int] | None:
+    """How often all of a mask is repeated, how many it is, how often each of it is, where it is broadcast to a shape, in the order of rows
+    or of columns; None where there are no such numbers, or no elements."""
+    if len(mask) > len(shape) or 0 in shape:
+        return None
+    pairs = list(zip(shape, (1,) * (len(shape) - len(mask)) + mask))
+    pairs = [(n, k) for n, k in (pairs if rows else pairs[::-1]) if n != 1 or k != 1]
+    first = next((i for i, (n, k) in enumerate(pairs) if k != 1), len(pairs))
+    last = next((i for i in range(len(pairs), first, -1) if pairs[i - 1][1] != 1), first)
+    if any([n != k for n, k in pairs[first:last]]):
+        return None
+    return prod([n for n, _ in pairs[:first]]), prod([n for n, _ in pairs[first:last]]), prod([n for n, _ in pairs[last:]])
+
+
+def lying(index: np.ndarray, array: np.ndarray) -> np.ndarray | None:
+    """Where, from its first element on, elements of an array lie that a vector counts in rows, or from the end; `IndexError` where there
+    are no such. None where there is no kernel at hand.
+
+    >>> (found := lying(np.array([1, -1]), np.ones((2, 3)).T)) is None or found.tolist() == [3, 5]
+    True
+    """
+    run = _lying.of("f", index.size)
+    if run is None or not index.flags.carray:
+        return None
+    y = np.empty(index.size, np.int64)
+    run(index.size, 1, index, y, *_steps(array.shape, array.strides, array.itemsize), array.size)
+    return y
+
+
+@lru_cache(256)
+def _steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(shape, np.int64), np.array([s // item for s in strides], np.int64)
 
 
 def places(mask: np.ndarray) -> np.ndarray | None:

@@ -9,7 +9,8 @@ import numpy as np
 from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, fitting, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
-from ...executors.kernels.moved import places as places_of
+from ...executors.kernels.embedding import put_where
+from ...executors.kernels.moved import fill_where, places as places_of
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
@@ -116,6 +117,15 @@ def _masked_fill(input: np.ndarray, mask: np.ndarray, value: np.ndarray | float)
     return found if found.flags.c_contiguous else found.copy()  # in rows in gradients, too, since torch fills a contiguous copy
 
 
+def _fill_part(a: np.ndarray, mask: np.ndarray, value: np.ndarray | float) -> None:
+    if mask.ndim > a.ndim:
+        raise ValueError("NumPy would drop leading dimensions of size one")
+    if value.__class__ is float and abs(value) > IN_ALL:
+        check_number(value, DType.by_np[a.dtype])
+    if not (value.__class__ is np.ndarray and not value.ndim and value.dtype is a.dtype and fill_where(a, mask, value)):
+        np.copyto(a, value, casting="unsafe", where=mask)
+
+
 @op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
     out=False,
     dtypes="float int bool half", node="MaskedFillBackward1")
@@ -133,10 +143,7 @@ class masked_fill:
     numpy = _masked_fill
     may_share = "itself"
     warns_expanded = "masked_fill_", "tensor[mask] = scalar"
-    def store_part(a, mask, value):
-        if value.__class__ is float and abs(value) > IN_ALL:
-            check_number(value, DType.by_np[a.dtype])
-        np.copyto(a, value, casting="unsafe", where=mask)
+    store_part = _fill_part
 
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)
@@ -252,19 +259,27 @@ class masked_place:
 
 
 def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    if input.shape == mask.shape:
-        result = np.array(input, order="C")
-    else:
-        shape = np.broadcast_shapes(input.shape, mask.shape)
-        result, mask = np.array(np.broadcast_to(input, shape), order="C"), np.broadcast_to(mask, shape)
+    if input.shape != mask.shape:
+        input = np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape))
+    result = np.array(input, order="C")
+    _scatter_part(result, mask, source)
+    return result
+
+
+def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
+    if a.shape != mask.shape:
+        if mask.ndim > a.ndim:
+            raise ValueError("NumPy would drop leading dimensions of size one")
+        mask = np.broadcast_to(mask, a.shape)
     n = np.count_nonzero(mask)
     if source.size < n:
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
-    target = result
-    if input.dtype.isbuiltin == 2 and source.dtype is input.dtype:  # moved as they are
-        target, source = result.view(f"u{result.itemsize}"), source.view(f"u{result.itemsize}")
-    target[mask] = source.reshape(-1)[:n]
-    return result
+    if source.dtype is a.dtype:
+        if put_where(a, mask, source):
+            return
+        if a.dtype.isbuiltin == 2:  # moved as they are
+            a, source = a.view(f"u{a.itemsize}"), source.view(f"u{a.itemsize}")
+    a[mask] = source.reshape(-1)[:n]
 
 
 @op("masked_scatter(Tensor input, Mask mask, Tensor source) -> Tensor", quiet="all", inplace=True, out=False)
@@ -278,6 +293,7 @@ class masked_scatter:
     lacks = {"rare": "masked_scatter"}
     saved_as = {"input_shape": None, "source_shape": "source_sym_sizes"}
     numpy = _scatter
+    store_part = _scatter_part
     compose = on_host(_scatter)
 
     def check(input, mask, source):

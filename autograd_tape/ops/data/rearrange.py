@@ -14,7 +14,7 @@ from ...dtypes import INT64_KIND, DType, as_bits, fitting
 from ...dims import normalize_dims, wrap_dim
 from ...errors import AutogradError, IndexRangeError, MissingKernelError
 from ...executors.kernels.embedding import index_add
-from ...executors.kernels.moved import triangle, turned
+from ...executors.kernels.moved import clear_outside, triangle, turned
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...executors.meta import elementwise_strides, meta_array
@@ -471,6 +471,8 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
         return (_kept_outside if rows * columns <= _MASKED else _outside)(rows, columns, diagonal, lower)
 
     def store_part(a: np.ndarray, diagonal: int) -> None:
+        if a.ndim > 1 and clear_outside(a, diagonal, lower):
+            return
         if a.ndim < 2 or a.size <= _MASKED:
             np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
             return

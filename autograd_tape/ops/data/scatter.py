@@ -13,6 +13,7 @@ from ...dtypes import BOOL, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
+from ...executors.kernels.moved import lying
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy, fill
 from ...functions.namespace import KIND_SETS
@@ -245,7 +246,7 @@ def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | f
         src = all_of(src, index.shape, input.dtype)
     if (found := _at_once(elements.with_others, input, dim, index, src)) is None:
         _scatter_elements(found := _copied(input), dim, index, src)
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def _scatter_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> None:
@@ -405,7 +406,7 @@ class scatter:
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
     if (found := _at_once(elements.with_others, input, dim, index, src, _how_added(input.dtype))) is None:
         _add_elements(found := _copied(input), dim, index, src)
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def _scatter_add_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
@@ -563,7 +564,7 @@ def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndar
     how = _how_at_once(reduce, include_self, input.dtype)
     if how < 0 or (found := _at_once(elements.with_others, input, dim, index, src, how)) is None:
         _reduce_elements(found := _copied(input), dim, index, src, reduce, include_self)
-    return found  # type: ignore[no-any-return]  # an array
+    return found
 
 
 def _scatter_reduce_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
@@ -799,33 +800,30 @@ def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: 
             pass  # positions from the end, or outside
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
-    if not within(index, n):
-        if index.min() < -n or index.max() >= n:
-            bad = index[(index < -n) | (index >= n)][0]
-            raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
-        counted = index >> 63  # all bits of those from the end
-        counted &= n
-        counted += index
-        index = counted
-        if lies and elements.put_others(a, 0, index, source, how, flat=True):
-            return
-    if not lies:
-        if n <= _FEW:
-            rows = a.copy()
-            _put_part(rows, index, source, accumulate)
-            a[...] = rows
-            return
-        index, rest = 0 * index, index
-        for size, step in zip(a.shape[:0:-1], a.strides[:0:-1]):  # the elements stay as they lie
-            rest, last = np.divmod(rest, size)
-            index += last * (step // a.itemsize)
-        index += rest * (a.strides[0] // a.itemsize)
+    try:
+        if (at := lying(index, a)) is None:
+            at = _lying(index, a)
+    except IndexError:
+        bad = index[(index < -n) | (index >= n)][0]
+        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.") from None
     flat = elements.memory(a).reshape(-1)
-    if index.size and not (not lies and elements.put_others(flat, 0, index, source, how, flat=True)):
+    if index.size and not elements.put_others(flat, 0, at, source, how, flat=True):
         if accumulate:
-            add_at(flat, index, source)
+            add_at(flat, at, source)
         else:
-            elements.scatter(flat, 0, index, source)
+            elements.scatter(flat, 0, at, source)
+
+
+def _lying(index: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Where elements lie that are counted in rows, or from the end."""
+    n, at = a.size, np.zeros(index.size, np.int64)
+    if index.size and (index.min() < -n or index.max() >= n):
+        raise IndexError
+    rest = index + n * (index < 0)
+    for size, step in zip(a.shape[::-1], a.strides[::-1]):
+        rest, last = np.divmod(rest, size)
+        at += last * (step // a.itemsize)
+    return at
 
 
 @op("put(Tensor input, Index index, Tensor source, bool accumulate=False) -> Tensor", quiet="all", inplace=True, out=False)

@@ -68,3 +68,44 @@ def places(mask, rows, columns, both):
                 rows[at] = r
             columns[at] = i
             at += u8(ms[i])  # without a branch that nobody foresees
+
+
+@kernel("w0[outer*n*inner] b0[n] r0[1] i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer", dtypes="fdHB")
+def fill_where(y, mask, value, outer, n, inner, start, stop):
+    """Sets those of ``n`` times ``inner`` elements to a value whose mask is set, in each of the parts [start, stop)."""
+    v = value[0]
+    if inner == 1 and n < 16:
+        k = 0
+        for i in range(start * n, stop * n):
+            if mask[u8(k)]:
+                y[u8(i)] = v
+            k = k + 1 if k < n - 1 else 0
+        return
+    for o in range(start, stop):
+        ys = y[o * n * inner : (o + 1) * n * inner]
+        if inner == 1:
+            for k in range(ys.size):
+                ys[k] = v if mask[k] else ys[k]
+        else:
+            for k in range(n):
+                if mask[u8(k)]:
+                    for i in range(k * inner, (k + 1) * inner):
+                        ys[u8(i)] = v
+
+
+@kernel("x1[n] Q1[n] q1[k] q1[k] i (size>=0) :n")
+def lying(index, y, shape, steps, size, start, stop):
+    """Where elements of ``size`` lie that are counted in rows, from the end too, in an array of a shape with such steps."""
+    for i in range(start, stop):
+        left, at = index[i], 0
+        if left < -size or left >= size:
+            return False
+        if left < 0:
+            left += size
+        for d in range(shape.size - 1, -1, -1):
+            n = max(shape[d], 1)
+            rest = left // n
+            at += (left - rest * n) * steps[d]
+            left = rest
+        y[i] = at
+    return True
