@@ -180,6 +180,8 @@ class Record:
     `changes`             by the number of tensors beside its first, which of the kernels' changes it is, see `executors/kernels/changes.py`
     `store_part(a, ...)`  of an operation that leaves elements as they are, a kernel that overwrites the others in the buffer `a`, several
                           of whose elements may be one place
+    `store_all(a, ...)`   a kernel that writes the result over its first operand's buffer `a`, no two of whose elements are one place; it
+                          says whether it did
     `overloads`           torch's signatures of an operation that has several, as `_overloads` words their refusals
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `no_forward`          what torch's message calls the step of it that has no forward mode ("aten::..." where it has no derivative at

@@ -653,6 +653,9 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         else:
             beside = [p for p in rec.tensor_params[1:] if p.name != scalar]
             at_once = [] if integers else _change_lines(rec, beside, _number_beside(rec, scalar), half)
+            if rec.field("store_all") is not None:
+                at_once += [f"if all_of({', '.join(['_a', *[_raw(p) for p in rec.params[1:] if p.passed]])}):",
+                            *[f"    {line}" for line in counted(first)], f"    return {first}"]
             inside = [*at_once, *prepare, f"_r = {_call(rec, scalar, half, integers)}", *finish]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
@@ -764,7 +767,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells["several"] = frontend.list_type(rec)
     if inplace and rec.field("changes"):
         cells |= {"changed": changed, "changes": rec.field("changes")}
-    for field, cell in ("many", "many"), ("store_part", "part"):
+    for field, cell in ("many", "many"), ("store_part", "part"), ("store_all", "all_of"):
         if rec.field(field) is not None:
             cells[cell] = rec.field(field)
     if integers:

@@ -35,6 +35,7 @@ __all__ = [
     "overlapped",
     "running_extreme",
     "running_total",
+    "running_total_within",
     "square_distance",
     "square_distance_backward",
     "sum",
@@ -442,6 +443,23 @@ def running_total(x: np.ndarray, axis: int, product: bool, within: bool = False)
     return y
 
 
+def running_total_within(x: np.ndarray, axis: int, product: bool) -> bool:
+    """Writes the same over an array that lies in rows or in columns; whether it did."""
+    char, size, flags = x.dtype.char, x.size, x.flags
+    if char not in "fdEel" or not size or (run := _total_within.of(char, size)) is None and size < state.cheap:
+        return False
+    if not flags.carray:
+        if not flags.farray:
+            return False
+        x, axis = x.T, x.ndim - 1 - axis
+    outer, n, inner, *_ = _in_order(x.shape, axis)
+    if run is not None and size <= _ALONE:
+        run(outer * -(-inner // 128), 1, x, outer, n, inner, product)
+    else:
+        _total_within.share(char, outer * -(-inner // 128), n * min(128, inner), 2, x, outer, n, inner, product)
+    return True
+
+
 def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Running maxima, or minima, of real numbers along ``axis`` (not negative), and where they are: the last of equal ones.
 
@@ -471,3 +489,4 @@ def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarra
 #: Elements up to which running values are one thread's.
 _ALONE = 16384
 _total, _extreme = Handy("reduce", "running_total"), Handy("reduce", "running_extreme")
+_total_within = Handy("reduce", "running_total_within")

@@ -53,6 +53,14 @@ def _running(ufunc: np.ufunc) -> Fn:
     return kernel
 
 
+def _running_within(product: bool) -> Fn:
+    def store_all(a: np.ndarray, dim: int) -> bool:
+        ndim = a.ndim
+        return ndim > 0 and shared.running_total_within(a, dim if 0 <= dim < ndim else wrap_dim(dim, ndim), product)
+
+    return store_all
+
+
 _cumsum, _cumprod = _running(np.add), _running(np.multiply)
 
 
@@ -78,6 +86,7 @@ class cumsum:
     computed_in_out = True
     check = _no_booleans("cumsum")
     numpy = _cumsum
+    store_all = _running_within(False)
     mindspore = kernels.running("CumSum")
     compose = on_host(_cumsum)
     def shape(input, dim): return input
@@ -123,6 +132,7 @@ class cumprod:
     computed_in_out = True
     check = _no_booleans("cumprod")
     numpy = _cumprod
+    store_all = _running_within(True)
     mindspore = kernels.running("CumProd")
     compose = on_host(_cumprod)
     def shape(input, dim): return input

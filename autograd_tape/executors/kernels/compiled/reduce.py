@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from .base import EXACT, REORDER, extreme, kernel, rounded, row_total, u8, wide, working
 
@@ -91,9 +91,8 @@ _LINES = ("i i i i i i i (outer>=0) (n>=0) (inner>=0) (s0>=0) (s1>=0) (s2>=0) (f
           ":outer*((inner+127)//128)")
 
 
-@kernel(f"r0[span] w0[outer*n*inner] {_LINES}")
-def running_total(x, y, outer, n, inner, s0, s1, s2, product, start, stop):
-    """Running sums, or products."""
+@register_jitable(inline="always")
+def _total(x, y, n, inner, s0, s1, s2, product, start, stop):
     tiles = (inner + TILE - 1) // TILE
     total, count, step, item = totals(x), u8(n), u8(s1), start
     total[0] = 1 if product else 0
@@ -144,6 +143,18 @@ def running_total(x, y, outer, n, inner, s0, s1, s2, product, start, stop):
                 for i in range(width):
                     total[i] += wide(x[at + u8(i)])
                     y[to + u8(i)] = rounded(y, total[i])
+
+
+@kernel(f"r0[span] w0[outer*n*inner] {_LINES}", dtypes="fdEel")
+def running_total(x, y, outer, n, inner, s0, s1, s2, product, start, stop):
+    """Running sums, or products."""
+    _total(x, y, n, inner, s0, s1, s2, product, start, stop)
+
+
+@kernel("w0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer*((inner+127)//128)", dtypes="fdEel")
+def running_total_within(y, outer, n, inner, product, start, stop):
+    """The same over the array itself: the compiler knows that what is read and written is the same."""
+    _total(y, y, n, inner, n * inner, inner, 1, product, start, stop)
 
 
 @kernel(f"r0[span] w0[outer*n*inner] Q0[outer*n*inner] {_LINES}")
