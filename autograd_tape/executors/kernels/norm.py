@@ -63,6 +63,8 @@ def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """A weight or bias as a flat array of the compute dtype; empty for ``None``."""
     if parameter is None:
         return _NOTHING[dtype.char]
+    if parameter.ndim == 1:
+        return parameter.astype(dtype) if parameter.dtype is not dtype else parameter if parameter.flags.carray else parameter.copy()
     return contiguous(parameter.astype(dtype, copy=False)).reshape(-1)
 
 
@@ -83,7 +85,7 @@ def layer_norm(
     lead = c.ndim - n_dims
     kept = c.shape[:lead] + (1,) * n_dims
     size = prod(c.shape[lead:])
-    rows = c.reshape(prod(c.shape[:lead]), size)
+    rows = c if c.ndim == 2 and lead == 1 else c.reshape(prod(c.shape[:lead]), size)
     n = rows.shape[0]
     w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
     y = np.empty(rows.shape, c.dtype)

@@ -991,17 +991,21 @@ _few_gated = few(_gated_of, 2)(_gated)
 def _glu(input: np.ndarray, dim: int) -> np.ndarray:
     axis, half = _halves(input, dim)
     if not input.flags.c_contiguous and input.flags.f_contiguous:  # columns are rows of the transposed
-        return _glu(input.T, input.ndim - 1 - axis).T
+        return _of_halves(input.T, input.ndim - 1 - axis, half).T
+    return _of_halves(input, axis, half)
+
+
+def _of_halves(input: np.ndarray, axis: int, half: int) -> np.ndarray:
     found = fused.gated(input, axis)
     if found is not None:
         return found
     if input.dtype.char in "eE":
         return narrow(_glu(widened(input), axis), input.dtype)
-    before = (slice(None),) * axis
-    x, gate = input[*before, :half], input[*before, half:]
-    if input.size <= state.short and input.flags.c_contiguous:  # copies cost less than steps
+    before, in_rows = (slice(None),) * axis, input.flags.c_contiguous
+    x, gate = (input[:half], input[half:]) if not axis else (input[*before, :half], input[*before, half:])
+    if in_rows and input.size <= state.short and axis:  # copies cost less than steps
         x, gate = contiguous(x), contiguous(gate)
-    return (_gated if not input.flags.c_contiguous else _few_gated)(x, gate)
+    return (_few_gated if in_rows else _gated)(x, gate)
 
 
 def _of_gates(formula: Fn) -> Fn:
