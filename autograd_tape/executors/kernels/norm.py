@@ -202,14 +202,14 @@ def _sums(v: np.ndarray) -> np.ndarray:
 
 def _normalized(
     c: np.ndarray, sizes: tuple[int, int, int, int, int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
-    moments: np.ndarray | None = None,
+    moments: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """``c`` normalized, and each row's mean, 1 / standard deviation, and mean and variance in double precision, which may be given."""
     o, n, k, m, groups = sizes
     y, char = np.empty(c.shape, c.dtype), c.dtype.char
     found = np.empty((3, n))
     if moments is not None:
-        found[:2] = moments
+        found[0], found[1] = moments
     run = _normalize.of(char, c.size) if c.size < state.fused else None
     if run is not None:
         w, b = [_NOTHING[char] if p is None else p if p.flags.carray and p.dtype is c.dtype else _flat(p, c.dtype) for p in (weight, bias)]
@@ -417,7 +417,7 @@ def batch_norm(
     if not training and (running_mean is None or running_var is None):
         raise ValueError("Expected running_mean and running_var to be defined when training=False")
     if at_once:
-        given = None if training or running_mean is None else np.array((running_mean, running_var), np.float64)
+        given = None if training or running_mean is None or running_var is None else (running_mean, running_var)
         y, mean, rstd, moments_ = _normalized(c, (n, channels, 1, rows.shape[1], channels), weight, bias, eps, given)
         if training:
             _move(running_mean, running_var, moments_[0], moments_[1], momentum, count)

@@ -254,6 +254,9 @@ class channel_norm_statistics:
         yield r((3, 2)), None, None, r(2).astype("f4"), rng.uniform(0.5, 1, 2).astype("f4"), False, 0.1, 1e-5  # constants
 
 
+_statistics = get_record("channel_norm_statistics").field("numpy")
+
+
 def _with_statistics(F: Functions, name: str, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None,
                      running_mean: TensorRef | None, running_var: TensorRef | None, training: bool, momentum: float,
                      eps: float) -> tuple[TensorRef, ...]:
@@ -268,6 +271,20 @@ def _with_statistics(F: Functions, name: str, input: TensorRef, weight: TensorRe
     if input._k.dtype.category < FLOATING:
         no_kernel("batch_norm", input, meta=averaged)
     return tuple(F.channel_norm_statistics(input, weight, bias, running_mean, running_var, training, momentum, eps, name))
+
+
+def _quickly(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
+             running_var: np.ndarray | None, training: bool, momentum: float, eps: float) -> tuple[np.ndarray, ...] | None:
+    """`_with_statistics` of plain arrays of one floating dtype, of which none changes."""
+    if input.ndim < 2 or not input.size or input.dtype.char not in "fdeE" or (
+            running_mean is not None or running_var is not None if training else running_mean is None or running_var is None):
+        return None
+    dtype, shape = input.dtype, input.shape[1:2]
+    for t in (weight, bias, running_mean, running_var):
+        if t is not None and (t.dtype is not dtype or t.shape != shape):
+            return None
+    found: tuple[np.ndarray, ...] = _statistics(input, weight, bias, running_mean, running_var, training, momentum, eps, "")
+    return found[:3]
 
 
 def _constant(step: str) -> dict[str, str]:
@@ -290,6 +307,8 @@ class native_batch_norm:
     def function(F, input, weight, bias, running_mean, running_var, training, momentum, eps):
         return _with_statistics(F, "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps)
 
+    quick = _quickly
+
     def samples(rng): yield rng.standard_normal((3, 2, 4)), rng.standard_normal(2), None, None, None, True, 0.1, 1e-5
 
 
@@ -307,6 +326,9 @@ class _native_batch_norm_legit_no_training:
     def function(F, input, weight, bias, running_mean, running_var, momentum, eps):
         return _with_statistics(F, "_native_batch_norm_legit_no_training", input, weight, bias, running_mean, running_var, False, momentum,
                                 eps)
+
+    def quick(input, weight, bias, running_mean, running_var, momentum, eps):
+        return _quickly(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
     def samples(rng): yield rng.standard_normal((3, 2)), None, None, np.zeros(2), np.ones(2), 0.1, 1e-5
 
@@ -329,6 +351,10 @@ class _native_batch_norm_legit:
         if running_mean is None:
             name += ".no_stats"
         return _with_statistics(F, name, input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+    def quick(input, weight, bias, running_mean, running_var, training, momentum, eps):
+        if running_mean is True and running_var.__class__ is training.__class__ is float and momentum is eps is None:
+            return _quickly(input, weight, bias, None, None, True, running_var, training)
 
     def samples(rng):
         yield rng.standard_normal((3, 2)), None, None, np.zeros(2), np.ones(2), True, 0.1, 1e-5
