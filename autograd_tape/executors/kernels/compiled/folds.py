@@ -19,6 +19,8 @@ from .simd import LANES, Vector
 
 #: Columns that go along together, and the numbers that are added without halving.
 TILE, RUN = 128, 128
+#: Longest rows whose extremes are looked for side by side.
+SHORT = 4
 #: Products that are added before their sum is.
 PART = 4096
 _CALLED: Any = {"nogil": True, "error_model": "numpy"}
@@ -284,6 +286,21 @@ def _columns(x, first, n, step, width, term, lanes, s):
             for at in range(first + many * width + i, first + n * width, width):
                 s[i] += one(x, at, term)
         return
+    rest = width - width % 8
+    if lanes and 8 < width and rest < width and n >= 8:  # the last columns in four sums each; what lies before them comes again
+        at, r = first + width - 8, 4
+        a, b, c, d = eight(x, at, term), eight(x, at + step, term), eight(x, at + 2 * step, term), eight(x, at + 3 * step, term)
+        at += 3 * step
+        while r + 4 <= n:
+            a, b = plus(a, eight(x, at + step, term)), plus(b, eight(x, at + 2 * step, term))
+            c, d = plus(c, eight(x, at + 3 * step, term)), plus(d, eight(x, at + 4 * step, term))
+            r, at = r + 4, at + 4 * step
+        a = plus(plus(a, b), plus(c, d))
+        for _ in range(r, n):
+            at += step
+            a = plus(a, eight(x, at, term))
+        put(s, width - 8, a)
+        width = rest
     if width >= 64 and step > width:
         i = width - width % 8
         if term == 0:  # the constant spares what terms cost
@@ -379,13 +396,22 @@ def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
             place = part // blocks
             block = (part - place * blocks) * per_block
         m, width, at = min(per_block, n - block), min(TILE, inner - column), (place * n + block) * inner + column
+        if inner == 1 and term != 4:  # slices take as long as short rows
+            if m > RUN:
+                v = _row(x, at, m, term, lanes, left, sizes)
+            elif term == 0:  # the constant spares what terms cost
+                v = _run(x, at, m, 0, lanes)
+            else:
+                v = _run(x, at, m, term, lanes)
+            if last > 0:
+                v = total(x, v / total(x, last))
+            elif last:
+                v = total(x, math.sqrt(v))
+            y[part] = rounded(y, v)
+            continue
         if term == 4:
             for i in range(_products(x, at, m, inner, width, s), width):
                 s[i] = _product(x, y, at + i, m, inner, lanes, left)
-        elif inner == 1 and m <= RUN:
-            s[0] = _run(x, at, m, term, lanes)
-        elif inner == 1:
-            s[0] = _row(x, at, m, term, lanes, left, sizes)
         else:
             _columns(x, at, m, inner, width, term, lanes, s)
         to = part * inner + column
@@ -475,12 +501,40 @@ def _room_for_places(x, n):
     return lambda x, n: np.empty(n, kind)
 
 
+@register_jitable(**_CALLED)
+def _short(x, y, index, n, smallest, numbers, places, start, stop):
+    """`extremes` of short rows, side by side: branches that nobody foresees take longer than choices."""
+    for first in range(start, stop, TILE):
+        many, at = min(TILE, stop - first), u8(first) * u8(n)
+        best, place = numbers[:many], places[:many]
+        for i in range(best.size):
+            best[i], place[i] = wide(x[at + u8(i) * u8(n)]), 0
+        for r in range(1, n):
+            at, here = at + u8(1), place.dtype.type(r)
+            if smallest:
+                for i in range(best.size):
+                    v, w = wide(x[at + u8(i) * u8(n)]), best[i]
+                    better = (v < w) | ((v != v) & (w == w))
+                    best[i], place[i] = v if better else w, here if better else place[i]
+            else:
+                for i in range(best.size):
+                    v, w = wide(x[at + u8(i) * u8(n)]), best[i]
+                    better = (v > w) | ((v != v) & (w == w))
+                    best[i], place[i] = v if better else w, here if better else place[i]
+        at = u8(first) * u8(n)
+        for i in range(best.size):
+            y[u8(first + i)], index[u8(first + i)] = x[at + u8(i) * u8(n) + u8(place[i])], place[i]
+
+
 @kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (n<2147483648) (inner>=0) (float(outer)*n*inner<9e18) "
         ":outer*((inner+127)//128)", EXACT)
 def extremes(x, y, index, outer, n, inner, smallest, start, stop):
     """The largest numbers, or the smallest, and where they are: the first of equal ones, or the first NaN."""
     tiles = (inner + TILE - 1) // TILE
     numbers, places = totals(x, TILE), _places(x, TILE)
+    if inner == 1 and n <= SHORT:
+        _short(x, y, index, n, smallest, numbers, places, start, stop)
+        start = stop
     for item in range(start, stop):
         a, part = 0, item
         if tiles > 1:
