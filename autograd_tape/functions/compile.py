@@ -19,6 +19,7 @@ from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
 from ..executors.kernels.changes import LEAST as LEAST_CHANGED, changed
+from ..executors.kernels.elementwise import WITH_NUMBER, with_number
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import BIG
 from ..executors.kernels import halves
@@ -174,6 +175,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and rec.field("half") is None and not getattr(
             rec.field("numpy"), "takes_number", False)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
+        if scalar and (rec.field("numpy"), False) in WITH_NUMBER and [p.name for p in passed][1:] == [scalar]:
+            return f"with_number(plain, {passed[0].name}._data, _o, False)"
         wide = ["_o" if p.name == scalar else f"widened({p.name}._data)" if p.is_tensor else p.name for p in passed]
         return f"narrow({'plain' if scalar else 'kernel'}({', '.join(wide)}), _k.np)"
     # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
@@ -761,7 +764,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
     if half:
         plain = cells["kernel"]
-        cells |= {"kernel": half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened}
+        cells |= {"kernel": half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened, "with_number": with_number}
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.annotations import Fn
 from autograd_tape.executors.kernels import _on_demand, formulas
 from autograd_tape.executors.kernels.formulas import Formula, Split, binary, exp, like, log, settled, unary
 from autograd_tape.ops.elementwise import _double, _elementary, _single, bessel, elementary, gamma, polynomials, special
@@ -229,3 +230,12 @@ def test_numbers_and_arrays_of_any_layout_once_machine_code_is_at_hand(dtype: ty
     finally:
         del Formula.made[made:]
         _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("function", [torch.sinc, torch.special.bessel_j0, torch.lgamma])
+def test_results_lie_as_dense_operands_in_any_order(function: Fn) -> None:
+    x = torch.rand(11, 13, 17)
+    for order in ((0, 2, 1), (1, 2, 0), (2, 1, 0)):
+        found = function(x.permute(*order))
+        assert found.stride() == x.permute(*order).stride()
+        np.testing.assert_array_equal(found.numpy(), function(x).permute(*order).numpy())

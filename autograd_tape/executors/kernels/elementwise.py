@@ -221,14 +221,20 @@ def one_pass_vjp(
     return decorate
 
 
-_WITH_NUMBER = {(np.add, False): "plus", (np.add, True): "plus", (np.subtract, False): "less", (np.subtract, True): "from_number",
+WITH_NUMBER = {(np.add, False): "plus", (np.add, True): "plus", (np.subtract, False): "less", (np.subtract, True): "from_number",
                 (np.multiply, False): "times", (np.multiply, True): "times", (np.divide, False): "over", (np.divide, True): "under"}
+
+
+_numbers = {name: Handy("elementwise", name) for name in set(WITH_NUMBER.values())}
 
 
 def with_number(function: np.ufunc, x: np.ndarray, number: float, swapped: bool) -> np.ndarray:
     """Arithmetic of half precision and a number of single precision, rounded once; of the number and the array if `swapped`."""
+    name = WITH_NUMBER[function, swapped]
+    if (result := _at_once(_numbers[name], (float(number),), x)) is not None:
+        return result
     if x.size >= _enough(x) and x.dtype.isnative and x.flags.forc:
-        return _run1(getattr(_compiled, _WITH_NUMBER[function, swapped]), x, float(number))
+        return _run1(getattr(_compiled, name), x, float(number))
     wide = widened(x)
     return narrow(function(np.float32(number), wide) if swapped else function(wide, np.float32(number)), x.dtype)
 

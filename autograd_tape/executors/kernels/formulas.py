@@ -376,7 +376,9 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
             x = x.copy(order="C" if 0 in x.strides else "K")
-            x = x if x.flags.forc else x.copy(order="C")
+            if not x.flags.forc:  # dense, in another order, in which the result lies as well
+                order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
+                return kernel(x.transpose(order), *options).transpose(np.argsort(order)).astype(input.dtype, copy=False)
         out = np.empty_like(x)
         char = x.dtype.char
         (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
