@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from operator import add, iadd, imul, isub, mul, sub
 from typing import Any
 
 import numpy as np
@@ -76,19 +77,18 @@ def _made(F: Functions, name: str, window_length: int, periodic: bool, options: 
 def _falling(fall: Fall, n: int, dtype: np.dtype) -> Any:
     F = executor_for(CPU).F
 
-    def of(start: int, stop: int) -> Any:
-        numbers = counted(np.empty(stop - start, dtype), start) if dtype.char == "f" and n <= ALL_SINGLE else (
-            np.arange(start, stop, dtype=dtype))
+    def of(start: int, stop: int, memory: Any) -> Any:
+        numbers = counted(memory, start) if dtype.char == "f" and n <= ALL_SINGLE else np.arange(start, stop, dtype=dtype)
         return fall(F, numbers, n - 1, _as_it_is)
 
-    if n < 2 * _BLOCK or fall is _triangle:
-        return of(0, n)
     window = np.empty(n, dtype)
+    if n < 2 * _BLOCK or fall is _triangle:
+        return of(0, n, window)
 
     def part(start: int, stop: int) -> None:
         while start < stop:
             end = start + _BLOCK if stop - start >= 2 * _BLOCK else stop
-            window[start:end] = of(start, end)
+            window[start:end] = of(start, end, window[start:end])
             start = end
 
     parallel_for(n, _BLOCK, part)
@@ -105,9 +105,18 @@ def _as_it_is(x: float) -> float:
     return x
 
 
+def _steps(x: Any) -> tuple[Fn, Fn, Fn]:
+    """A product, a sum and a difference, which are written to their first operand where that is an array, of which nobody knows."""
+    return (imul, iadd, isub) if x.__class__ is np.ndarray else (mul, add, sub)
+
+
 @lru_cache(64)
 def _hamming(alpha: float, beta: float) -> Fall:
-    return lambda F, x, last, rounded: F.cos(x * rounded(2 * math.pi / last)) * rounded(-beta) + rounded(alpha)
+    def fall(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
+        times, plus, _ = _steps(x)
+        return plus(times(F.cos(times(x, rounded(2 * math.pi / last))), rounded(-beta)), rounded(alpha))
+
+    return fall
 
 
 @lru_cache(64)
@@ -132,9 +141,10 @@ def _triangle(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
 
 
 def _blackman(F: Functions, x: Any, last: int, rounded: Rounding) -> Any:
-    x = x * rounded(math.pi / last)
-    wide, narrow = [F.cos(x * k) * rounded(f) for k, f in ((2, 0.5), (4, 0.08))]
-    return narrow - wide + rounded(0.42)
+    times, plus, minus = _steps(x)
+    x = times(x, rounded(math.pi / last))
+    wide, narrow = [times(F.cos(x * k), rounded(f)) for k, f in ((2, 0.5), (4, 0.08))]
+    return plus(minus(narrow, wide), rounded(0.42))
 
 
 def _samples(rng: object) -> Any:
