@@ -8,7 +8,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import attention
+from autograd_tape.executors.kernels import attention, blas
+from autograd_tape.executors.kernels._on_demand import use_numba
+from autograd_tape.ops.networks import attention as ops
 
 
 def _reference(q, k, v, mask, causal, scale):
@@ -129,3 +131,49 @@ def test_hidden_rows_nan_and_empty(kernels, dtype):
 def test_many_heads_share_the_pool(kernels, dtype, rng, close):
     q, k, v = rng.standard_normal((3, 24, 96, 8)).astype(dtype)
     close(attention.scaled_dot_product_attention(q, k, v)[0], _reference(q, k, v, None, False, None), 4)
+
+
+@pytest.mark.parametrize("rows, keys, size, wide", [(1, 200, 16, 16), (3, 70, 5, 9), (9, 33, 64, 1), (1, 5, 3, 2)])
+@pytest.mark.parametrize("masked", ["nothing", "added", "hidden", "both", "causal"])
+def test_few_queries(rows, keys, size, wide, masked, kernels, dtype, rng, close):
+    """By one kernel, or as few calls of NumPy: with masks that hide all keys of a query, and NaN in one that nobody hides."""
+    q, k, v = [rng.standard_normal((2, n, m)).astype(dtype) for n, m in ((rows, size), (keys, size), (keys, wide))]
+    bias = rng.standard_normal((rows, keys)).astype(dtype) if masked in ("added", "both") else None
+    seen = rng.random((2, 1, keys)) > 0.3 if masked in ("hidden", "both") else None
+    y, lse, p = ops._small(q, k, v, 0.5, seen, bias, masked == "causal")
+    both = bias if seen is None else np.where(seen, 0 if bias is None else bias, -math.inf).astype(dtype)
+    expected = attention.scaled_dot_product_attention(q, k, v, both, masked == "causal", 0.5)[0]
+    assert lse is None and y.dtype == p.dtype == dtype
+    close(y, expected, 4)
+    close(p @ v, expected, 4)
+    if masked == "hidden":
+        seen[1] = False
+        assert not ops._small(q, k, v, 0.5, seen)[0][1].any()
+        q[0, 0] = math.nan
+        y = ops._small(q, k, v, 0.5, seen)[0]
+        assert np.isnan(y[0, 0]).all() and np.isfinite(y[0, 1:]).all() and not y[1].any()
+
+
+def test_memory_is_not_quadratic_without_kernels():
+    previous = use_numba("numpy")
+    try:
+        assert not ops._is_small(np.ones((1, 2048, 8)), 2048)
+    finally:
+        use_numba(previous)
+
+
+def test_blas_uses_as_many_threads_as_it_is_told():
+    if blas._openblas() is None:
+        pytest.skip("NumPy's BLAS has no way to be told")
+    count, _ = blas._openblas()
+    before = count()
+    try:
+        blas.set_num_threads(1)
+        assert count() == 1
+        blas.set_num_threads(2)
+        with blas.one_blas_thread():
+            assert count() == 1
+            blas.set_num_threads(1)
+        assert count() == 1
+    finally:
+        blas.set_num_threads(before)

@@ -111,7 +111,7 @@ class _Blocks:
             self.mask, self.mask_of = own, np.broadcast_to(names, lead).reshape(-1)
         self.size = prod(scores)
         self.step = max(1, min(self.heads, _BLOCK // max(1, scores[-1] * scores[-2])))
-        self.compiled = self.size >= state.fused and scores[-1] > 0
+        self.compiled = self.size * max(1, q.shape[-1]) >= state.fused and scores[-1] > 0
         self.causal, self.queries, self.keys = causal, scores[-2], scores[-1]
         #: Queries of a block: all, where those of a head stay in the cache.
         self.rows = self.queries

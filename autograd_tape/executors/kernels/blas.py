@@ -24,7 +24,7 @@ from . import sharing
 from ._on_demand import KEPT, state
 from .handy import Handy
 
-__all__ = ["few_halves", "matmul", "multiplier", "one_blas_thread", "product", "squares"]
+__all__ = ["few_halves", "matmul", "multiplier", "one_blas_thread", "product", "set_num_threads", "squares"]
 
 #: Multiply-adds below which one product stays on one thread: beyond it BLAS's own threads share it as well.
 _SMALL = 1 << 24
@@ -107,6 +107,17 @@ def one_blas_thread() -> Iterator[bool]:
                 if _depth == 0 and _restore is not None:
                     put(_restore)
                     _restore = None
+
+
+def set_num_threads(n: int) -> None:
+    """Lets BLAS use so many threads, where it can be told."""
+    global _restore
+    if (control := _openblas()) is not None:
+        with _lock:
+            if _depth:
+                _restore = n
+            else:
+                control[1](n)
 
 
 @on_fork

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, bool_, c_name
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import is_half, state
+from ...executors.kernels.handy import Handy
 from ...executors.kernels.halves import narrow, widened
 from ...dims import broadcast_shape
 from ...modes import GradMode, attention_kernels, grad_mode
@@ -50,11 +51,18 @@ def _later(rows: int, keys: int) -> np.ndarray:
 
 #: Scores of one query of each head up to which they are all made at once.
 _AT_ONCE = 1 << 16
+#: Products below which calls are what takes time.
+_PRODUCTS = 1 << 18
+#: Numbers of keys or values that lie apart up to which they are copied for the kernel; NumPy multiplies them where they lie.
+_COPIED = 1 << 15
+_attend = Handy("attention", "attend")
+_NO_BIAS = {c: np.empty((0, 0, 0), c) for c in "fd"}
+_ALL_SEEN = np.empty((0, 0, 0), bool)
 
 
 def _is_small(query: np.ndarray, keys: int) -> bool:
     """Whether few numbers are to be computed, so that calls are what takes time, and reading keys where they lie."""
-    return 0 < query.size * keys < state.fused * 4 or query.shape[-2] == 1 and 0 < query.size // query.shape[-1] * keys < _AT_ONCE
+    return 0 < query.size * keys < _PRODUCTS or query.shape[-2] == 1 and 0 < query.size // query.shape[-1] * keys < _AT_ONCE
 
 
 def _broadcasts(mask: np.ndarray | None, query: np.ndarray, keys: int) -> bool:
@@ -66,6 +74,9 @@ def _broadcasts(mask: np.ndarray | None, query: np.ndarray, keys: int) -> bool:
 def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float, mask: np.ndarray | None = None,
            bias: np.ndarray | None = None, causal: bool = False) -> tuple[np.ndarray, None, np.ndarray]:
     """Attention in the fewest calls; the probabilities are kept instead of being computed again."""
+    if query.size * key.shape[-2] >= state.fused and query.dtype.char in "fd" and (key.flags.carray and value.flags.carray or
+                                                                                   key.size + value.size <= _COPIED):
+        return _by_kernel(query, key, value, scale, mask, bias, causal)
     p = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
     if bias is not None:
         p += bias
@@ -84,6 +95,20 @@ def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float, 
         total += total == 0
         p /= total
     return np.matmul(p, value), None, p
+
+
+def _by_kernel(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float, mask: np.ndarray | None, bias: np.ndarray | None,
+               causal: bool) -> tuple[np.ndarray, None, np.ndarray]:
+    """`_small` by one kernel."""
+    lead, (rows, keys), char = query.shape[:-2], (query.shape[-2], key.shape[-2]), query.dtype.char
+    heads = prod(lead)
+    q, k, v = [(a if a.flags.carray else a.copy()).reshape(heads, *a.shape[-2:]) for a in (query, key, value)]
+    p, y = np.empty((*lead, rows, keys), char), np.empty((*lead, rows, value.shape[-1]), char)
+    added, seen = [none if a is None else np.ascontiguousarray(np.broadcast_to(a, p.shape).reshape(heads, rows, keys))
+                   for a, none in ((bias, _NO_BIAS[char]), (mask, _ALL_SEEN))]
+    _attend.share(char, heads, rows * keys, 2 * query.shape[-1] // 8 + 8, q, k, v, added, seen, p.reshape(heads, rows, keys),
+                  y.reshape(heads, rows, y.shape[-1]), scale, int(causal))
+    return y, None, p
 
 
 def _summed_over_queries(a: np.ndarray, b: np.ndarray) -> np.ndarray:
