@@ -338,7 +338,8 @@ def in_format(space: int, result: np.ndarray, *operands: np.ndarray) -> np.ndarr
             if result.strides != steps:
                 given, memory = result, np.empty(size, result.dtype)
                 result = _new(_ndarray, given.shape, given.dtype, memory, 0, steps)
-                np.copyto(result, given)
+                pair = (result, given) if given.dtype.isbuiltin == 1 else [a.view(f"u{a.itemsize}") for a in (result, given)]
+                np.copyto(*pair)  # half precision as bits, or NumPy would call a function for each element
             break
     return result
 

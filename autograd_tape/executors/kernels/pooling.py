@@ -186,7 +186,7 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, size: Sizes, n: int
     Serves every kind of max pooling."""
     lead = len(size) - n
     rows, length, channels, given = prod(size[:lead]), prod(size[lead:]), 1, compute_array(grad)
-    char, many = given.dtype.char, grad.size >= state.fused
+    char, many = given.dtype.char, max(grad.size, rows * length) >= state.fused and grad.size > 0
     run = None if many else _max_pool_backward.of(char, grad.size)
     if (many or run is not None) and (inner := innermost(given, n)) is not None:
         rows, channels, given, index = size[0], size[1], inner, index.transpose(0, *range(2, n + 2), 1)
