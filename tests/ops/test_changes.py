@@ -74,3 +74,22 @@ def test_what_a_change_does_not_take_is_left_alone(kept: None) -> None:
     by_other = RECORDS["add"].field("changes")[1]
     assert not changed(by_other, x._k, 1, x._data, torch.ones(6)._data) and not changed(by_other, x._k, 1e30, x._data, x._data)
     assert x.unique().tolist() == [1.5]
+
+
+ALL_OVER = [name for name, rec in RECORDS.items() if rec.field("store_all") is not None]
+
+
+@pytest.mark.parametrize("dtype", (*DTYPES, "int64"))
+@pytest.mark.parametrize("name", ALL_OVER)
+def test_a_result_written_over_its_first_operand_is_that_of_the_operation(name: str, dtype: str, kept: None) -> None:
+    rng, (shapes, more) = np.random.default_rng(0), {
+        "addmm": (("n m", "n k", "k m"), ()), "addmv": (("n", "n k", "k"), ()), "baddbmm": (("b n m", "b n k", "b k m"), ()),
+        "addbmm": (("n m", "b n k", "b k m"), ()), "addr": (("n m", "n", "m"), ()), "cumsum": (("b n m",), (1,)),
+        "cumprod": (("n m",), (-1,))}[name]
+    for sizes in ({"b": 2, "n": 3, "m": 4, "k": 2}, {"b": 3, "n": 40, "m": 31, "k": 17}, {"b": 1, "n": 1, "m": 300, "k": 1}):
+        x, *others = [_numbers(rng, "float32", tuple([sizes[n] for n in s.split()])).nan_to_num(1, 2, -2).to(getattr(torch, dtype))
+                      for s in shapes]
+        for target in (x.clone(), x.clone().mT.contiguous().mT if x.ndim > 1 else x.clone(), x.repeat_interleave(2, -1)[..., ::2]):
+            strides, expected = target.stride(), getattr(torch, name)(x, *others, *more)
+            assert getattr(target, name + "_")(*others, *more) is target and target._version == 1 and target.stride() == strides
+            assert _bits(target) == _bits(expected), (name, dtype, sizes, strides)

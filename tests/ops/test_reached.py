@@ -19,7 +19,7 @@ BY_INTEGERS = "products of integers by matrices are NumPy's, whose overflow is l
 LEFT = {
     "pow": "a number of half precision comes first", "clamp": "bounds of another category are tensors'", "fill_": "a fraction for integers",
     "addmm": "scaled by beta and alpha in half precision or integers", "_addmm_activation": "as addmm",
-    "addr": BY_INTEGERS, "addr_": BY_INTEGERS, "linear": BY_INTEGERS, "rnn_relu": BY_INTEGERS,
+    "linear": BY_INTEGERS, "rnn_relu": BY_INTEGERS,
     "rnn_tanh_cell": BY_INTEGERS, "rnn_relu_cell": BY_INTEGERS, "conv1d": "padded to the same size, of integers", "conv2d": "as conv1d",
     "_grouped_mm": "has no quiet path", "_scaled_mm": "dtypes of eight bits are converted", "_scaled_mm_v2": "as _scaled_mm",
     "stft": "windows are multiplied by complex numbers", "istft": "as stft",

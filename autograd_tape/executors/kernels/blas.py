@@ -24,7 +24,7 @@ from . import sharing
 from ._on_demand import KEPT, state
 from .handy import Handy
 
-__all__ = ["few_halves", "matmul", "multiplier", "one_blas_thread", "product", "set_num_threads", "squares"]
+__all__ = ["add_outer", "few_halves", "matmul", "multiplier", "one_blas_thread", "outer_added", "product", "set_num_threads", "squares"]
 
 #: Multiply-adds below which one product stays on one thread: beyond it BLAS's own threads share it as well.
 _SMALL = 1 << 24
@@ -41,7 +41,9 @@ _SUMS = 2048
 #: Its processors that have kernels for that.
 _CORES = frozenset([b"SkylakeX", b"Cooperlake", b"SapphireRapids"])
 
-_multiplied = Handy("matrices", "multiply")
+_multiplied = Handy("products", "multiply")
+_outer_added, _add_outer = Handy("products", "outer_added"), Handy("products", "add_outer")
+_NOTHING: dict[str, np.ndarray] = {}  # what a product is added to where it is to nothing
 _lock = fork_safe_lock()
 _depth = 0
 _restore: int | None = None
@@ -239,22 +241,42 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.matmul(a, b)
 
 
-def few_halves(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """``np.matmul(a, b)`` of few numbers of one half precision, rounded once: sums in single precision, one product after another. None of
-    many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
+def few_halves(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> np.ndarray | None:
+    """``np.matmul(a, b)`` of few numbers of one half precision, plus what is to be ``added``, rounded once: sums in single precision, one
+    product after another. None of many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
     if state.fused > KEPT or a.dtype is not b.dtype:
         return None
     way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous)
     if way is None:
         return None
     shape, sizes, turned_a, turned_b = way
-    x, z = a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b
+    x, z, char = a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b, a.dtype.char
+    if added is None:
+        c, more = _NOTHING.get(char), (0, 0, 0)
+        if c is None:
+            c = _NOTHING.setdefault(char, np.empty(0, a.dtype))
+    else:
+        c, more = added, _spread(added.shape, shape, len(b.shape) > 1)
     y = np.empty(shape, a.dtype)
     try:
-        _multiplied.surely(a.dtype.char)(sizes[0] * sizes[1], 1, x, z, y, *sizes)
+        _multiplied.surely(char)(sizes[0] * sizes[1], 1, x, z, c, y, *sizes, *more)
     except TypeError:  # neither rows nor columns
         return None
     return y
+
+
+@lru_cache(512)
+def _spread(shape: tuple[int, ...], joint: tuple[int, ...], columns: bool) -> tuple[int, int, int]:
+    """The steps of an array in rows that is broadcast to a product of matrices, or, without `columns`, of a matrix and a vector.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if np.broadcast_shapes(shape, joint) != joint:
+        raise ValueError("an array that is broadcast to the product expected")
+    at = np.broadcast_to(np.empty(shape, np.int8), joint).strides
+    batch, row, column = (0, 0, 0, *at, *[0] * (not columns))[-3:]
+    return batch, row, column
 
 
 @lru_cache(512)
@@ -272,6 +294,40 @@ def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bo
     turned_a, turned_b = not a_in_rows and len(a) > 1, not b_in_rows and len(b) > 1
     steps = (m * k * bool(batch), *((1, m) if turned_a else (k, 1)), k * p * bool(other), *((1, k) if turned_b else (p, 1)))
     return (*(batch or other), *a[-2:-1], *b[1:][-1:]), (count, m, k, p, *steps), turned_a, turned_b
+
+
+def _outer(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> bool:
+    """Whether kernels take two vectors and what their outer product is added to."""
+    return a.ndim == b.ndim == 1 and a.dtype is b.dtype is x.dtype and x.dtype.char in "fdEel" and a.size * b.size > 0
+
+
+def outer_added(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    """The outer product of two vectors, rounded, plus ``x``, a row or a matrix; None where NumPy is to compute it."""
+    if not _outer(a, b, x) or x.shape[-1:] != b.shape or x.shape[:-1] not in ((), (1,), a.shape):
+        return None
+    char, n, m = x.dtype.char, a.size, b.size
+    if n * m < state.fused and _outer_added.of(char, n * m) is None:
+        return None
+    y = np.empty((n, m), x.dtype)
+    try:
+        _outer_added.share(char, n, m, 1, a, b, x, y)
+    except TypeError:  # elements apart
+        return None
+    return y
+
+
+def add_outer(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> bool:
+    """Adds the same to a matrix in place; whether it did."""
+    if not _outer(a, b, x) or x.shape != a.shape + b.shape:
+        return False
+    char, n, m = x.dtype.char, a.size, b.size
+    if n * m < state.fused and _add_outer.of(char, n * m) is None:
+        return False
+    try:
+        _add_outer.share(char, n, m, 1, a, b, x)
+    except TypeError:  # elements apart
+        return False
+    return True
 
 
 def squares(x: np.ndarray) -> float:

@@ -649,6 +649,35 @@ def _plus(product: np.ndarray, input: np.ndarray, beta: Number) -> np.ndarray:
     return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
 
 
+def _plus_in_halves(kernel: Fn, *ranks: int) -> Fn:
+    """`_in_halves` of a product of factors of these ranks that is added to a first operand."""
+    def half(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Number = 1) -> np.ndarray:
+        found = blas.few_halves(mat1, mat2, input) if beta == 1 and (mat1.ndim, mat2.ndim) == ranks else None
+        return halves.narrow(kernel(*map(halves.widened, (input, mat1, mat2)), beta), mat1.dtype) if found is None else found
+
+    return half
+
+
+def _over(product: Fn) -> Fn:
+    """What writes beta * input + a product over the input; half precision has a kernel of its own."""
+    def store_all(a: np.ndarray, x: np.ndarray, y: np.ndarray, beta: Number = 1) -> bool:
+        if a.itemsize == 2:
+            return False
+        found = product(x, y)
+        if found.shape != a.shape:
+            raise ValueError("another shape")
+        if beta == 0:
+            a[...] = found
+        else:
+            np.add(found, a if beta == 1 else a * a.dtype.type(beta), a)
+        return True
+
+    return store_all
+
+
+_mm_over = _over(_mm)
+
+
 def product_plus(mat1: np.ndarray, mat2: np.ndarray, input: np.ndarray) -> np.ndarray:
     """mat1 @ mat2 + input, as `addmm` has it.
 
@@ -704,6 +733,8 @@ class addmm:
         if mat1.dtype.kind == "b" and mat1.size:
             raise TypeError  # `check` says so on the general path
         return _plus(_mm(mat1, mat2), input, beta)
+    half = _plus_in_halves(numpy, 2, 2)
+    def store_all(a, mat1, mat2, beta=1): return a.dtype.kind != "b" and _mm_over(a, mat1, mat2, beta)
     def compose(F, input, mat1, mat2, beta=1):
         product = F.mm(mat1, mat2)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -803,6 +834,8 @@ class addmv:
     saved_as = {"input_shape": None}
 
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
+    half = _plus_in_halves(numpy, 2, 1)
+    store_all = _over(_mv)
     shape = shapes.added_product
     def compose(F, input, mat, vec, beta=1):
         product = F.mv(mat, vec)
@@ -847,6 +880,8 @@ class baddbmm:
     saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
+    half = _plus_in_halves(numpy, 3, 3)
+    store_all = _over(_bmm)
     shape = shapes.added_product
     def compose(F, input, batch1, batch2, beta=1):
         product = F.bmm(batch1, batch2)
@@ -870,6 +905,11 @@ class baddbmm:
         yield rng.standard_normal((1, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
 
 
+def _sum_of_products(batch1: np.ndarray, batch2: np.ndarray) -> np.ndarray:
+    summed: np.ndarray = np.add.reduce(_bmm(batch1, batch2), 0)
+    return summed
+
+
 @op("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
     inplace=True, quiet="numbers")
 class addbmm:
@@ -888,7 +928,8 @@ class addbmm:
     saved_as = {"input_shape": None}
     resizes_ = True
 
-    def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
+    def numpy(input, batch1, batch2, beta=1): return _plus(_sum_of_products(batch1, batch2), input, beta)
+    store_all = _over(_sum_of_products)
     def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
     def compose(F, input, batch1, batch2, beta=1):
         product = F.sum(F.bmm(batch1, batch2), 0)
@@ -913,14 +954,24 @@ class addbmm:
         yield rng.standard_normal((2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
 
 
+def _turned(a: np.ndarray) -> bool:
+    """Whether a matrix lies in columns."""
+    return a.ndim == 2 and a.flags.f_contiguous and not a.flags.c_contiguous
+
+
 def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> np.ndarray:
-    if input.ndim == 2 and input.flags.f_contiguous and not input.flags.c_contiguous:
-        return _plus(outer_product(vec2, vec1), input.T, beta).T
-    return _plus(outer_product(vec1, vec2), input, beta)
+    if _turned(input):
+        return _addr(input.T, vec2, vec1, beta).T
+    found = blas.outer_added(vec1, vec2, input) if beta == 1 else None
+    return _plus(outer_product(vec1, vec2), input, beta) if found is None else found
+
+
+def _addr_over(a: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: float = 1) -> bool:
+    return beta == 1 and (blas.add_outer(vec2, vec1, a.T) if _turned(a) else blas.add_outer(vec1, vec2, a))
 
 
 @op("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
-    inplace=True)
+    inplace=True, quiet="numbers")
 class addr:
     """beta * input + alpha * (the outer product of vec1 and vec2).
 
@@ -935,6 +986,7 @@ class addr:
     saved_as = {"input_shape": None}
     layout = "input"
     numpy = half = _addr
+    store_all = _addr_over
     def shape(input, vec1, vec2, beta=1): return (*vec1, *vec2)
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)

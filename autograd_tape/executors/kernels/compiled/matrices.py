@@ -363,16 +363,3 @@ def cross(x, z, y, n1, n2, a1, a, a2, b1, b, b2, start, stop):
             y[to + u8(2 * n2)] = rounded(y, wide(rounded(y, x0 * z1)) - wide(rounded(y, x1 * z0)))
             of, by, to = of + by_x, by + by_z, to + by_y
         at += count
-
-
-@kernel("r0[na] r0[nb] w0[b*m*p] i i i i i i i i i i (b>0) (m>0) (k>0) (p>0) (a1>=0) (a2>=0) (a3>=0) (b1>=0) (b2>=0) (b3>=0) "
-        "((b-1)*a1+(m-1)*a2+(k-1)*a3<na) ((b-1)*b1+(k-1)*b2+(p-1)*b3<nb) :b*m", EXACT, "Ee", fresh=True)
-def multiply(x, z, y, b, m, k, p, a1, a2, a3, b1, b2, b3, start, stop):
-    """Products of b pairs of matrices (m, k) and (k, p) with steps of their own: sums in single precision, one number after another."""
-    for row in range(start, stop):
-        of, by = u8(row // m * a1 + row % m * a2), u8(row // m * b1)
-        for j in range(p):
-            total = f4(0)
-            for i in range(k):
-                total += wide(x[of + u8(i) * u8(a3)]) * wide(z[by + u8(i) * u8(b2) + u8(j) * u8(b3)])
-            y[u8(row) * u8(p) + u8(j)] = rounded(y, total)
