@@ -18,6 +18,7 @@ import numpy as np
 from ...warned import ignoring
 from . import blas, halves, sharing
 from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
+from .scratch import scratch
 
 __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backward", "unbroadcast"]
 
@@ -71,6 +72,15 @@ def _score_grad(dp: np.ndarray, p: np.ndarray, delta: np.ndarray, compiled: bool
     dp *= p
 
 
+def _hiding(mask: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """0 where a mask is set, -inf elsewhere: without a branch for each element, of which NumPy's `where` foretells few."""
+    word = np.dtype(f"u{dtype.itemsize}")
+    bits = mask.view(np.uint8).astype(word)
+    bits -= word.type(1)
+    bits &= np.array(-np.inf, dtype).view(word)
+    return bits.view(dtype)
+
+
 def _factor(q: np.ndarray, scale: float | None) -> float:
     """What scores are multiplied by; queries without features have scores of 0, whatever it is."""
     return 1 / math.sqrt(q.shape[-1] or 1) if scale is None else float(scale)
@@ -99,8 +109,7 @@ class _Blocks:
         scores = (*lead, q.shape[-2], k.shape[-2])
         if mask is not None:
             if mask.dtype == np.bool_:
-                added = np.zeros(mask.shape, self.q.dtype)
-                added[~mask] = -np.inf
+                added = _hiding(mask, self.q.dtype)
             else:
                 added = _single(mask).astype(self.q.dtype, copy=False)
             if added.ndim < 2:
@@ -151,8 +160,9 @@ class _Blocks:
 
     def scores(self, a: int, b: int, first: int, last: int, low: int, high: int, scale: float) -> np.ndarray:
         """Those of queries [first, last) and keys [low, high) of heads [a, b)."""
-        q = self.q[a:b, first:last] * self.q.dtype.type(scale)
-        s = np.matmul(q, self.k[a:b, low:high].swapaxes(1, 2))
+        q, dtype = self.q[a:b, first:last], self.q.dtype
+        q = np.multiply(q, dtype.type(scale), out=scratch(q.shape, dtype, "queries"))
+        s = np.matmul(q, self.k[a:b, low:high].swapaxes(1, 2), out=scratch((b - a, last - first, high - low), dtype, "scores"))
         if self.mask is not None and self.mask_of is not None:
             with ignoring():
                 for i in range(a, b):
@@ -274,7 +284,7 @@ def scaled_dot_product_attention_backward(
                     return
             p, upstream = blocks.scores(a, b, first, last, low, high, factor), g[a:b, first:last]
             _probabilities(p, contiguous(logs[a:b, first:last]), first + 1 if causal else 0, blocks.compiled)
-            ds = np.matmul(upstream, blocks.v[a:b, low:high].swapaxes(1, 2))
+            ds = np.matmul(upstream, blocks.v[a:b, low:high].swapaxes(1, 2), out=scratch(p.shape, dtype, "slopes"))
             _score_grad(ds, p, contiguous(delta[a:b, first:last]), blocks.compiled)
             if dmask is not None:
                 dmask[a:b, first:last, low:high] = ds

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite, prod
-from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from ...strided import strided
 from . import blas, direct, halves, sharing, ways
 from ._on_demand import HAS_VECTORS, LazyModule, compute_array, contiguous, is_half, state
 from .handy import Handy
+from .scratch import scratch
 from .sharing import parallel_for, share_rows
 
 __all__ = [
@@ -34,15 +34,12 @@ __all__ = [
 ]
 
 _compiled, _added = LazyModule("conv"), Handy("conv", "add_columns")
-_scratch = local()
 #: Elements of columns that are made and multiplied at a time.
 _CACHED = 1 << 17
 #: Pixels up to which a weight's gradient is one product with plain columns.
 _FEW_PIXELS = 256
 #: Multiply-adds up to which OpenBLAS does not pack matrices; without AVX-512 it packs them all.
 _UNPACKED = 1_000_000 if HAS_VECTORS else 0
-#: Bytes of the largest scratch array that a thread keeps.
-_KEPT = 1 << 24
 
 Ints = tuple[int, ...]
 Needs = tuple[bool, bool, bool]
@@ -507,17 +504,6 @@ def _busy(idle: Ints, padding: Ints, dilation: Ints) -> tuple[tuple[slice, ...],
     return (slice(None), slice(None), *inner), tuple([p - t * d for t, p, d in zip(idle, padding, dilation, strict=True)])
 
 
-def _buffer(shape: Ints, dtype: np.dtype, name: str = "columns") -> np.ndarray:
-    """A scratch array that each thread keeps, so that columns do not cost fresh pages for every sample."""
-    size = prod(shape)
-    kept = _scratch.__dict__.get(name)
-    if kept is None or kept.size < size * dtype.itemsize:
-        kept = np.empty(size * dtype.itemsize, np.uint8)
-        if kept.size <= _KEPT:  # do not hold on to giants
-            _scratch.__dict__[name] = kept
-    return kept[: size * dtype.itemsize].view(dtype).reshape(shape)
-
-
 def _samples(n: int, work: int, fn: object) -> None:
     """``fn(start, stop)`` over samples: whole samples per thread with BLAS on one thread each, if there are enough."""
     if n >= sharing.get_num_threads() > 1 and n * work > 1 << 16:
@@ -595,7 +581,7 @@ def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 def _widened(g: np.ndarray, wide: int) -> np.ndarray:
     """``g`` (N, O, H, W) with its rows filled up with zeros to length ``wide``, in a scratch array."""
-    out = _buffer((*g.shape[:3], wide), g.dtype, "wide")
+    out = scratch((*g.shape[:3], wide), g.dtype, "wide")
     out[..., : g.shape[3]] = g
     out[..., g.shape[3] :] = 0
     return out
@@ -604,7 +590,7 @@ def _widened(g: np.ndarray, wide: int) -> np.ndarray:
 def _widened_pixels(g: np.ndarray, wide: int) -> np.ndarray:
     """``_widened``, with the channels last: (N, H, wide, O)."""
     n, out, height, width = g.shape
-    pixels = _buffer((n, height, wide, out), g.dtype, "wide")
+    pixels = scratch((n, height, wide, out), g.dtype, "wide")
     pixels[:, :, :width] = g.transpose(0, 2, 3, 1)
     pixels[:, :, width:] = 0
     return pixels
@@ -659,9 +645,9 @@ def conv2d(
             def run_chunks(start: int, stop: int) -> None:
                 for first, last in _chunks(start, stop, rows * span):
                     m = last - first
-                    cols = _buffer((m, rows * span), c.dtype)
+                    cols = scratch((m, rows * span), c.dtype, "columns")
                     gather(c, cols.reshape(-1), *geometry, first, last)
-                    result = _buffer((m, groups, out // groups, span), c.dtype, "wide")
+                    result = scratch((m, groups, out // groups, span), c.dtype, "wide")
                     _product(flat, cols.reshape(m, groups, per_group * taps, span), result)
                     np.add(result.reshape(m, out, size[0], wide)[..., : size[1]], shift, out=y[first:last])
 
@@ -673,7 +659,7 @@ def conv2d(
             gather = _compiled.im2col[c.dtype.char]
 
             def run_samples(start: int, stop: int) -> None:
-                cols = _buffer((channels, taps, length), c.dtype)
+                cols = scratch((channels, taps, length), c.dtype, "columns")
                 for sample in range(start, stop):
                     gather(c[sample], cols, kh, kw, *geometry, *size, 0, channels)
                     np.matmul(flat, cols.reshape(groups, per_group * taps, length), out=ys[sample])
@@ -766,7 +752,7 @@ def conv2d_input_grad(
         def run_chunks(start: int, stop: int) -> None:
             for first, last in _chunks(start, stop, rows * span):
                 m = last - first
-                cols = _buffer((m, groups, per_group * taps, span), g.dtype)
+                cols = scratch((m, groups, per_group * taps, span), g.dtype, "columns")
                 _product(flat, _widened(g[first:last], wide).reshape(m, groups, out // groups, span), cols)
                 add(cols.reshape(-1), dx, *steps, first, last)
 
@@ -775,7 +761,7 @@ def conv2d_input_grad(
     scatter = _compiled.col2im[g.dtype.char]
 
     def run_samples(start: int, stop: int) -> None:
-        cols = _buffer((channels, taps, length), g.dtype)
+        cols = scratch((channels, taps, length), g.dtype, "columns")
         for sample in range(start, stop):
             np.matmul(flat, gs[sample], out=cols.reshape(groups, per_group * taps, length))
             scatter(cols, dx[sample], kh, kw, *geometry, *size, 0, channels)
@@ -834,14 +820,14 @@ def _weight_grad(
             for part in range(start, stop):
                 for first, last in _chunks(bounds[part], bounds[part + 1], rows * span):
                     m = last - first
-                    cols = _buffer((m, groups, per_group * taps, span), c.dtype)
+                    cols = scratch((m, groups, per_group * taps, span), c.dtype, "columns")
                     collect(c, cols.reshape(-1), kh, kw, *geometry, size[0], rows * span, span, first, last)
                     if rows < 64 * groups:  # too few for channels last to pay
                         pixels = _widened(g[first:last], wide).reshape(m, groups, out // groups, span).swapaxes(2, 3)
                     else:
                         pixels = _widened_pixels(g[first:last], wide)
                         pixels = pixels.reshape(m, span, groups, out // groups).swapaxes(1, 2)
-                    each = _buffer((m, *transposed.shape[1:]), c.dtype, "each")
+                    each = scratch((m, *transposed.shape[1:]), c.dtype, "each")
                     _product(cols, pixels, each)
                     transposed[part] += each[0] if m == 1 else each.sum(0)
 
@@ -854,7 +840,7 @@ def _weight_grad(
     parts = np.empty((n_parts, groups, out // groups, per_group * taps), c.dtype)
 
     def run_parts(start: int, stop: int) -> None:
-        cols = None if pointwise else _buffer((channels, taps, length), c.dtype)
+        cols = None if pointwise else scratch((channels, taps, length), c.dtype, "columns")
         for part in range(start, stop):
             for sample in range(bounds[part], bounds[part + 1]):
                 if cols is None or gather is None:
