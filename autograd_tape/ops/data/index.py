@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add
+from ...executors.kernels.embedding import index_add, put_others
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy_into
 from ...functions.nodes import node_class
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ...functions.irregular import Irregular
 
 _ndarray = np.ndarray
+_MANY_ROWS = 16384  # elements that threads share, column by column
 NUMBERED = 1 << 22  # elements up to which numbering the places costs less than NumPy's sum over several dimensions
 _INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
@@ -398,10 +400,28 @@ class index:
         yield rng.standard_normal((2, 2)), Indices([np.array([[True, False], [True, True]])])
 
 
+def _few_rows(target: np.ndarray, index: np.ndarray, values: np.ndarray, accumulate: bool) -> bool:
+    """Whether a kernel put not many rows, or added them, at positions from the start on."""
+    shape = (index.size, *target.shape[1:])
+    if values.dtype is not target.dtype or index.dtype.char != "l" or prod(shape) >= _MANY_ROWS:
+        return False
+    if values.shape != shape:
+        if values.ndim:
+            return False
+        values, number = np.empty(shape, values.dtype), values
+        as_bits(values).fill(as_bits(number))
+    try:
+        return put_others(target, 0, index, values, (2 if target.dtype.char == "?" else 0) if accumulate else None)
+    except IndexError:  # or from the end
+        return False
+
+
 def put(target: np.ndarray, key: Arguments, values: np.ndarray, accumulate: bool) -> None:
     """`target[key] = values`, or `+=` that counts repeated positions, in place."""
     if not target.size:
         _no_positions(target.shape, key)
+    if target.size and len(key) == 1 and (only := key[0]) is not _ALL and only.ndim == 1 and _few_rows(target, only, values, accumulate):
+        return
     if not accumulate and values.dtype is target.dtype:
         target, values = as_bits(target), as_bits(values)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):

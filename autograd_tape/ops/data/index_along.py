@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, with_others
+from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, put_others, with_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...functions.refusals import no_kernel, on_meta
@@ -26,7 +26,7 @@ from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floa
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, is_plain, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, how_added, how_of, is_plain, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -198,7 +198,20 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     return result
 
 
+_UNSHARED = 16384  # elements that threads do not share
+
+
+def _few_at_once(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, how: int | None = None) -> bool:
+    """Whether a kernel put parts that are not many into plain arrays, or reduced them; False where something is unusual, or wrong."""
+    try:
+        return index.ndim == 1 and source.size < _UNSHARED and put_others(a, dim, index, source, how)
+    except IndexError:
+        return False
+
+
 def _add_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    if _few_at_once(a, dim, index, source, how_added(a.dtype)):
+        return
     target, d, flat, source = _parts(a, dim, index, source)
     if target.size:
         try:
@@ -342,6 +355,8 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
 
 
 def _copy_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    if _few_at_once(a, dim, index, source):
+        return
     target = a if a.ndim else a.reshape(1)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
@@ -418,6 +433,11 @@ def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
 
 
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
+    if a.ndim and index.ndim == 1 and is_plain(value, a.dtype):
+        d = wrap_dim(dim, a.ndim)
+        size = (*a.shape[:d], index.size, *a.shape[d + 1:])
+        if math.prod(size) < _FEW and _few_at_once(a, d, index, all_of(value, size, a.dtype)):
+            return
     target = a if a.ndim else a.reshape(1)
     _is_vector(index)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
@@ -538,6 +558,8 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
 def _reduce_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
     if reduce not in _REDUCTIONS or reduce == "mean" and a.dtype.char == "?":
         raise ValueError("no such reduction")
+    if include_self and (how := how_of(reduce, a.dtype)) >= 0 and _few_at_once(a, dim, index, source, how):
+        return
     if not include_self and a.ndim:  # where torch begins by filling what is to be reduced to
         d = wrap_dim(dim, a.ndim)
         _restrided(a, d, index)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, SCALAR_TYPE_NAMES, fitting
+from ...dtypes import BOOL, CPU_KINDS, SCALAR_TYPE_NAMES, as_bits, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
@@ -233,6 +233,9 @@ def all_of(number: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     found = np.empty(shape, dtype)
     if dtype.isbuiltin == 1 and found.size < _FEW:
         found.fill(fitting(number, dtype))
+    elif dtype.isbuiltin == 2 and found.size < _FEW:
+        kind = CPU_KINDS[dtype]
+        as_bits(found).fill(as_bits(kind.scalar(number) if (one := kind.scalars.get(number)) is None else one))
     else:
         fill(found, np.asarray(fitting(number, dtype)).astype(dtype))
     return found
@@ -404,17 +407,17 @@ class scatter:
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
-    if (found := _at_once(elements.with_others, input, dim, index, src, _how_added(input.dtype))) is None:
+    if (found := _at_once(elements.with_others, input, dim, index, src, how_added(input.dtype))) is None:
         _add_elements(found := _copied(input), dim, index, src)
     return found
 
 
 def _scatter_add_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
-    if not _at_once(elements.put_others, a, dim, index, src, _how_added(a.dtype)):
+    if not _at_once(elements.put_others, a, dim, index, src, how_added(a.dtype)):
         _add_elements(a, dim, index, src)
 
 
-def _how_added(dtype: np.dtype) -> int:
+def how_added(dtype: np.dtype) -> int:
     """What the kernel does that adds: half precision is rounded once, and the sum of truth values is the largest."""
     return 2 if dtype.char == "?" else 0
 
@@ -465,7 +468,7 @@ _HOW_TRUE = {np.add: 2, np.multiply: 3, np.maximum: 2, np.minimum: 3}
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
-def _how(reduce: str, dtype: np.dtype) -> int:
+def how_of(reduce: str, dtype: np.dtype) -> int:
     """The number of a reduction that the kernel does; -1 where there is none: sums of half precision are rounded once."""
     ufunc: Any = None if reduce == "mean" else _REDUCERS.get(reduce)
     if dtype.char == "?":
@@ -526,7 +529,7 @@ def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarra
     if not part.ndim:
         part = np.broadcast_to(part, index.shape)
     vector = index.ndim != target.ndim
-    if (how := _how(reduce, target.dtype)) >= 0:
+    if (how := how_of(reduce, target.dtype)) >= 0:
         if not include_self:
             neutral = _neutral(reduce, target.dtype)
             if vector:
@@ -568,13 +571,17 @@ def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndar
 
 
 def _scatter_reduce_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
-    how = _how_at_once(reduce, include_self, a.dtype)
-    if how < 0 or not _at_once(elements.put_others, a, dim, index, src, how):
+    how = _how_at_once(reduce, True, a.dtype)
+    if not include_self and how >= 0 and src.__class__ is np.ndarray and src.shape == index.shape:
+        neutral = np.empty(index.shape, a.dtype)
+        neutral.fill(_neutral(reduce, a.dtype))
+        include_self = bool(_at_once(elements.put_others, a, dim, index, neutral))
+    if how < 0 or not include_self or not _at_once(elements.put_others, a, dim, index, src, how):
         _reduce_elements(a, dim, index, src, reduce, include_self)
 
 
 def _how_at_once(reduce: str, include_self: bool, dtype: np.dtype) -> int:
-    return (_how_added(dtype) if reduce == "sum" else _how(reduce, dtype)) if include_self else -1
+    return (how_added(dtype) if reduce == "sum" else how_of(reduce, dtype)) if include_self else -1
 
 
 def _reduce_elements(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
@@ -790,7 +797,7 @@ def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: 
     if index.size != source.size:
         raise ValueError("the sizes differ")
     n, lies = a.size, a.flags.c_contiguous
-    how = (_how_added(a.dtype) if accumulate else None)
+    how = (how_added(a.dtype) if accumulate else None)
     index, source = [(x if x.flags.c_contiguous else copy(x)).reshape(-1) for x in (index, source)]
     if lies and index.size:
         try:
