@@ -235,8 +235,8 @@ class Record:
                           an error leads there, too
     `becomes(...)`        of an irregular operation that changes the geometry of its tensor in place: the array of the view that takes its
                           place, of the tensor's array and the other arguments; an error leads to its `function`
-    `overwrites(a, ...)`  of an irregular operation that writes to its tensor: whether it did, to the tensor's array, of the other
-                          arguments, too; where not, and where an error is raised, its `function` is to
+    `overwrites(a, ...)`  of an irregular operation that writes to its tensor, or of its variant in place: whether it did, to the
+                          tensor's array, of the other arguments, too; where not, and where an error is raised, its `function` is to
     `fresh(k, ...)`       of an irregular operation that makes new tensors: the array of kind `k`, of the arguments before the options (of a
                           tensor its array), where no option but the dtype is given and nobody looks; None, or an error, as for `quick`
     `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in

@@ -202,7 +202,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     becomes = rec.field("becomes")
     if becomes is not None:
         passes = [*_become_lines(signature, cells, becomes), *passes]
-    overwrites = rec.field("overwrites")
+    overwrites = rec.field("overwrites") if inplace or rec.field("function_") is None else None
     if overwrites is not None:
         passes = [*_overwrite_lines(signature, cells, overwrites), *passes]
     fresh = rec.field("fresh") if make is None else None

@@ -23,6 +23,7 @@ from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import index_add, put_others
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy_into
+from ...functions.namespace import KIND_SETS
 from ...functions.nodes import node_class
 from ...functions.refusals import on_meta
 from ...indices import _ALL, Indices
@@ -766,6 +767,22 @@ def _warn_of_bytes(indices: Indices) -> None:
             warned.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning)
 
 
+def is_plain_apart(x: Any, a: np.ndarray) -> bool:
+    """Whether a tensor is of the dtype of an array that is to be changed, which all kernels know, has no history, and is surely no view of
+    the array's memory, nor the array one of its."""
+    return (isinstance(x, TensorRef) and x._k.np is a.dtype and a.dtype.char in _KNOWN and x._k in KIND_SETS["Q_ANY"] and x._node is None
+            and x._v is None and x._data is not a)
+
+
+def is_index_apart(index: Any, a: np.ndarray) -> bool:
+    """The same of an index of int64."""
+    return isinstance(index, TensorRef) and index._k is INT64_KIND and a.dtype.char in _KNOWN and (
+        a.dtype.char != "l" or index._v is None and index._data is not a)
+
+
+_KNOWN = frozenset("fdl?Ee")
+
+
 def _to_put(F: Functions, input: TensorRef, indices: Indices, values: TensorRef, accumulate: bool = False) -> TensorRef:
     """The values to put at indices: one element at one mask is filled in, whatever its dtype; all others are as `input`, or refused."""
     if not accumulate and values._data.size == 1 and indices.has_mask and sum([item is not _ALL for item in indices.key]) == 1:
@@ -1176,6 +1193,14 @@ class index_put:
         result = copy_like(input)
         put(result, tuple([i._data for i in indices]), values, accumulate)
         return result
+
+    def overwrites(a, indices, values, accumulate):
+        if (indices.__class__ is not tuple and indices.__class__ is not list) or accumulate.__class__ is not bool or not (
+                0 < len(indices) <= a.ndim) or [i for i in indices if not is_index_apart(i, a) or not i._data.ndim] or not (
+                is_plain_apart(values, a)):
+            return False
+        put(a, tuple([i._data for i in indices]), values._data, accumulate)
+        return True
 
     def function(F, input, indices, values, accumulate=False):
         return F.put_at(input, *_put_arguments(F, input, indices, values, accumulate), accumulate)

@@ -25,7 +25,7 @@ from .._host import data_dependent, on_host
 from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floats
 from ..networks._losses import constant
 from ...warned import warn_once
-from .index import put
+from .index import is_index_apart, is_plain_apart, put
 from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, how_added, how_of, is_plain, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
@@ -328,6 +328,10 @@ class index_add:
     out_dtype = EXPECTED
     numpy = _index_add  # what gradients call on buffers, without alpha
 
+    def overwrites(a, dim, index, source, alpha):
+        return alpha.__class__ is int and alpha == 1 and is_index_apart(index, a) and is_plain_apart(source, a) and _few_at_once(
+            a, dim, index._data, source._data, how_added(a.dtype))
+
     def function(F, input, dim, index, source, *, alpha=1, out=None):
         return F.index_add_scaled(input, dim, index, source if alpha == 1 else _scaled(F, input, source, alpha), out=out)
 
@@ -532,6 +536,12 @@ class index_fill:
     """
 
     lacks = {"uint float8": "index_fill_cpu"}
+    def overwrites(a, dim, index, value):
+        if not is_plain(value, a.dtype) or not is_index_apart(index, a) or index._data.ndim > 1:
+            return False
+        _fill_part(a, dim, index._data, value)
+        return True
+
     def function(F, input, dim, index, value):
         return (F.index_fill_tensor if isinstance(value, TensorRef) else F.index_fill_value)(input, dim, index, value)
 

@@ -27,6 +27,7 @@ from .. import _shapes as shapes
 from .._host import on_host, values_of
 from .._samples import IN_ALL, check_number, takes_floats
 from ..networks._losses import constant
+from .index import is_index_apart, is_plain_apart
 from ...annotations import Fn, Functions, Values
 from .._batch import BatchedCall
 
@@ -387,6 +388,14 @@ class scatter:
                 return _at_once(elements.with_others, input, dim, index, all_of(src, index.shape, input.dtype))
             if isinstance(src, TensorRef) and src._node is None and src._k.np is input.dtype and src._k in KIND_SETS["Q_ANY"]:
                 return _at_once(elements.with_others, input, dim, index, src._data)
+
+    def overwrites(a, dim, index, src, value, reduce):
+        if reduce is not None or value is not None or not is_index_apart(index, a):
+            return False
+        index = index._data
+        if is_plain(src, a.dtype):
+            return _at_once(elements.put_others, a, dim, index, all_of(src, index.shape, a.dtype))
+        return is_plain_apart(src, a) and _at_once(elements.put_others, a, dim, index, src._data)
 
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
