@@ -85,7 +85,9 @@ def test_a_result_written_over_its_first_operand_is_that_of_the_operation(name: 
     rng, (shapes, more) = np.random.default_rng(0), {
         "addmm": (("n m", "n k", "k m"), ()), "addmv": (("n", "n k", "k"), ()), "baddbmm": (("b n m", "b n k", "b k m"), ()),
         "addbmm": (("n m", "b n k", "b k m"), ()), "addr": (("n m", "n", "m"), ()), "cumsum": (("b n m",), (1,)),
-        "cumprod": (("n m",), (-1,))}[name]
+        "cumprod": (("n m",), (-1,)), "renorm": (("n m",), (2, 0, 1.5))}[name]
+    if name == "renorm" and dtype == "int64":
+        return
     for sizes in ({"b": 2, "n": 3, "m": 4, "k": 2}, {"b": 3, "n": 40, "m": 31, "k": 17}, {"b": 1, "n": 1, "m": 300, "k": 1}):
         x, *others = [_numbers(rng, "float32", tuple([sizes[n] for n in s.split()])).nan_to_num(1, 2, -2).to(getattr(torch, dtype))
                       for s in shapes]

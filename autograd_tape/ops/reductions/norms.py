@@ -226,20 +226,40 @@ class linalg_vector_norm:
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
-def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
+def _shrunk(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
+    """What each part along `dim` is multiplied by."""
     _check_renorm(input, p, maxnorm)
     norm = _vector_norm(input, float(p), _within(input.ndim, dim), True)
     kind = norm.dtype
+    if kind.char in "fd" and (run := _shrinking.over(kind.char, norm.size)) is not None:
+        scale = np.empty(norm.shape, kind)
+        run(norm.size, 1, norm, scale, maxnorm, _LITTLE)
+        return scale
+    most, little, one = [np.asarray(v, kind) for v in (maxnorm, _LITTLE, 1)]
+    return np.where(norm > maxnorm, most / (norm + little), one)
+
+
+def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
     with ignoring():
-        if kind.char in "fd" and (run := _shrinking.over(kind.char, norm.size)) is not None:
-            scale = np.empty(norm.shape, kind)
-            run(norm.size, 1, norm, scale, maxnorm, _LITTLE)
-        else:
-            most, little, one = [np.asarray(v, kind) for v in (maxnorm, _LITTLE, 1)]
-            scale = np.where(norm > maxnorm, most / (norm + little), one)
-        return ufunc2(np.multiply, input, scale) if kind.char in "fd" and input.dtype is kind else input * scale
+        scale = _shrunk(input, p, dim, maxnorm)
+        return ufunc2(np.multiply, input, scale) if input.dtype is scale.dtype and scale.dtype.char in "fd" else input * scale
 
 
+def _renorm_over(a: np.ndarray, p: float, dim: int, maxnorm: float) -> bool:
+    if a.itemsize == 2:
+        return False
+    with ignoring():
+        scale = _shrunk(a, p, dim, maxnorm)
+        if a.dtype is not scale.dtype:
+            return False
+        if a.size < _FEW or a.shape[-1] >= _LONG and a.strides[-1] == a.itemsize:
+            np.multiply(a, scale, a)
+        else:  # NumPy begins each line anew
+            a[...] = ufunc2(np.multiply, a, scale)
+    return True
+
+
+_FEW, _LONG = 32, 64  # elements that NumPy multiplies by a column; and of rows, for each of which it takes its time
 _shrinking = Exact("lengths", "shrinking")
 #: What guards against dividing by zero, as in torch.
 _LITTLE = 1e-7
@@ -278,6 +298,7 @@ class renorm:
     layout = "rows"
     sharding = "composed"
     numpy = _renorm
+    store_all = _renorm_over
     shape = shapes.like_first
     batch = batches.composed
     def check(input, p, dim, maxnorm):
