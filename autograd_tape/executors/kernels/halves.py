@@ -61,6 +61,11 @@ def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
             else:
                 share_elements(getattr(_compiled, kernel), half, n, bits(a), bits(out))
             return out
+    if n >= state.fused and a.ndim > 3 and not a.flags.forc and 1 not in a.shape[1:] and a.strides[0] > max(a.strides[1:]):
+        # What lies with its channels innermost are rows of the transposed, as columns are.
+        turned = a.transpose(0, *range(2, a.ndim), 1)
+        if turned.flags.c_contiguous:
+            return _cast(turned, dtype).transpose(0, a.ndim - 1, *range(1, a.ndim - 1))
     return a.astype(dtype)
 
 
