@@ -87,13 +87,15 @@ def quick_conv(n: int, kernel: Made) -> Made:
     def quick(input, weight, bias, stride, padding, dilation, groups):
         if not _alike(input, weight, bias):
             return None
-        if input.ndim == weight.ndim - 1:
-            return quick(_alone(input), weight, bias, stride, padding, dilation, groups)[0]
+        if alone := input.ndim == weight.ndim - 1:
+            input = _alone(input)
         plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
                           *settled(stride, padding, dilation), groups)
         if not is_half(input.dtype):
-            return kernel(input, weight, bias, *plan)
-        return narrow(kernel(widened(input), widened(weight), None if bias is None else widened(bias), *plan), input.dtype)
+            y = kernel(input, weight, bias, *plan)
+        else:
+            y = narrow(kernel(widened(input), widened(weight), None if bias is None else widened(bias), *plan), input.dtype)
+        return y[0] if alone else y
 
     return quick
 
@@ -103,8 +105,8 @@ def quick_transposed(n: int, kernel: Made) -> Made:
     def quick(input, weight, bias, stride, padding, output_padding, groups, dilation):
         if not _alike(input, weight, bias):
             return None
-        if input.ndim == weight.ndim - 1:
-            return quick(_alone(input), weight, bias, stride, padding, output_padding, groups, dilation)[0]
+        if alone := input.ndim == weight.ndim - 1:
+            input = _alone(input)
         *several, dilation = settled(stride, padding, output_padding, dilation)
         plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 dilation)
@@ -114,7 +116,7 @@ def quick_transposed(n: int, kernel: Made) -> Made:
             y = narrow(kernel(widened(input), widened(weight), *plan), input.dtype)
         if bias is not None:
             np.add(y, bias[_BEHIND[y.ndim]], y)
-        return y
+        return y[0] if alone else y
 
     return quick
 

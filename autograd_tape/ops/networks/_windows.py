@@ -161,15 +161,19 @@ def avg_plan(n: int, shape: tuple[int, ...], kernel_size: Any, stride: Any, padd
 
 def settled(*given: Any) -> tuple[Any, ...]:
     """Arguments that may be numbers or many of them, as keys that stand for nothing else; `TypeError` for what the checks shall see."""
+    if _NUMBERS.issuperset(map(type, given)):
+        return given
     found = []
     for value in given:
         if value is not None and value.__class__ is not int:
             value = (value,) if value.__class__ not in (tuple, list) else tuple(value)
-            for v in value:
-                if v.__class__ is not int:
-                    raise TypeError
+            if not _INT.issuperset(map(type, value)):
+                raise TypeError
         found.append(value)
     return tuple(found)
+
+
+_INT, _NUMBERS = frozenset([int]), frozenset([int, type(None)])
 
 
 def adaptive_size(shape: tuple[int, ...], output_size: Any, n: int, function: str, meta: bool = False) -> tuple[int, ...]:

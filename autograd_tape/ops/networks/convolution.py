@@ -78,7 +78,9 @@ def _exactly(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def run(a: np.ndarray, b: np.ndarray, *rest: object) -> np.ndarray:
         if a.dtype.kind not in "iub":
             return kernel(a, b, *rest)
-        x, y, bare = a.astype(np.float64), b.astype(np.float64), [None if isinstance(v, np.ndarray) else v for v in rest]
+        biased = [v for v in rest if v.__class__ is np.ndarray]
+        bare = [None if v.__class__ is np.ndarray else v for v in rest] if biased else rest
+        x, y = a.astype(np.float64), b.astype(np.float64)
         if _square(x) * _square(y) < 2.0 ** 104:  # no sum of products is larger than the root of this
             total = kernel(x, y, *bare).astype(np.int64)
         else:
@@ -87,9 +89,8 @@ def _exactly(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
             for i, j in combinations_with_replacement(range(64 // bits), 2):  # of digits i and j - i
                 total = total + (kernel(_digit(a, i, bits), _digit(b, j - i, bits), *bare).astype(np.int64) << j * bits)
         result = total.astype(a.dtype, copy=False)
-        for bias in rest:
-            if isinstance(bias, np.ndarray):
-                result += bias.reshape(-1, *(1,) * (a.ndim - 2))
+        for bias in biased:
+            result += bias.reshape(-1, *(1,) * (a.ndim - 2))
         return result
 
     return run
