@@ -11,6 +11,8 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
 from ...executors.kernels import order, reduce
+from ...executors.kernels.moved import places
+from ...executors.kernels.pairs import neighbours
 from ...functions.out import EXPECTED, POSITIONS, OutRule
 from ...functions.overloads import no_match
 from ...functions.refusals import no_kernel
@@ -22,6 +24,7 @@ from .._host import need_values, values_of
 from ..networks._losses import constant
 from ...annotations import Functions, Number, Values
 from .extremes import _aminmax
+from .running import _cumsum
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
@@ -97,25 +100,48 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
         line = line[at]
     else:
         line = np.sort(line) if data.dtype.char != "E" else np.sort(line.astype(np.float32)).astype(data.dtype)
-    first = np.empty(line.size, bool)
-    first[:1] = True
-    np.not_equal(line[1:], line[:-1], first[1:])
-    inverse = None
+    first, inverse = _changes(line), None
     if return_inverse:
         inverse = np.empty(line.size, np.int64)
-        inverse[at] = np.add.accumulate(first, dtype=np.int64) - 1
+        inverse[at] = (_cumsum(first, 0) if line.size >= _MANY << 4 else np.add.accumulate(first, dtype=np.int64)) - 1
         inverse = inverse.reshape(data.shape)
-    return line[first], inverse, np.diff(np.flatnonzero(np.append(first, True))) if return_counts else None
+    starts = _starts(first)
+    return line.take(starts), inverse, _lengths(starts, line.size) if return_counts else None
 
 
 def _runs(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """The first elements of runs of equal ones, which run each element is in, and how long they are; None as above."""
     line = data.reshape(-1)
+    first = _changes(line)
+    first[:1] = False
+    inverse = _cumsum(first, 0).reshape(data.shape) if return_inverse else None
+    first[:1] = True
+    at = _starts(first)
+    return line.take(at), inverse, _lengths(at, line.size) if return_counts else None
+
+
+def _changes(line: np.ndarray) -> np.ndarray:
+    """Where another element than the one before begins, as the first does."""
     first = np.empty(line.size, bool)
     first[:1] = True
-    np.not_equal(line[1:], line[:-1], first[1:])
-    inverse = (np.add.accumulate(first, dtype=np.int64) - 1).reshape(data.shape) if return_inverse else None
-    return line[first], inverse, np.diff(np.flatnonzero(np.append(first, True))) if return_counts else None
+    if line.dtype.char in "eE" and line.size > 1:
+        first[1:] = neighbours(np.not_equal, line, 0)
+    else:
+        np.not_equal(line[1:], line[:-1], first[1:])
+    return first
+
+
+def _starts(first: np.ndarray) -> np.ndarray:
+    """Where a mask is set."""
+    return first.nonzero()[0] if (found := places(first)) is None else found[0]
+
+
+def _lengths(starts: np.ndarray, size: int) -> np.ndarray:
+    """How long the runs are that begin at these places of so many."""
+    found = np.empty(starts.size, np.int64)
+    np.subtract(starts[1:], starts[:-1], found[:-1])
+    found[-1:] = size - starts[-1:]
+    return found
 
 
 def _asked(found: tuple[np.ndarray | None, ...]) -> Any:
