@@ -14,10 +14,12 @@ from ...executors.kernels._common import AT_LEAST, AT_MOST, CEILED, FLOORED, ROU
 from ...executors.kernels.changes import Change
 from ...executors.kernels import halves
 from ...executors.kernels.elementwise import BOUNDED, LARGER, SMALLER, difference_vjp, of_integers, one_pass
+from ... import modes
 from ...functions.constants import NUMBERS
 from ...functions.out import FOUND
 from ...functions.overloads import TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta, subtracted
+from ...modes import recordings
 from ...record import op
 from ...strided import copy_like
 from ...tensor import TensorRef
@@ -276,9 +278,23 @@ def _redirect(name: str) -> Fn:
                 if isinstance(b, complex):
                     check_number(b, DType.by_name["float64"])
             return name, (input, *[b.real if isinstance(b, complex) else b for b in bounds])
-        return f"{name}_tensor", (input, *bounds)
+        found = _by_one(input, *bounds) if name == "clamp" and any([b is None for b in bounds]) else None
+        return found or (f"{name}_tensor", (input, *bounds))
 
     return redirect
+
+
+def _by_one(input: TensorRef, min: Any, max: Any) -> tuple[str, tuple[TensorRef | float | None, ...]] | None:
+    """Of real numbers and one bound, where nobody looks or asks for a gradient, what brings them to one side of it."""
+    name, bound = ("clamp_max_tensor", max) if min is None else ("clamp_min_tensor", min)
+    tensors = [input, bound] if isinstance(bound, TensorRef) else [input]
+    if recordings or modes.watched or bound.__class__ is bool or not all([
+            t._node is None and t._k.special is None and t._k.dtype.name in _USUAL for t in tensors]):
+        return None
+    return name, (input, bound)
+
+
+_USUAL = frozenset(["float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8"])
 
 
 def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None) -> None:
