@@ -15,7 +15,7 @@ from collections import deque
 from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -304,6 +304,18 @@ def _at_once(changes: Mapping[int, Change], params: tuple[_Param, ...], values: 
     return None if change is None else changed(change, lists, 1 if number is None else number, inplace)
 
 
+_TENSOR_ALONE = {Tensor}
+
+
+def _in_place(calls: Iterable[object], rows: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The tensors, which calls were made to change, one after the other."""
+    for x in rows:
+        if x._node is not None:
+            F.check_random_inplace(x)  # all of them, before one is written to
+    deque(calls, 0)
+    return rows
+
+
 def _make(name: str) -> Fn:
     """The function `_foreach_<name>`."""
     signatures, public = SIGNATURES[name], f"_foreach_{name}"
@@ -311,12 +323,17 @@ def _make(name: str) -> Fn:
     element, inplace = ELEMENTS.get(name, F.function)(name), name.endswith("_")
     choices = _plain_choices(read)
     changes = changes_of(name.rstrip("_"))
-    alone = changes.get(0) if (_SELF,) == signatures else None
+    single = (_SELF,) == signatures
+    alone = changes.get(0) if single else None
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if alone is not None and len(args) == 1 and not kwargs and args[0].__class__ in (list, tuple) and args[0]:
-            if (done := changed(alone, args, 1, inplace)) is not None:
+        if single and len(args) == 1 and not kwargs and ((rows := args[0]).__class__ is list or rows.__class__ is tuple) and rows:
+            if alone is not None and (done := changed(alone, args, 1, inplace)) is not None:
                 return done if inplace else tuple(done)
+            if {*map(type, rows)} == _TENSOR_ALONE:
+                if not inplace:
+                    return tuple(map(element, rows))
+                return _in_place(map(element, rows), rows)
         found = None if kwargs else choices.get(tuple(map(_kind, args)))
         if found is not None:
             params, values = found[0], [*args, *found[1]]
@@ -347,11 +364,7 @@ def _make(name: str) -> Fn:
         call = partial(element, **options) if options else element
         if not inplace:
             return tuple(map(call, *columns))
-        for x in values[0]:
-            if x._node is not None:
-                F.check_random_inplace(x)  # all of them, before one is written to
-        deque(map(call, *columns), 0)
-        return values[0]
+        return _in_place(map(call, *columns), values[0])
 
     function.__name__ = function.__qualname__ = public
     function.__module__ = "torchcompat"
