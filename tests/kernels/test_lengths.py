@@ -29,3 +29,8 @@ def test_vectors_are_scaled_down(dtype: str, rng: np.random.Generator, kernels: 
     lengths = torch.linalg.vector_norm(x, 2, 1, True).numpy()
     factors = np.where(lengths > 1.5, number(1.5) / (lengths + number(1e-7)), number(1))
     assert torch.renorm(x, 2, 0, 1.5).tolist() == (x.numpy() * factors).tolist()
+    for d, a in ((1, x.reshape(2, 25, 20)), (0, x.reshape(5, 2, 100)), (1, x.mT), (-2, x[:, ::2])):
+        others = tuple(i for i in range(a.ndim) if i != d % a.ndim)
+        lengths = torch.linalg.vector_norm(a, 2, others, True).numpy()
+        factors = np.where(lengths > 1.5, number(1.5) / (lengths + number(1e-7)), number(1))
+        assert torch.renorm(a, 2, d, 1.5).tolist() == (a.numpy() * factors).tolist()

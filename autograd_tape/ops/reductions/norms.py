@@ -46,8 +46,10 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
     if is_half(x):
         return recast(np.asarray(_vector_norm(widened(x), ord, dim, keepdim)), x.dtype)
     axes = normalize_dims(dim, x.ndim)
-    if ord and _alone(x.shape, axes):  # nothing is added up, nor does a power overflow
+    if ord and (x.size == 1 if axes is None else _alone(x.shape, axes)):  # nothing is added up, nor does a power overflow
         return np.maximum.reduce(np.abs(x), axes, None, None, keepdim)
+    if (powers := _powers(x, ord)) is not None and (total := folds.fold(powers, dim, keepdim)) is not None:
+        return (total if total.ndim else total[()]) ** total.dtype.type(1 / ord)  # NumPy's scalars take half the time
     if ord == 2 and x.dtype.kind != "c":
         return np.sqrt(add(x * x, axes, None, keepdim))
     size = np.abs(x)
@@ -64,18 +66,18 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
     if ord < 0 and not x.size:  # which NumPy knows to be infinite
         _check_identity(x.shape, ord, dim)
     with ignoring():
-        powers = _powers(size, ord)
-        total = None if powers is None else folds.fold(powers, dim, keepdim)
-        if total is None:
-            total = add(size ** size.dtype.type(ord) if powers is None else powers, axes, None, keepdim)
+        total = add(size ** size.dtype.type(ord) if powers is None else powers, axes, None, keepdim)
         return total ** size.dtype.type(1 / ord)
 
 
 def _powers(size: np.ndarray, ord: float) -> np.ndarray | None:
-    """Powers of magnitudes by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each number, are
+    """Powers of the magnitudes of numbers by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each number, are
     next to the truth, as are products in double precision."""
+    if ord != 3 and ord != 1.5 or HAS_VECTORS:
+        return None
+    size = size if size.flags.forc and size.flags.behaved else np.abs(size)  # which lies closely
     char, third, rows = size.dtype.char, ord == 3, size if size.flags.c_contiguous else size.T
-    if HAS_VECTORS or not (third and char in "fd" or ord == 1.5 and char == "f") or not rows.flags.carray:
+    if not (third and char in "fd" or char == "f") or not rows.flags.carray:
         return None
     run = _raised.over(char, rows.size)
     if run is None:
@@ -93,6 +95,9 @@ def _quickly(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray 
     if x.size and x.dtype.char in "fdEe" and keepdim.__class__ is bool and (ord.__class__ is float or ord.__class__ is int):
         return np.asarray(finish(_vector_norm(x, ord, dim, keepdim), x))
     return None
+
+
+_FEW = 128  # elements whose differences are NumPy's
 
 
 def _alone(shape: Sequence[int], axes: tuple[int, ...] | None) -> bool:
@@ -226,10 +231,8 @@ class linalg_vector_norm:
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
-def _shrunk(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
-    """What each part along `dim` is multiplied by."""
-    _check_renorm(input, p, maxnorm)
-    norm = _vector_norm(input, float(p), _within(input.ndim, dim), True)
+def _scales(norm: np.ndarray, maxnorm: float) -> np.ndarray:
+    """What each part is multiplied by, of their norms."""
     kind = norm.dtype
     if kind.char in "fd" and (run := _shrinking.over(kind.char, norm.size)) is not None:
         scale = np.empty(norm.shape, kind)
@@ -239,19 +242,37 @@ def _shrunk(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray
     return np.where(norm > maxnorm, most / (norm + little), one)
 
 
+def _lengths(input: np.ndarray, p: float, dim: int) -> np.ndarray:
+    """The norms of the parts along `dim`."""
+    rows = input.ndim == 2 and 1 - dim % 2  # of several dimensions more is looked at
+    return _vector_norm(input, float(p), _within(input.ndim, dim) if rows is False else rows, True)
+
+
 def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
+    _check_renorm(input, p, maxnorm)
+    norm = _lengths(input, p, dim)
+    kind, d, shape = norm.dtype, dim % input.ndim, input.shape
+    if kind.char in "fd" and kind is input.dtype and input.flags.carray and norm.flags.carray and input.size:
+        inner = prod(shape[d + 1:])
+        if inner >= _LINE and (_shrunk.of(kind.char, norm.size) is not None or input.size >= state.cheap):
+            found = np.empty(shape, kind)
+            outer = prod(shape[:d])
+            _shrunk.share(kind.char, outer * shape[d], inner, 1, input, norm, found, outer, shape[d], inner, maxnorm, _LITTLE)
+            return found
     with ignoring():
-        scale = _shrunk(input, p, dim, maxnorm)
-        return ufunc2(np.multiply, input, scale) if input.dtype is scale.dtype and scale.dtype.char in "fd" else input * scale
+        scale = _scales(norm, maxnorm)
+        return ufunc2(np.multiply, input, scale) if input.dtype is kind and kind.char in "fd" else input * scale
 
 
 def _renorm_over(a: np.ndarray, p: float, dim: int, maxnorm: float) -> bool:
     if a.itemsize == 2:
         return False
+    _check_renorm(a, p, maxnorm)
+    norm = _lengths(a, p, dim)
+    if a.dtype is not norm.dtype:
+        return False
     with ignoring():
-        scale = _shrunk(a, p, dim, maxnorm)
-        if a.dtype is not scale.dtype:
-            return False
+        scale = _scales(norm, maxnorm)
         if a.size < _FEW or a.shape[-1] >= _LONG and a.strides[-1] == a.itemsize:
             np.multiply(a, scale, a)
         else:  # NumPy begins each line anew
@@ -260,7 +281,9 @@ def _renorm_over(a: np.ndarray, p: float, dim: int, maxnorm: float) -> bool:
 
 
 _FEW, _LONG = 32, 64  # elements that NumPy multiplies by a column; and of rows, for each of which it takes its time
-_shrinking = Exact("lengths", "shrinking")
+_shrinking, _shrunk = Exact("lengths", "shrinking"), Handy("lengths", "shrunk")
+#: Elements that lie side by side from which on a loop over them is worth its beginning.
+_LINE = 8
 #: What guards against dividing by zero, as in torch.
 _LITTLE = 1e-7
 
@@ -519,7 +542,9 @@ class dist:
     lacks = {"uint float8": "add_stub"}
     def quick(input, other, p):
         if input.dtype is other.dtype and input.dtype.char in "fdEe":
-            return _quickly(np.asarray((halved if input.itemsize == 2 else ufunc2)(np.subtract, input, other)), p, None, False)
+            few = input.size < _FEW > other.size  # of which NumPy's own loop begins sooner
+            apart = np.subtract(input, other) if few else (halved if input.itemsize == 2 else ufunc2)(np.subtract, input, other)
+            return _quickly(np.asarray(apart), p, None, False)
 
     def function(F, input, other, p=2):
         difference = input - other

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from .base import EXACT, fma, kernel, like
+from .base import EXACT, fma, kernel, like, u8
 
 
 def cube(v):
@@ -51,3 +51,15 @@ def shrinking(lengths, factors, most, little, start, stop):
     for i in range(ys.size):
         v, limit, one = xs[i], like(xs[i], most), like(xs[i], 1)
         ys[i] = limit / (v + like(v, little)) if v > limit else one
+
+
+@kernel("r0[outer*n*inner] r0[n] w0[outer*n*inner] i i i s s (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) :outer*n", EXACT, "fd",
+        fresh=True)
+def shrunk(x, lengths, y, outer, n, inner, most, little, start, stop):
+    """Parts along the middle dimension by what scales them down, as `shrinking` has it."""
+    for item in range(start, stop):
+        v = lengths[u8(item % n)]
+        limit, one = like(v, most), like(v, 1)
+        factor, first = limit / (v + like(v, little)) if v > limit else one, u8(item) * u8(inner)
+        for i in range(inner):
+            y[first + u8(i)] = x[first + u8(i)] * factor
