@@ -71,8 +71,8 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
 
 
 def _powers(size: np.ndarray, ord: float) -> np.ndarray | None:
-    """Powers of the magnitudes of numbers by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each number, are
-    next to the truth, as are products in double precision."""
+    """Powers of the magnitudes of numbers by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each
+    number, are next to the truth, as are products in double precision."""
     if ord != 3 and ord != 1.5 or HAS_VECTORS:
         return None
     size = size if size.flags.forc and size.flags.behaved else np.abs(size)  # which lies closely
@@ -242,7 +242,7 @@ def _scales(norm: np.ndarray, maxnorm: float) -> np.ndarray:
     return np.where(norm > maxnorm, most / (norm + little), one)
 
 
-def _lengths(input: np.ndarray, p: float, dim: int) -> np.ndarray:
+def _part_lengths(input: np.ndarray, p: float, dim: int) -> np.ndarray:
     """The norms of the parts along `dim`."""
     rows = input.ndim == 2 and 1 - dim % 2  # of several dimensions more is looked at
     return _vector_norm(input, float(p), _within(input.ndim, dim) if rows is False else rows, True)
@@ -250,7 +250,7 @@ def _lengths(input: np.ndarray, p: float, dim: int) -> np.ndarray:
 
 def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
     _check_renorm(input, p, maxnorm)
-    norm = _lengths(input, p, dim)
+    norm = _part_lengths(input, p, dim)
     kind, d, shape = norm.dtype, dim % input.ndim, input.shape
     if kind.char in "fd" and kind is input.dtype and input.flags.carray and norm.flags.carray and input.size:
         inner = prod(shape[d + 1:])
@@ -268,7 +268,7 @@ def _renorm_over(a: np.ndarray, p: float, dim: int, maxnorm: float) -> bool:
     if a.itemsize == 2:
         return False
     _check_renorm(a, p, maxnorm)
-    norm = _lengths(a, p, dim)
+    norm = _part_lengths(a, p, dim)
     if a.dtype is not norm.dtype:
         return False
     with ignoring():
