@@ -71,8 +71,8 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
 
 
 def _powers(size: np.ndarray, ord: float) -> np.ndarray | None:
-    """Powers of the magnitudes of numbers by machine code, None where NumPy is to serve. The C library's of float32, which it calls for each
-    number, are next to the truth, as are products in double precision."""
+    """Powers of the magnitudes of numbers by machine code, None where NumPy is to serve. The C library's of float32, which it calls for
+    each number, are next to the truth, as are products in double precision."""
     if ord != 3 and ord != 1.5 or HAS_VECTORS:
         return None
     size = size if size.flags.forc and size.flags.behaved else np.abs(size)  # which lies closely
