@@ -146,3 +146,14 @@ def test_what_is_not_half_precision_is_left_to_numpy(dtype):
         found, expected = halves.ufunc(function, x, y), function(x, y)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("half", HALVES)
+def test_channels_innermost_are_converted_as_they_lie(half, batch, rng):
+    images = rng.standard_normal((batch, 9, 11, 13)).astype(np.float32).transpose(0, 3, 1, 2)
+    parts = images, images[:, :5], images[:, ::-1], images[:, :, :1]
+    for a, dtype in [pair for x in parts for pair in ((x, half), (x.astype(half), np.dtype(np.float32)))]:
+        found, expected = halves._cast(a, dtype), a.astype(dtype)
+        assert found.strides == expected.strides
+        assert found.dtype == dtype and found.tobytes() == expected.tobytes()

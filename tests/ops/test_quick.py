@@ -17,7 +17,7 @@ from autograd_tape.ops.views.parts import add_windows
 from autograd_tape.record import RECORDS, Sample, get_record
 
 FRONT_END = torch.trace.door.frontend
-MODULES = (".matrices.", ".networks.softmax", ".networks.normalization", ".networks.margins")
+MODULES = (".matrices.", ".networks.softmax", ".networks.normalization", ".networks.margins", ".networks.statistics")
 NAMES = sorted([name for name in RECORDS if get_record(name).field("quick") is not None
                 and any([part in get_record(name).module + "." for part in MODULES])])
 COMPOSED: dict[str, Callable[..., Any]] = {"einsum": lambda equation, *operands: _einsum(FRONT_END, equation, operands)}
