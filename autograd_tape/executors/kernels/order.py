@@ -225,18 +225,19 @@ _COUNTS = 64
 
 def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
     """Where values go into a sequence, or those of each row into its row; of one dtype."""
-    char = sequence.dtype.char
-    if char not in "fdEl" or values.dtype is not sequence.dtype or not values.size:
+    char, many, size = sequence.dtype.char, values.size, sequence.shape[-1]
+    if char not in "fdEl" or values.dtype is not sequence.dtype or not many:
         return None
-    if _bisected.of(char, values.size) is None and not fits(values.size):
+    if (run := _bisected.of(char, many)) is None and not fits(many):
         return None
-    size = sequence.shape[-1]
-    rows = sequence.size // size if size and sequence.ndim > 1 else 1
     found = np.empty(values.shape, np.int64)
-    if values.size % rows:
+    if run is not None and many <= _ALONE and sequence.ndim == 1 and sequence.flags.carray and values.flags.carray:
+        run(many, 1, sequence, values, found, 1, size, many, right)
+        return found
+    rows = sequence.size // size if size and sequence.ndim > 1 else 1
+    if many % rows:
         return None
-    _bisected.share(char, values.size, 1, 8, contiguous(sequence), contiguous(values), found, rows, size, values.size // rows,
-                       right)
+    _bisected.share(char, many, 1, 8, contiguous(sequence), contiguous(values), found, rows, size, many // rows, right)
     return found
 
 

@@ -405,8 +405,9 @@ class searchsorted:
     out_dtype = POSITIONS
 
     def quick(sequence, values, out_int32, right, side, sorter):
-        if sequence.dtype is values.dtype and sequence.ndim and side is sorter is None and not out_int32:
-            return bisect(sequence, values, right) if sequence.ndim == 1 or sequence.shape[:-1] == values.shape[:-1] else None
+        if sequence.dtype is values.dtype and sequence.ndim and side is sorter is None and not out_int32 and (
+                sequence.ndim == 1 or sequence.shape[:-1] == values.shape[:-1]):
+            return bisect(sequence, values, right) if (found := order.bisect(sequence, values, right)) is None else found
 
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
@@ -480,7 +481,7 @@ class bucketize:
 
     def quick(values, sequence, out_int32, right):
         if sequence.dtype is values.dtype and sequence.ndim == 1 and not out_int32:
-            return bisect(sequence, values, right)
+            return bisect(sequence, values, right) if (found := order.bisect(sequence, values, right)) is None else found
 
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
@@ -513,6 +514,9 @@ def _inside(a: np.ndarray, b: np.ndarray, assume_unique: bool, invert: bool) -> 
     """Whether each element of `a` is in `b`, or where `invert`, is not."""
     if b.size == 1:
         inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
+    elif a.size * b.size <= 64 and a.dtype.char in "fdlihbB" and a.flags.c_contiguous:  # of which Python knows as much
+        among = b.ravel().tolist()
+        inside = np.array([(v in among) is not invert for v in a.ravel().tolist()], bool).reshape(a.shape)
     elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
         inside = np.logical_or.reduce(np.equal(a[..., None], b.reshape(-1)), -1)
         inside = ~inside if invert else inside
