@@ -295,7 +295,7 @@ def _ends(x: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     return x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
 
 
-def _times(x: np.ndarray, number: float) -> np.ndarray:
+def times(x: np.ndarray, number: float) -> np.ndarray:
     """Elements by a number, which for half precision is not rounded before the product."""
     if x.itemsize == 2:
         return with_number(np.multiply, x, number, False)
@@ -380,11 +380,11 @@ def _areas(y: np.ndarray, x: np.ndarray | None, dx: float | None, d: int) -> np.
     """`_heights` of plain arrays: steps of a vector, or a number; None of others."""
     sums = neighbours(np.add, y, d)
     if x is None:
-        return _times(sums, (1 if dx is None else dx) / 2)
+        return times(sums, (1 if dx is None else dx) / 2)
     if dx is not None or x.ndim != 1 or x.dtype is not y.dtype or x.size != y.shape[d]:
         return None
     steps = neighbours(np.subtract, x, 0).reshape((-1,) + (1,) * (y.ndim - 1 - d))
-    return _times(ufunc2(np.multiply, sums, steps) if y.itemsize > 2 else halved(np.multiply, sums, steps), 0.5)
+    return times(ufunc2(np.multiply, sums, steps) if y.itemsize > 2 else halved(np.multiply, sums, steps), 0.5)
 
 
 @op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
@@ -404,7 +404,7 @@ class trapezoid:
             whole = np.asarray(_sum(y, d, False), y.dtype)
             before = (slice(None),) * d
             ends = np.asarray(y[(*before, 0)] + y[(*before, -1)])
-            return np.asarray(_times(whole - _times(ends, 0.5), 1 if dx is None else dx))
+            return np.asarray(times(whole - times(ends, 0.5), 1 if dx is None else dx))
 
     def function(F, y, x=None, *, dx=None, dim=-1):
         if y.dtype.name == "bool" or x is not None and x.dtype.name == "bool":
