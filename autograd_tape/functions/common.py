@@ -149,7 +149,8 @@ class Common:
             return None
         # A number that comes last is computed with as it is, one that comes first is rounded unless the operation says otherwise.
         as_it_is = bool(numbers) and (pairs[0][0] not in _PLAIN_NUMBERS or self.rec.field("opmath") is not None)
-        if compute.name in _HALVES and (as_it_is and any([number is not bool for number, _ in numbers]) or all([flat for _, flat in tensors])):
+        if compute.name in _HALVES and (as_it_is and any([number is not bool for number, _ in numbers]) or all([
+                flat for _, flat in tensors])):
             return None
         common = kind(compute, tensors[0][0].device, None, tensors[0][0].inference)
         return None if not numbers and kinds == {common} else common
