@@ -17,10 +17,10 @@ from autograd_tape.version import Version
 
 from .._tensor import Tensor, frontend
 
-__all__ = ["CLIPPED", "Change", "changed", "changes_of"]
+__all__ = ["CLIPPED", "LARGE", "Change", "changed", "changes_of"]
 
 _ENABLED = GradMode.ENABLED
-_LARGE = 1 << 15
+LARGE = 1 << 15
 """Numbers of which a copy that is then changed takes longer than a call."""
 CLIPPED = Change(WITHIN)
 """`clamp` to a number on both sides of zero."""
@@ -68,7 +68,7 @@ def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpl
     if run is None or get_num_threads() > 1 and any([x.size >= BIG for x in data]):
         return None
     if not inplace:
-        if not all([x.flags.c_contiguous and x.size < _LARGE for x in data]):
+        if not all([x.flags.c_contiguous and x.size < LARGE for x in data]):
             return None
         data = [x.copy() for x in data]
     target = tuple(data)
