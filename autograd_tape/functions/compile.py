@@ -18,7 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.changes import LEAST as LEAST_CHANGED, changed
+from ..executors.kernels.changes import FROM, LEAST as LEAST_CHANGED, Alone, Change, broadcast, changed, rewritten
 from ..executors.kernels.elementwise import WITH_NUMBER, with_number
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import BIG
@@ -569,10 +569,13 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         finish = [*counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
+            change = (rec.field("changes") or {}).get(0)
+            at_once = [] if isinstance(change, Change) else _change_lines(rec, [], operand.name, False)
             lines += [f"        _c = {operand.name}.__class__",
                       "        if _c is float or _c is int:",
                       f"            if {_scalar_test(rec)} and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in "
                       f"_a.strides{test}:",
+                      *[" " * 16 + line for line in at_once],
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
                       "                kernel(_a, _o, _a)"]
@@ -581,7 +584,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
             free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
                     f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
             lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', quiet)} and {free.format(test)}:",
-                      f"            kernel(_a, {other.name}._data, _a)"]
+                      *_beside_lines(rec, other)]
             alpha = next((p.name for p in rec.params if p.scales), None)
             if alpha is not None:
                 scaled = free.format(" and _more is ..." if more else "")
@@ -602,6 +605,16 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
     if not below and _overwrites(rec) and half_operand(rec) is rec.params[0]:
         lines += _half_lines(rec, ["_more is ..."] if more else [], True)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
+
+
+def _beside_lines(rec: Record, other: Param) -> list[str]:
+    """The change by one of NumPy's functions of two arrays; by a kernel where those are broadcast, or where NumPy makes no vectors."""
+    slow = rec.field("numpy") in SLOW
+    test = f"_a.size < {LEAST_CHANGED}" + f" or _a.shape == {other.name}._data.shape" * (not slow)
+    lines = [] if isinstance((rec.field("changes") or {}).get(1), Change) else _change_lines(rec, [other], "1", False)
+    lines = [f"if {test}: kernel(_a, {other.name}._data, _a)", "else:", *[f"    {line}" for line in lines],
+             f"    broadcast(kernel, _a, {other.name}._data)"]
+    return [" " * 12 + line for line in lines]
 
 
 def _few_or_many(rec: Record) -> list[str]:
@@ -655,7 +668,7 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
             inside = [*prepare, f"part({', '.join(['_a', *of])})", *counted(first), f"return {first}"]
         else:
             beside = [p for p in rec.tensor_params[1:] if p.name != scalar]
-            at_once = [] if integers else _change_lines(rec, beside, _number_beside(rec, scalar), half)
+            at_once = _change_lines(rec, beside, _number_beside(rec, scalar), half, integers)
             if rec.field("store_all") is not None:
                 at_once += [f"if all_of({', '.join(['_a', *[_raw(p) for p in rec.params[1:] if p.passed]])}):",
                             *[f"    {line}" for line in counted(first)], f"    return {first}"]
@@ -682,16 +695,18 @@ def _number_beside(rec: Record, scalar: str | None) -> str:
     return scalar or next((p.name for p in rec.params[1:] if p.type == "Scalar" and not p.scales), "1")
 
 
-def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool) -> list[str]:
+def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool, integers: bool = False) -> list[str]:
     """Statements that change the first tensor in one pass, by a number and the tensors beside it, where there is such a kernel."""
-    if len(beside) not in (rec.field("changes") or {}):
+    change = (rec.field("changes") or {}).get(len(beside))
+    if change is None or integers and getattr(change, "whole", None) is None:
         return []
-    first, many = rec.params[0].name, f"_a.size >= {LEAST_CHANGED} and " * (not half)
-    rest = [p for p in rec.params[1:] if not p.is_tensor and p.name != number and not p.scales]
-    many = "".join([f"{test} and " for test in _defaults_test(rest)]) + many  # `round` to decimals is another change
-    arrays = "".join([f", {p.name}._data" for p in beside])
-    return [f"if {many}changed(changes[{len(beside)}], _k, {number}, _a{arrays}):", *[f"    {line}" for line in counted(first)],
-            f"    return {first}"]
+    first, alone = rec.params[0].name, isinstance(change, Alone)
+    rest = [] if alone else [p for p in rec.params[1:] if not p.is_tensor and p.name != number and not p.scales]
+    least = FROM[change.__class__][not half]
+    tests = [*_defaults_test(rest), *[f"_a.size >= {least}"] * (least > 0)]  # `round` to decimals is another change
+    given = "".join([f", {p.name}" for p in rec.params[1:] if p.passed]) if alone else "".join([f", {p.name}._data" for p in beside])
+    call = f"rewritten(changes[0], _k, _a{given})" if alone else f"changed(changes[{len(beside)}], _k, {number}, _a{given})"
+    return [f"if {' and '.join([*tests, call])}:", *[f"    {line}" for line in counted(first)], f"    return {first}"]
 
 
 def _requires(p: Param) -> str:
@@ -768,8 +783,10 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
+    if inplace and is_ufunc(rec) and rec.broadcasts:
+        cells["broadcast"] = broadcast
     if inplace and rec.field("changes"):
-        cells |= {"changed": changed, "changes": rec.field("changes")}
+        cells |= {"changed": changed, "changes": rec.field("changes"), "rewritten": rewritten}
     for field, cell in ("many", "many"), ("store_part", "part"), ("store_all", "all_of"):
         if rec.field(field) is not None:
             cells[cell] = rec.field(field)

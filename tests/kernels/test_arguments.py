@@ -237,6 +237,8 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
                           **dict.fromkeys(("a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"), (0, 2))},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
     "drawn.normals": {"n": (16, 17), "m": (16, 33)}, "drawn.choices": {"rows": (0, 3), "n": (1, 4), "count": (0, 3)},
+    **dict.fromkeys(("in_place.tested", "in_place.combined"), {
+        "op": (0, 9), "n1": (1, 2), "n2": (1, 9), "n3": (1, 9), "z3": (0, 1), "nz": (1, 20)}),
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip
 

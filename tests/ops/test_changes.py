@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand
-from autograd_tape.executors.kernels.changes import changed
+from autograd_tape.executors.kernels.changes import Change, changed
 from autograd_tape.ops import RECORDS
 
-CHANGES = [(name, others) for name, rec in RECORDS.items() for others in rec.field("changes") or {}]
+CHANGES = [(name, others) for name, rec in RECORDS.items() for others, change in (rec.field("changes") or {}).items()
+           if isinstance(change, Change)]
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5)
 #: Operations that take a number where there is no other tensor, and those that are not the same without one.
@@ -95,3 +97,46 @@ def test_a_result_written_over_its_first_operand_is_that_of_the_operation(name: 
             strides, expected = target.stride(), getattr(torch, name)(x, *others, *more)
             assert getattr(target, name + "_")(*others, *more) is target and target._version == 1 and target.stride() == strides
             assert _bits(target) == _bits(expected), (name, dtype, sizes, strides)
+
+
+#: By operation, what it is called with; a shape stands for a tensor of it, and of the tensor's dtype.
+OPTIONS: dict[str, list[tuple[Any, ...]]] = {
+    "clamp": [(-0.5, 0.5), (None, 1), (0, None), (1, -1)], "clamp_min": [(1,)], "clamp_max": [(1,)],
+    "nan_to_num": [(), (1.0, 2.0, 3.0), (0.1,)],
+}
+BROADCAST = [((81, 123), (81, 123)), ((81, 123), (81, 1)), ((81, 123), (123,)), ((2000, 7), (2000, 1)), ((2000, 7), (7,)),
+             ((5, 40, 31), (5, 1, 31)), ((81, 123), (1,))]
+OTHERS = [name for name, rec in RECORDS.items() if name not in ("mul", "add") and any([
+    not isinstance(change, Change) or change.whole is not None for change in (rec.field("changes") or {}).values()])]
+
+
+def _of(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], turned: bool) -> Any:
+    if dtype.startswith(("int", "bool")):
+        x = torch.tensor(rng.integers(-70, 90, shape)) if dtype == "int64" else torch.tensor(rng.integers(0, 2, shape) > 0)
+    else:
+        x = _numbers(rng, dtype, shape)
+    return x.mT.contiguous().mT if turned and x.ndim > 1 else x
+
+
+@pytest.mark.parametrize("dtype", (*DTYPES, "int64", "bool"))
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_written_over_is_what_the_operation_gives(name: str, dtype: str, kept: None) -> None:
+    """By methods, in rows and columns, with operands that are broadcast, and with numbers."""
+    rng, rec = np.random.default_rng(0), RECORDS[name]
+    function, inplace = getattr(torch, name), getattr(torch.Tensor, f"{name}_")
+    cases: list[tuple[tuple[int, ...], Any]] = [((81, 123), options) for options in OPTIONS.get(name, [()])]
+    if len(rec.tensor_params) > 1:
+        cases = [(shape, other) for shape, other in BROADCAST]
+        cases += [((81, 123), number) for number in (2, -0.0, 0.5)] if rec.params[1].type == "Operand" else []
+    for (shape, other), turned in itertools.product(cases, (False, True)):
+        x = _of(rng, dtype, shape, turned)
+        given = other if len(rec.tensor_params) == 1 else (other if isinstance(other, (int, float)) else _of(rng, dtype, other, False),)
+        try:
+            expected = function(x, *given)
+        except (RuntimeError, NotImplementedError):  # of this dtype there is none
+            continue
+        if expected.dtype is not x.dtype and not expected.dtype == torch.bool:
+            continue
+        steps = x.stride()
+        assert inplace(x, *given) is x and x.stride() == steps and x._version == 1
+        assert _bits(x) == _bits(expected.to(x.dtype)), (name, dtype, shape, other, turned)

@@ -28,7 +28,8 @@ CLIPPED = Change(WITHIN)
 
 def changes_of(name: str) -> dict[int, Change]:
     """By how many tensors there are beside the first of a row, which of the kernel's changes an operation is."""
-    return RECORDS[name].field("changes") or {} if name in RECORDS else {}
+    changes = (RECORDS[name].field("changes") or {}) if name in RECORDS else {}
+    return {others: change for others, change in changes.items() if isinstance(change, Change)}
 
 
 def changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inplace: bool = True) -> Sequence[Tensor] | None:

@@ -74,7 +74,7 @@ def _places() -> dict[str, list[Path]]:
     from pathlib import Path
 
     here = Path(__file__).parent
-    own = [here / f"{name}.py" for name in ("_common", "_elf", "_entry", "_kernel", "loops", "selection")]
+    own = [here / f"{name}.py" for name in ("_common", "_elf", "_entry", "_in_place", "_kernel", "loops", "selection")]
     random = [here.parents[1] / "random" / f"{name}.py" for name in ("polynomials", "rejection")]
     found: dict[str, list[Path]] = {}
     for path in [*own, *random, *sorted((here / "compiled").glob("*.py"))]:

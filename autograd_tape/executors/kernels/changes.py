@@ -10,14 +10,18 @@ import numpy as np
 
 from ...dtypes import Kind
 from .elementwise import spread
-from .handy import Listed, Run
+from .handy import Handy, Listed, Run
+from .pairs import OF_UFUNC, in_rows
 from .sharing import BIG, get_num_threads
 
-__all__ = ["Change", "LEAST", "MOST", "by_two", "changed"]
+__all__ = ["Alone", "Beside", "Change", "FROM", "LEAST", "MOST", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
 
 LEAST = 512  # elements of single or double precision from which a pass in place is quicker than a ufunc and a copy
 MOST = 1e4  # the largest number that all dtypes hold and all operations take
 _ONE, _TWO = Listed("arithmetic", "change"), Listed("arithmetic", "change_by_two")
+_alone, _whole = Handy("in_place", "alone"), Handy("in_place", "alone_whole")
+_tested, _combined = Handy("in_place", "tested"), Handy("in_place", "combined")
+_SHORT = 64  # elements of a line of which NumPy takes longer to begin it
 
 
 def as_it_is(value: float, kind: Kind) -> float:
@@ -48,12 +52,14 @@ class Change(NamedTuple):
         number: what the kernel is given for the number that goes with them, which is 1 where there is none.
         half: the kernel's name for it in half precision, where that is another.
         kernel: what changes it, by one tensor beside it or by two.
+        whole: of int64, what it is, and the bounds that go with it, of the number; see `Alone`.
     """
 
     op: int
     number: Callable[[float, Kind], float] = as_it_is
     half: int | None = None
     kernel: Listed = _ONE
+    whole: tuple[int, Callable[[int], tuple[int, int]]] | None = None
 
     def run(self, kernel: Run, kind: Kind, value: float, target: tuple[np.ndarray, ...], *others: tuple[np.ndarray, ...]) -> None:
         """Has the kernel change all rows: `target`, and what is beside it in each, of tensors of a kind.
@@ -70,9 +76,116 @@ by_two = partial(Change, kernel=_TWO)
 """A change by two tensors."""
 
 
-def changed(change: Change, kind: Kind, value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
+class Beside(NamedTuple):
+    """What becomes of a tensor by another that is broadcast to it, or by a number: whether a comparison is true, as a number of its dtype,
+    or its bits by those of the other.
+
+    Attributes:
+        op: the kernel's name for it.
+        kernel: what changes it.
+        chars: the dtypes that the kernel takes.
+    """
+
+    op: int
+    kernel: Handy = _tested
+    chars: str = "fdEel?"
+
+
+by_bits = partial(Beside, kernel=_combined, chars="l?")
+"""A change of bits by those of another tensor."""
+
+
+class Alone(NamedTuple):
+    """What becomes of a tensor by as many numbers as the operation has.
+
+    Attributes:
+        op: the kernel's name for it.
+        numbers: (the lower, the higher, another) of those, of a kind; None where it is not the kernel's.
+        whole: the same (the lower, the higher) of int64.
+        chars: the dtypes of floating-point numbers that the kernel takes.
+    """
+
+    op: int
+    numbers: Callable[..., tuple[float, float, float] | None] = lambda kind: (0.0, 0.0, 0.0)
+    whole: Callable[..., tuple[int, int] | None] | None = None
+    chars: str = "fdEe"
+
+
+FROM: dict[type, tuple[int, int]] = {Change: (0, LEAST), Beside: (512, 4096), Alone: (64, LEAST)}
+"""Elements of half precision, and of others, from which changes are quicker than a ufunc and a copy."""
+
+
+def rewritten(change: Alone, kind: Kind, a: np.ndarray, *options: Any) -> bool:
+    """Changes a plain array by itself and the operation's numbers; whether it did, as `changed`."""
+    char = kind.np.char
+    if char == "l" and change.whole is not None:
+        ends = change.whole(*options)
+        return ends is not None and _of_whole(change.op, *ends, a)
+    if char not in change.chars or (run := _alone.of(char, a.size)) is None or (given := change.numbers(kind, *options)) is None:
+        return False
+    return _over(run, a, change.op, *given, 0.0)
+
+
+def _of_whole(op: int, low: int, high: int, a: np.ndarray) -> bool:
+    run = _whole.of("l", a.size)
+    return run is not None and _over(run, a, op, low, high, 0)
+
+
+def _over(run: Run, a: np.ndarray, *given: object) -> bool:
+    """Whether a kernel has changed an array, which it does in rows or columns."""
+    if a.size >= BIG and get_num_threads() > 1:
+        return False
+    try:
+        run(a.size, 1, *given, a if a.flags.c_contiguous else a.T)
+    except TypeError:  # memory that has gaps, or is not aligned
+        return False
+    return True
+
+
+def _by_lines(change: Beside, kind: Kind, a: np.ndarray, z: np.ndarray) -> bool:
+    """Whether an array has been changed by another, or by a number, that is broadcast to it."""
+    char, n = kind.np.char, a.size
+    if char not in change.chars or z.ndim > a.ndim or z.size > n or n >= BIG and get_num_threads() > 1 or not a.flags.forc or (
+            run := change.kernel.of("B" if char == "?" else char, n)) is None:
+        return False
+    if z.shape == a.shape and z.strides != a.strides:
+        z = spread(z, a)
+    found = in_rows(a, z, False)
+    if found is None:
+        return False
+    rows, z, (_, size, sizes), _ = found
+    if size != n or rows.size != n or not rows.flags.c_contiguous:  # which has not the shape of the result
+        return False
+    try:
+        run(sizes[0] * sizes[1], 1, change.op, z, rows, *sizes[:3], *sizes[6:])
+    except (TypeError, ValueError):  # memory that is not aligned, or has gaps
+        return False
+    return True
+
+
+def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:
+    """Changes an array by NumPy's function of it and of another that is broadcast to it; in short lines, of which NumPy makes a call each,
+    by way of a new array, where there is machine code for that."""
+    if a.size >= LEAST and b.size > 1 and a.shape[-1] < _SHORT and (pair := OF_UFUNC.get(function)) is not None and (
+            found := pair(a, b, LEAST)) is not None and found.shape == a.shape:
+        a[...] = found
+    else:
+        function(a, b, a)
+
+
+def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
     """Changes a plain array of floating-point numbers, by a number of Python's and other arrays of its dtype; whether it did: it lies in
     rows or columns, the others are as large, and machine code is at hand or worth having."""
+    if isinstance(change, Beside):
+        if others:
+            return _by_lines(change, kind, a, others[0])
+        number = kind.scalars.get(value)
+        return _by_lines(change, kind, a, kind.scalar(value) if number is None else number)
+    if kind.np.char not in "fdEe":
+        if kind.np.char != "l" or change.whole is None or value.__class__ is not int or others:
+            return False
+        low, high = change.whole[1](value)
+        return _of_whole(change.whole[0], low, high, a)
     kernel = change.kernel.of(kind.np.char, a.size)
     if kernel is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
         return False

@@ -11,6 +11,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
+from ...executors.kernels import _in_place
 from ...executors.kernels.changes import Change, by_two, lowered, rounded
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half
 from ...executors.kernels.elementwise import one_pass
@@ -288,7 +289,7 @@ class abs:
     tensor([1., 2.])
     """
 
-    changes = {0: Change(MAGNITUDE)}
+    changes = {0: Change(MAGNITUDE, whole=(_in_place.MAGNITUDE, lambda value: (0, 0)))}
     lacks = {"uint float8_e8m0fnu": "abs_cpu"}
     out_dtype = FOUND
     ufunc = np.fabs
@@ -327,7 +328,7 @@ class sign:
     tensor([ 1., -1.,  0.])
     """
 
-    changes = {0: Change(SIGNED)}
+    changes = {0: Change(SIGNED, whole=(_in_place.SIGNED, lambda value: (0, 0)))}
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     ufunc = np.sign
@@ -352,6 +353,7 @@ class sgn:
     tensor([0.6000+0.8000j])
     """
 
+    changes = {0: Change(SIGNED, whole=(_in_place.SIGNED, lambda value: (0, 0)))}
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     sparse = "in order"

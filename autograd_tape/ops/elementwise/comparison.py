@@ -11,6 +11,11 @@ import numpy as np
 from ...annotations import Fn, Number
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels._in_place import (
+    ALL_BITS, ALL_TRUE, ANY_BITS, ANY_TRUE, EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, ONE_BIT, ONE_TRUE, SHIFTED_LEFT,
+    SHIFTED_RIGHT,
+)
+from ...executors.kernels.changes import Beside, by_bits
 from ...executors.kernels.elementwise import same
 from ...executors.kernels.pairs import LEAST, halved, ufunc2
 from ...functions.constants import NUMBERS, SMALL
@@ -47,6 +52,7 @@ class eq:
     node_ = "EqBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(EQUAL))
     numpy = np.equal
     mindspore = "ops.Equal"
     samples = pairs(number=0.5)
@@ -67,6 +73,7 @@ class ne:
     node_ = "NeBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(NOT_EQUAL))
     numpy = np.not_equal
     mindspore = "ops.NotEqual"
     samples = pairs(number=0.5)
@@ -88,6 +95,7 @@ class lt:
     node_ = "LtBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(LESS))
     numpy = np.less
     mindspore = "ops.Less"
     samples = pairs(number=0.5)
@@ -110,6 +118,7 @@ class le:
     node_ = "LeBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(LESS_EQUAL))
     numpy = np.less_equal
     mindspore = "ops.LessEqual"
     samples = pairs(number=0.5)
@@ -132,6 +141,7 @@ class gt:
     node_ = "GtBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(GREATER))
     numpy = np.greater
     mindspore = "ops.Greater"
     samples = pairs(number=0.5)
@@ -154,6 +164,7 @@ class ge:
     node_ = "GeBackward1"
 
     overloads = TENSOR_OR_NUMBER
+    changes = dict.fromkeys((0, 1), Beside(GREATER_EQUAL))
     numpy = np.greater_equal
     mindspore = "ops.GreaterEqual"
     samples = pairs(number=0.5)
@@ -456,6 +467,7 @@ class logical_and:
     """
 
     lacks = {"rare": "logical_and_cpu"}
+    changes = {1: Beside(ALL_TRUE)}
     numpy = np.logical_and
     mindspore = "ops.LogicalAnd"
     shape = broadcast_shapes
@@ -475,6 +487,7 @@ class logical_or:
     """
 
     lacks = {"rare": "logical_or_cpu"}
+    changes = {1: Beside(ANY_TRUE)}
     numpy = np.logical_or
     mindspore = "ops.LogicalOr"
     shape = broadcast_shapes
@@ -491,6 +504,7 @@ class logical_xor:
     """
 
     lacks = {"rare": "logical_xor_cpu"}
+    changes = {1: Beside(ONE_TRUE)}
     numpy = np.logical_xor
     mindspore = "ops.LogicalXor"
     shape = broadcast_shapes
@@ -521,6 +535,7 @@ class bitwise_and:
     """
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    changes = dict.fromkeys((0, 1), by_bits(ALL_BITS))
     numpy = np.bitwise_and
     no_vmap_ = "shape"
     mindspore = "ops.BitwiseAnd"
@@ -541,6 +556,7 @@ class bitwise_or:
     """
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    changes = dict.fromkeys((0, 1), by_bits(ANY_BITS))
     numpy = np.bitwise_or
     no_vmap_ = "shape"
     mindspore = "ops.BitwiseOr"
@@ -561,6 +577,7 @@ class bitwise_xor:
     """
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    changes = dict.fromkeys((0, 1), by_bits(ONE_BIT))
     numpy = np.bitwise_xor
     no_vmap_ = "shape"
     mindspore = "ops.BitwiseXor"
@@ -613,6 +630,7 @@ class bitwise_left_shift:
 
     lacks = {"uint": "lshift_cpu"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    changes = dict.fromkeys((0, 1), by_bits(SHIFTED_LEFT, chars="l"))
     numpy = np.left_shift
     mindspore = "ops.LeftShift"
     check, refuses_bool = _shifts("lshift_cpu"), True
@@ -632,6 +650,7 @@ class bitwise_right_shift:
 
     lacks = {"uint": "rshift_cpu"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    changes = dict.fromkeys((0, 1), by_bits(SHIFTED_RIGHT, chars="l"))
     numpy = np.right_shift
     mindspore = "ops.RightShift"
     check, refuses_bool = _shifts("rshift_cpu"), True

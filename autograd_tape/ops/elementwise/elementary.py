@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from ...executors.kernels._common import ROOTED
-from ...executors.kernels.changes import Change
+from ...executors.kernels._common import MULTIPLIED, ROOTED
+from ...executors.kernels._in_place import ROOT_INVERTED
+from ...executors.kernels.changes import Alone, Change
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
@@ -112,6 +113,7 @@ class rsqrt:
     tensor([1.0000, 0.5000])
     """
 
+    changes = {0: Alone(ROOT_INVERTED, chars="fd")}  # half precision is rounded twice, in places
     lacks = {"float8 chalf": "rsqrt_cpu"}
     def numpy(input): return _one_over_root(input)
     half = reciprocal_root
@@ -599,6 +601,7 @@ class deg2rad:
     complex_on_meta = True
     ufunc = (np.deg2rad, np.radians)
     sparse = "in order"
+    changes = {0: Change(MULTIPLIED, lambda value, kind: math.pi / 180)}
     def numpy(input): return input * input.dtype.type(math.pi / 180)
     def compose(F, input): return input * (math.pi / 180)
     def vjp(F, grad): return grad * (math.pi / 180)
@@ -618,6 +621,7 @@ class rad2deg:
     complex_on_meta = True
     ufunc = (np.rad2deg, np.degrees)
     sparse = "in order"
+    changes = {0: Change(MULTIPLIED, lambda value, kind: 180 / math.pi)}
     def numpy(input): return input * input.dtype.type(180 / math.pi)
     def compose(F, input): return input * (180 / math.pi)
     def vjp(F, grad): return grad * (180 / math.pi)

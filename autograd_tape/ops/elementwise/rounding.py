@@ -11,7 +11,8 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, sca
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import _common
 from ...executors.kernels._common import AT_LEAST, AT_MOST, CEILED, FLOORED, ROUNDED, TRUNCATED
-from ...executors.kernels.changes import Change
+from ...executors.kernels import _in_place
+from ...executors.kernels.changes import Alone, Change
 from ...executors.kernels import halves
 from ...executors.kernels.elementwise import BOUNDED, LARGER, SMALLER, difference_vjp, of_integers, one_pass
 from ... import modes
@@ -141,6 +142,7 @@ class frac:
     lacks = {"float8": "frac_cpu"}
     out_dtype = FOUND
     sparse = "in order"
+    changes = {0: Alone(_in_place.FRACTION)}
     @one_pass("frac", simple=True)
     def numpy(input): return input - np.trunc(input)
 
@@ -336,6 +338,17 @@ def _ends(min: object, max: object) -> tuple[float, float] | None:
     return (ends[0], ends[1]) if min is not max else None
 
 
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def _whole_ends(min: object, max: object) -> tuple[int, int] | None:
+    """The bounds as int64; None where one is no such."""
+    low, high = _LEAST if min is None else min, _MOST if max is None else max
+    if low.__class__ is int and high.__class__ is int and _LEAST <= low and high <= _MOST and low <= _MOST and high >= _LEAST:
+        return (low, high) if min is not max else None
+    return None
+
+
 def _keep(F: Functions, grad: Values, inside: Values) -> Values:
     """`grad` where `inside`, else zero."""
     return F.where(inside, grad, 0)
@@ -369,6 +382,7 @@ class clamp:
 
     lacks = {"float8": "clamp_scalar_cpu"}
     out_dtype = FOUND
+    changes = {0: Alone(_in_place.BOUNDED, lambda kind, min, max: (*ends, 0.0) if (ends := _ends(min, max)) else None, _whole_ends)}
     @one_pass("clamp", lambda min, max: _ends(min, max), simple=True)
     def numpy(input, min, max):
         if min is None and max is None:
@@ -439,7 +453,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
-    changes = {0: Change(AT_LEAST), 1: Change(_common.LARGER)}
+    changes = {0: Change(AT_LEAST, whole=(_in_place.BOUNDED, lambda value: (value, _MOST))), 1: Change(_common.LARGER)}
     lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
@@ -461,7 +475,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
-    changes = {0: Change(AT_MOST), 1: Change(_common.SMALLER)}
+    changes = {0: Change(AT_MOST, whole=(_in_place.BOUNDED, lambda value: (_LEAST, value))), 1: Change(_common.SMALLER)}
     lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])

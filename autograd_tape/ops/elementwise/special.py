@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from ...dtypes import COMPLEX, FLOATING, DType, number_array, result_dtype
+from ...dtypes import COMPLEX, FLOATING, DType, Kind, number_array, result_dtype
 from ...errors import AutogradError
+from ...executors.kernels._in_place import FINITE
+from ...executors.kernels.changes import Alone, rounded
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import state
 from ...executors.kernels.formulas import (
@@ -507,6 +510,11 @@ def _without_nan(input: np.ndarray, nan: float, top: float, low: float) -> np.nd
         return np.where(input == -np.inf, T(low), result)
 
 
+@cache
+def _top(kind: Kind) -> float:
+    return float(ml_dtypes.finfo(kind.np).max)
+
+
 _TOP = {"f": float(np.finfo(np.float32).max), "d": float(np.finfo(np.float64).max)}
 
 
@@ -521,6 +529,9 @@ class nan_to_num:
     """
 
     keeps = "Q_INTEGER"
+    changes = {0: Alone(FINITE, lambda kind, nan, posinf, neginf: (
+        -_top(kind) if neginf is None else rounded(neginf, kind), _top(kind) if posinf is None else rounded(posinf, kind),
+        rounded(nan or 0.0, kind)))}
     lacks = {"float8 chalf": "nan_to_num"}
     out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
     sparse = "in order"

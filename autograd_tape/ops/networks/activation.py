@@ -11,6 +11,7 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels._common import AT_LEAST
+from ...executors.kernels._in_place import BOUNDED
 from ...executors.kernels.changes import Change, nothing
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
@@ -91,7 +92,7 @@ class relu:
     tensor([0., 2.])
     """
 
-    changes = {0: Change(AT_LEAST, nothing)}
+    changes = {0: Change(AT_LEAST, nothing, whole=(BOUNDED, lambda value: (0, (1 << 63) - 1)))}
     lacks = {"uint float8": "clamp_min_scalar_cpu"}
     sparse = "in order"
     numpy = _rectified
