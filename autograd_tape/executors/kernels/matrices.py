@@ -507,6 +507,8 @@ def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[Any, np.ndarray]:
     [[-5.0]]
     """
     *lead, m, n = matrices.shape
+    if m == 1 and matrices.dtype.kind == "f":  # nothing stands below the diagonal
+        return np.ones((*lead, 1, 1), matrices.dtype) if wanted else None, matrices.swapaxes(-2, -1).copy()
     if wanted and _few_numbers(matrices):
         columns, k = matrices.swapaxes(-2, -1).copy(), min(m, n)
         tau, q, r = [np.empty((*lead, *shape), matrices.dtype) for shape in ((k,), (rows, m), (n, rows))]

@@ -14,7 +14,7 @@ from ...dtypes import CPU_KINDS, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Kind, c_n
 from ...errors import AutogradError, ShapeMismatchError
 from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ...functions.refusals import check_elements, on_meta
-from ...executors.kernels import halves, matrices as kernels
+from ...executors.kernels import blas, halves, matrices as kernels
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.pairs import OF_UFUNC, ufunc2
 from ...executors.kernels.sharing import BIG
@@ -34,6 +34,7 @@ _ELLIPSIS = "..."
 F32 = CPU_KINDS[np.dtype("f4")]
 
 _PAIRS = 1 << 15  # products of pairs from which on no matrices are multiplied
+_LONG = 256  # elements of a row of one, from which on NumPy's way is as quick
 _PRODUCTS = 2048  # in a Kronecker product, from which its rows are laid out first
 
 
@@ -501,13 +502,15 @@ class kron:
     def quick(input, other):
         if input.dtype is not other.dtype or is_half(input.dtype) or not (input.flags.c_contiguous and other.flags.c_contiguous):
             return None
+        many = input.size * other.size > _PRODUCTS
+        if many and (0, *other.shape)[-1] < _LONG and (found := blas.kron(input, other)) is not None:
+            return found
         n = max(input.ndim, other.ndim)
         a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
         left = input.reshape([s for size in a for s in (size, 1)])
         right = other.reshape([s for size in b for s in (1, size)])
-        many = input.size * other.size > _PRODUCTS
         product = OF_UFUNC[np.multiply](left, right) if many else None
-        if product is None and n and many and b[-1] < (256 if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
+        if product is None and n and many and b[-1] < (_LONG if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
             # Rows as long as those of the result: NumPy takes its time from row to row.
             left = input.reshape(a).repeat(b[-1], -1).reshape([s for size in a[:-1] for s in (size, 1)] + [-1])
             right = np.tile(other.reshape(b), a[-1]).reshape([s for size in b[:-1] for s in (1, size)] + [-1])

@@ -46,3 +46,14 @@ def add_outer(a, b, y, start, stop):
     for i in range(start, stop):
         ys = y[i * m : (i + 1) * m]
         _added(wide(a[i]), b, ys, ys)
+
+
+@kernel("r0[n*m] r0[p*q] w0[n*m*p*q] i i i i (n>0) (m>0) (p>0) (q>0) :n*p", EXACT, "fdl", fresh=True)
+def kron(x, z, y, n, m, p, q, start, stop):
+    """The Kronecker product of matrices (n, m) and (p, q), row by row."""
+    for row in range(start, stop):
+        zs = z[row % p * q : (row % p + 1) * q]
+        for j in range(m):
+            a, ys = x[row // p * m + j], y[(row * m + j) * q : (row * m + j + 1) * q]
+            for i in range(ys.size):
+                ys[i] = a * zs[i]
