@@ -260,9 +260,17 @@ def test_places_that_are_as_many_as_wanted(size: int, shape: tuple[int, ...]) ->
 @pytest.mark.parametrize("name", [name for name in RECORDS if get_record(name).field("overwrites") is not None])
 def test_what_is_overwritten_at_once_is_what_the_function_overwrites(name: str, dtype: torch.dtype) -> None:
     """In rows, in columns and in a part of something else; of what has a history the function says what becomes of it."""
-    door = FRONT_END.function(name).door
+    method = getattr(torch.Tensor, name.removesuffix("_") + "_")
+    door = method.door
+
+    def as_tensors(value: object) -> object:
+        """Tensors in the place of arrays in a tuple; numbers in the dtype that is overwritten."""
+        if isinstance(value, tuple):
+            return tuple([torch.tensor(x) if isinstance(x, np.ndarray) else x for x in value])
+        return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
     for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
-        x, *args = _arguments(sample, "float32", False)[0]
+        x, *args = [as_tensors(value) for value in _arguments(sample, "float32", False)[0]]
         whole = (*args, *[p.default for p in door.params[1 + len(args):]])
         for made in (lambda t: t, lambda t: t.t().contiguous().t(), lambda t: torch.stack([t, t], -1)[..., 1]):
             found = []
@@ -270,7 +278,7 @@ def test_what_is_overwritten_at_once_is_what_the_function_overwrites(name: str, 
                 t = made(x.to(dtype).clone())
                 before = t._version
                 try:
-                    assert (getattr(torch.Tensor, name)(t, *args) if at_once else door.plain(t, *whole)) is t
+                    assert (method(t, *args) if at_once else door.plain(t, *whole)) is t
                 except RuntimeError as error:  # which wraps around beyond the memory
                     found.append((str(error), 0))
                     continue

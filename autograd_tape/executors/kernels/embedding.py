@@ -329,7 +329,19 @@ def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarra
     False
     """
     sizes = _meant(array, array.strides, dim, index, others, flat)
-    return sizes is not None and _into(memory(array), index, others, how, sizes)
+    if sizes is None:
+        return False
+    if not array.flags.c_contiguous:
+        array = memory(array)
+    if others.size < _ALONE and others.flags.c_contiguous and array.dtype.char in "fdl":  # a few frames less
+        run = (_scattered if how is None else _reduced).of(array.dtype.char, others.size)
+        if run is not None:
+            try:
+                run(sizes[3], 1, array, index, others, *(() if how is None else (how,)), *sizes)
+                return True
+            except TypeError:  # something lies in another order
+                pass
+    return _into(array, index, others, how, sizes)
 
 
 def _meant(array: np.ndarray, strides: tuple[int, ...], dim: int, index: np.ndarray, others: np.ndarray, flat: bool

@@ -381,7 +381,7 @@ def fill(out: np.ndarray, number: np.ndarray) -> None:
     """
     own, n, item = out.dtype.isbuiltin, out.size, out.itemsize
     if own == 1 and (n * item < _MUCH or item == 1):
-        out.fill(number)
+        (out.view("u1") if n >= _MUCH and out.dtype.char == "?" else out).fill(number)  # truth values NumPy sets one by one
         return
     if n >= state.cheap and (char := _FILLED.get(out.dtype.char)) and (flags := out.flags).forc and flags.aligned:
         flat, code = out if flags.c_contiguous else out.T, number.view(char).item()

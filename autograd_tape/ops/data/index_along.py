@@ -437,7 +437,7 @@ def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
 
 
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
-    if a.ndim and index.ndim == 1 and is_plain(value, a.dtype):
+    if a.ndim and index.ndim == 1 and (is_plain(value, a.dtype) or value.__class__ is np.ndarray and value.dtype is a.dtype):
         d = wrap_dim(dim, a.ndim)
         size = (*a.shape[:d], index.size, *a.shape[d + 1:])
         if math.prod(size) < _FEW and _few_at_once(a, d, index, all_of(value, size, a.dtype)):
@@ -537,8 +537,12 @@ class index_fill:
 
     lacks = {"uint float8": "index_fill_cpu"}
     def overwrites(a, dim, index, value):
-        if not is_plain(value, a.dtype) or not is_index_apart(index, a) or index._data.ndim > 1:
+        if not is_index_apart(index, a) or index._data.ndim > 1:
             return False
+        if not is_plain(value, a.dtype):
+            if not is_plain_apart(value, a) or value._data.ndim:
+                return False
+            value = value._data
         _fill_part(a, dim, index._data, value)
         return True
 

@@ -230,9 +230,11 @@ def is_plain(number: Any, dtype: np.dtype) -> bool:
 
 
 def all_of(number: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array of one number."""
+    """An array of one number, or of an array's of the same dtype."""
     found = np.empty(shape, dtype)
-    if dtype.isbuiltin == 1 and found.size < _FEW:
+    if number.__class__ is np.ndarray:
+        as_bits(found).fill(as_bits(number))
+    elif dtype.isbuiltin == 1 and found.size < _FEW:
         found.fill(fitting(number, dtype))
     elif dtype.isbuiltin == 2 and found.size < _FEW:
         kind = CPU_KINDS[dtype]
