@@ -23,14 +23,14 @@ linalg = np.linalg
 
 
 def _each(function: Callable[..., np.ndarray], failed: Callable[..., tuple[np.ndarray, int]], *arrays: np.ndarray,
-          ) -> tuple[np.ndarray, np.ndarray]:
+          laid: Callable[[np.ndarray], np.ndarray] = _columns) -> tuple[np.ndarray, np.ndarray]:
     """(results, what failed) of `function` of batches of matrices: all at once, or where that fails one by one, with what
-    `failed` gives of those that do."""
+    `failed` gives of those that do; `laid` in memory."""
     A = arrays[0]
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ValueError("square matrices expected")
     try:
-        return _columns(function(*arrays)), np.zeros(A.shape[:-2], np.int32)
+        return laid(function(*arrays)), np.zeros(A.shape[:-2], np.int32)
     except linalg.LinAlgError:
         pass
     batch = np.broadcast_shapes(*[a.shape[:-2] for a in arrays])
@@ -42,7 +42,7 @@ def _each(function: Callable[..., np.ndarray], failed: Callable[..., tuple[np.nd
             results[i] = function(*each)
         except linalg.LinAlgError:
             results[i], info[place] = failed(*each)
-    return _columns(results.reshape(*batch, *results.shape[-2:])), info.reshape(A.shape[:-2])
+    return laid(results.reshape(*batch, *results.shape[-2:])), info.reshape(A.shape[:-2])
 
 
 def _refuse(name: str, info: np.ndarray, text: str) -> None:
@@ -105,12 +105,19 @@ def _partial_factor(A: np.ndarray) -> tuple[np.ndarray, int]:
     return L, k
 
 
+def _turned(a: np.ndarray) -> np.ndarray:
+    """Their transposes, column-major."""
+    turned = a.swapaxes(-2, -1)
+    return turned if a.size and a.flags.c_contiguous else _columns(turned)
+
+
 def _cholesky_ex(A: np.ndarray, upper: bool = False, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    L, info = _each(lapack.cholesky, _partial_factor, A.swapaxes(-2, -1) if upper else A)
+    L, info = _each(lapack.cholesky, _partial_factor, A.swapaxes(-2, -1), laid=_turned) if upper else _each(
+        lapack.cholesky, _partial_factor, A)
     if check_errors:
         _refuse("linalg.cholesky_ex", info, "The factorization could not be completed because the input is not positive-definite (the "
                                             "leading minor of order {} is not positive-definite).")
-    return _columns(L.swapaxes(-2, -1)) if upper else L, info
+    return L, info
 
 
 @op("linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False) -> (Tensor L, Int32 info)", namespace="_internal",
