@@ -11,6 +11,7 @@ from ...dims import wrap_dim
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
 from ...executors.kernels import order, reduce
+from ...executors.kernels.halves import widened
 from ...executors.kernels.moved import places
 from ...executors.kernels.pairs import neighbours
 from ...functions.out import EXPECTED, POSITIONS, OutRule
@@ -252,9 +253,10 @@ class bincount:
 
     def quick(input, weights, minlength):
         if input.dtype.char == "l" and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
-                weights is None or weights.shape == input.shape and weights.dtype.char in "fd"):
-            found = np.bincount(input, weights, minlength)  # who refuses negative numbers
-            return found if weights is None or weights.dtype.char == "d" else found.astype(np.float32)
+                weights is None or weights.shape == input.shape and weights.dtype.char in "fdeE?l"):
+            given = weights if weights is None or weights.itemsize != 2 else widened(weights)
+            found = np.bincount(input, given, minlength)  # who refuses negative numbers
+            return found if weights is None or weights.dtype.char != "f" else found.astype(np.float32)
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):
