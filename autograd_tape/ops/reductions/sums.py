@@ -888,15 +888,32 @@ class std_mean:
 
 def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np.ndarray:
     axes = normalize_dims(dim, input.ndim)
+    if input.size >= 2 * _STAYS and axes == (input.ndim - 1,) and input.ndim > 1 and input.flags.c_contiguous and input.dtype.char in "fd":
+        result = np.empty((*input.shape[:-1], 1), input.dtype)
+        step = max(1, _STAYS * len(input) // input.size)
+        for start in range(0, len(input), step):
+            result[start:start + step] = _log_of_sum(input[start:start + step], axes)
+    else:
+        result = _log_of_sum(input, axes)
+    if keepdim:
+        return finish(result, input)
+    return finish(result.reshape(shapes.reduced(input.shape, dim)), input)
+
+
+#: Elements whose differences and exponentials stay in a cache.
+_STAYS = 1 << 15
+
+
+def _log_of_sum(input: np.ndarray, axes: tuple[int, ...] | None) -> Any:
+    """The logarithms of sums of exponentials along axes, which stay."""
     if input.size:
         top = shared.exactly(np.maximum, input.real, axes, True)  # the imaginary part of the result stays within (-pi, pi]
         top = np.where(np.isfinite(top), top, top.dtype.type(0))
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
-    result = np.log(shared.add(np.exp(input - top), axes, None, True)) + top
-    if keepdim:
-        return finish(result, input)
-    return finish(result.reshape(shapes.reduced(input.shape, dim)), input)
+    powers = np.asarray(input - top)
+    np.exp(powers, powers)
+    return np.log(shared.add(powers, axes, None, True)) + top
 
 
 @op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
