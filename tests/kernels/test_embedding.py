@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from autograd_tape.dtypes import DType
-from autograd_tape.executors.kernels import dropout, embedding, reduce
+from autograd_tape.executors.kernels import dropout, embedding, moved, reduce
 from autograd_tape.ops.reductions import running
 
 
@@ -212,3 +215,52 @@ def test_half_precision_that_is_added_once_is_rounded_once(index, axis, kernels,
     scattered = out.copy()
     embedding.scatter_add(scattered, axis, places, source)
     assert added.astype("f").tolist() == scattered.astype("f").tolist() == wide.astype(bfloat16).astype("f").tolist()
+
+
+_ORDERS = {
+    "rows": lambda a: a,
+    "columns": lambda a: a.T.copy().T,
+    "middle first": lambda a: a.transpose(1, 0, 2).copy().transpose(1, 0, 2),
+    "gaps": lambda a: np.stack([a, a], -1)[..., 1],
+    "part": lambda a: np.pad(a, 1)[1:-1, 1:-1, 1:-1],
+}
+
+
+@pytest.mark.parametrize("order", _ORDERS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?", ml_dtypes.bfloat16, "f2"])
+@pytest.mark.parametrize("how", [None, 0, 1, 2, 3])
+def test_what_is_put_into_an_array_in_any_order(order, dtype, how, kernels):
+    """As into a copy in rows; where a position is not there, nothing is changed."""
+    rng = np.random.default_rng(0)
+    for axis, vector in itertools.product(range(3), (True, False)):
+        a = rng.integers(0, 3, (4, 5, 6)).astype(dtype)
+        size = tuple(7 if d == axis else n for d, n in enumerate(a.shape))
+        index, others = rng.integers(0, a.shape[axis], (7,) if vector else size), rng.integers(0, 3, size).astype(dtype)
+        target = _ORDERS[order](a)
+        wanted = embedding.with_others(a, axis, index, others, how)
+        done = embedding.put_others(target, axis, index, others, how)
+        assert done == (wanted is not None) or order in ("columns", "middle first", "part")  # which have no such steps
+        np.testing.assert_array_equal(target, wanted if done else a)
+        index.reshape(-1)[-1] = a.shape[axis]
+        before = target.copy()
+        with contextlib.suppress(IndexError):
+            assert not embedding.put_others(target, axis, index, others, how)
+        np.testing.assert_array_equal(target, before)
+
+
+def test_sums_of_half_precision_are_rounded_once(kernels):
+    target, ones = np.zeros((2, 700), ml_dtypes.bfloat16), np.ones((400, 700), ml_dtypes.bfloat16)
+    embedding.index_add(target, 0, np.ones(400, np.int64), ones)
+    assert target[0].max() == 0 and (target[1] == 400).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(5, 4, 3), (1, 4, 3), (3,), (4, 3), (5, 1, 1), (4, 1), (1, 4, 1), ()])
+def test_what_is_filled_where_a_mask_is_set(order, shape, kernels):
+    rng = np.random.default_rng(0)
+    for dtype in ("f4", "f8", "i8", "?", "f2", "i4"):
+        a, value = np.array(rng.integers(0, 9, (5, 4, 3)).astype(dtype), order=order), np.ones((), dtype)
+        mask = np.array(rng.random(shape) < 0.5, order=order)
+        wanted = np.where(mask, value, a)
+        if moved.fill_where(a, mask, value):
+            np.testing.assert_array_equal(a, wanted)
