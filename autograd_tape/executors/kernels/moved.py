@@ -91,7 +91,7 @@ def clear_outside(x: np.ndarray, k: int, lower: bool) -> bool:
     n, m = x.shape[-2:]
     if not x.flags.c_contiguous:
         x, n, m, k, lower = x.swapaxes(-1, -2), m, n, -k, not lower
-    if not x.flags.carray:
+    if not x.flags.carray or m < _SHORT and x.size > _FEW:  # many short rows NumPy cuts column by column
         return False
     rows, kept = x.size // m, max(-n, min(k, m))
     _cut.share(char, rows, m, 1, x if x.dtype.char in _AS_THEY_ARE else x.view(char), rows, m, n, kept if lower else kept - 1, int(lower))
