@@ -125,6 +125,8 @@ class _OnHalves:
 
 
 _ON_HALVES = _OnHalves()
+#: As many numbers take NumPy the time of a step's calls.
+_STEP = 4096
 
 
 def _rounded(mode: str, n: int) -> Fn | None:
@@ -429,7 +431,8 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
     if nobody_looks and alike and kind in F.namespace["Q_HALF"] and _fits(mode, input, states, weights, sizes) and (
             grad_mode() is not GradMode.ENABLED or all([t is None or t._node is None for t in (input, *states, *weights)])):
         wide: list[Any] = [None if t is None else widened(t._data) for t in weights]
-        step = _rounded(mode, input._data.size // input._data.shape[-1] * len(wide[0])) if dtype.name == "bfloat16" else None
+        count = len(input._data) if sizes is None else len(sizes)
+        step = _rounded(mode, count * _STEP) if dtype.name == "bfloat16" else None
         before = [halves(s._data) if step is None else contiguous(widened(s._data)) for s in states]
         y, found = _in_steps(_ON_HALVES, step or _STEPS[mode], halves(input._data), tuple(before), wide, sizes, reverse)
         return F.wrap(narrow(bare(y), dtype.np), kind), [F.wrap(narrow(bare(s), dtype.np), kind) for s in found]
