@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
@@ -79,7 +80,7 @@ least_of, largest_of, any_of = _across("<"), _across(">"), _across("|")
 
 
 def zeros(x: Any) -> tuple[bool, bool]:
-    """Whether there is a zero with the sign, and one without."""
+    """Whether there is a zero with the sign, of numbers of which none is less, and one without, of which none is larger."""
     minus = plain = 0
     for i in range(x.size):
         v = wide(x[i])
@@ -93,7 +94,17 @@ def zeros(x: Any) -> tuple[bool, bool]:
 def _zeros(x):
     if x.dtype == types.int64:
         return lambda x: (False, True)
-    return zeros
+    word = {2: np.int16, 4: np.int32, 8: np.int64}[x.dtype.bitwidth // 8]
+    sign = np.iinfo(word).min
+
+    def found(x):  # by the bits, in vectors: all numbers are of one sign
+        bits = x.view(word)
+        low = high = bits[0]
+        for i in range(bits.size):
+            low, high = bits[i] if bits[i] < low else low, bits[i] if bits[i] > high else high
+        return low == sign, high >= 0
+
+    return found
 
 
 def first_as(x: Any, v: Any) -> int:
