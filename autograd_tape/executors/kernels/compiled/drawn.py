@@ -108,11 +108,11 @@ def integers(words, spread, low, out):
             left += spread if left < 0 else 0
             out[i] = whole(out, low + (left - (spread if left >= spread else 0)))
     else:
-        by = np.uint64(spread)
+        by, first = np.int64(spread).view(np.uint64), np.int64(low).view(np.uint64)
         for i in range(out.size):
             word = (np.uint64(words[2 * i]) << np.uint64(32)) | np.uint64(words[2 * i + 1])
             rest = word % by if by != np.uint64(0) else word
-            out[i] = whole(out, np.int64(rest + np.uint64(low)))
+            out[i] = whole(out, np.uint64(rest + first).view(np.int64))
 
 
 @kernel("r0[n] u1[m] w0[n] Q1[1] ((m==n)|(m==2*n))", _EXACT, dtypes="fdEe")
