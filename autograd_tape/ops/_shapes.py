@@ -95,9 +95,11 @@ def indexed(input: Shape, dim: int, index: Shape) -> tuple[int, ...]:
 
 def topk(input: Shape, k: int, dim: int = -1, *rest: bool) -> tuple[tuple[int, ...], ...]:
     """Of values and indices of the `k` largest."""
+    d = wrap_dim(dim, len(input))
+    if not 0 <= k <= (input[d] if input else 1):
+        raise AutogradError("k not in range for dimension")
     if not input:
         return (), ()
-    d = wrap_dim(dim, len(input))
     shape = (*input[:d], k, *input[d + 1:])
     return shape, shape
 

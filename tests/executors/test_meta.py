@@ -147,6 +147,12 @@ def test_big_without_a_rule() -> None:
         get_executor("meta", "meta").F.kthvalue(big(SIDE, SIDE), 1)
 
 
+@pytest.mark.parametrize("shape, k", [((5, 0), 2), ((), 2), ((3,), 4), ((3,), -1)])
+def test_more_are_not_selected_than_there_are(shape: tuple[int, ...], k: int) -> None:
+    with pytest.raises(AutogradError, match="k not in range for dimension"):
+        run(RECORDS["topk"], [to_meta(np.ones(shape)), k], {})
+
+
 def test_memory_reads_as_zeros() -> None:
     """What looks at the data of a meta buffer finds zeros, never foreign memory, whatever its size."""
     assert not meta_array((1000, 1000), np.dtype("f8")).any()
