@@ -295,12 +295,13 @@ def set_num_threads(n: _Any) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {_errors.type_name(n)}")
     if n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
-    sharing.set_num_threads(n), blas.set_num_threads(n)
+    sharing.set_num_threads(n)
+    blas.set_num_threads(n)
 
 
 def get_num_threads() -> _Any:
-    """How many threads big operations use, those of NumPy's BLAS among them."""
-    from autograd_tape.executors.kernels import blas, sharing
+    """How many threads big operations use."""
+    from autograd_tape.executors.kernels import sharing
 
     return sharing.get_num_threads()
 

@@ -31,7 +31,7 @@ from ..version import Version
 from .entries import counted, is_free, view_lines
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
-from .namespace import REALS, RESULT_KINDS, STUMBLES
+from .namespace import REALS, STUMBLES
 from .words import signature_of, spelled_too, told_where_missing, words_of
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     frontend = cells["_F"]
     named = frontend.returned(rec) if rec.field("quick_named") else None
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
-    cells |= {"_quick": quick, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_lacked": frozenset(rec.lacks),
+    cells |= {"_quick": quick, "_ns": frontend.namespace, "_lacked": frozenset(rec.lacks),
               "_sizes": _SIZES, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray, "_named": named}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
@@ -279,7 +279,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         if rec.name.endswith("_"):  # whose write is noted, and refused, elsewhere
             cells |= {"_recordings": recordings, "_noting": noting}
             tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
-    made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _KINDS[{0}.dtype]; _t._base = _t._v = _t._node = None"
+    made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _ns['KINDS'][{0}.dtype]; _t._base = _t._v = _t._node = None"
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})", *own,
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
             f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('quick_conjugates') else '_t'}",
@@ -356,7 +356,7 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     """Statements that return a new tensor over what `fresh` makes of a kind and the arguments before the options, if it makes something and
     no option but the dtype is given."""
     frontend = cells["_F"]
-    cells |= {"_fresh": fresh, "_ns": frontend.namespace, "_KINDS": RESULT_KINDS["KINDS"], "_new": frontend.namespace["new"],
+    cells |= {"_fresh": fresh, "_ns": frontend.namespace, "_new": frontend.namespace["new"],
               "_Tensor": frontend.Tensor, "_STUMBLES": STUMBLES, "_default_float": default_dtype, "_int64": INT64_KIND.dtype}
     options = [n for n, p in signature.items() if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
     tensors = [p.name for p in rec.params if p.is_tensor]
@@ -364,11 +364,11 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     tests = [_AS_EVER.get(n, "{0} is None").format(n) for n in options if n != "dtype"]
     if tensors:  # the method's own name for its tensor may be another than the schema's
         own = arguments[0]
-        found, arguments[0] = f"{own}._k if dtype is None else _KINDS[dtype.np]", f"{own}._data"
+        found, arguments[0] = f"{own}._k if dtype is None else _ns['KINDS'][dtype.np]", f"{own}._data"
         tests.append(f"{own}._k in _ns['Q_ANY']")
     else:
         left_out = "_int64" if rec.result == "int64" else "_default_float()"
-        found = f"_KINDS[({left_out} if dtype is None else dtype).np]"
+        found = f"_ns['KINDS'][({left_out} if dtype is None else dtype).np]"
         tests.append("_F.default_device is None")
     return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k in _ns['Q_ANY']:",
             f"            _r = _fresh({', '.join(['_k', *arguments])})", "            if _r is not None:",

@@ -29,6 +29,7 @@ from ..encodings import COMPLEX32
 from ..locks import fork_safe_lock
 from ..strided import by_memory
 from . import kernels, rejection
+from ._made import CAUCHY, CHANCE, EXPONENTIAL, GEOMETRIC
 from .arguments import (
     INT64_MAX,
     INT64_MIN,
@@ -758,14 +759,14 @@ def _filler(name: str, dtype: np.dtype, args: tuple[Any, ...]) -> Callable[[MT19
         wide = 2 if spread >= SKEW_LIMIT else 1
         kernel, given = "integers", ((), (spread - (spread >> 63 << 64), low))
     elif name == "exponential" and floating:
-        given = (kernels.EXPONENTIAL,), (-1.0 / (*args, 1.0)[0], 0.0)
+        given = (EXPONENTIAL,), (-1.0 / (*args, 1.0)[0], 0.0)
     elif name == "cauchy" and floating:
         median, sigma = args + (0.0, 1.0)[len(args) :]
-        given = (kernels.CAUCHY,), (float(sigma), float(median))
+        given = (CAUCHY,), (float(sigma), float(median))
     elif name == "geometric" and floating:
-        given = (kernels.GEOMETRIC,), (math.log1p(-args[0]), 0.0)
+        given = (GEOMETRIC,), (math.log1p(-args[0]), 0.0)
     elif name == "_chances" and floating:
-        given = (kernels.CHANCE,), (float(args[0]), 0.0)
+        given = (CHANCE,), (float(args[0]), 0.0)
     else:
         return None
     before, after = given

@@ -19,9 +19,6 @@ PATIENCE = 5000  # as many small draws take as long without the compiled code as
 LESS_PATIENCE = 300  # as many as loading the code alone does, and so do
 WORDS = 512  # so many times as many words
 
-EXPONENTIAL, CAUCHY, GEOMETRIC, CHANCE = range(4)
-"""What the kernel of numbers that are made of one uniform number of double precision makes."""
-
 _loaded: Kernels | None = None
 _tried = False
 _small_draws = 0

@@ -164,7 +164,7 @@ def test_memory_is_not_quadratic_without_kernels():
 
 def test_blas_uses_as_many_threads_as_it_is_told():
     if blas._openblas() is None:
-        pytest.skip("NumPy's BLAS has no way to be told")
+        pytest.skip("NumPy is not linked to OpenBLAS")
     count, _ = blas._openblas()
     before = count()
     try:
@@ -177,3 +177,10 @@ def test_blas_uses_as_many_threads_as_it_is_told():
         assert count() == 1
     finally:
         blas.set_num_threads(before)
+
+
+def test_values_of_hidden_keys_count_where_they_are_not_finite(kernels, dtype):
+    q, v = np.ones((1, 3, 8), dtype), np.ones((1, 6, 2), dtype)
+    v[0, 5, 0] = math.inf
+    y = ops._small(q, np.ones((1, 6, 8), dtype), v, 1.0, None, None, True)[0]
+    assert np.isnan(y[0, :, 0]).all() and (y[0, :, 1] == 1).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -118,6 +119,14 @@ def _of(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], turned: bo
     return x.mT.contiguous().mT if turned and x.ndim > 1 else x
 
 
+def _given_by(function: Any, *args: Any) -> Any:
+    """What a function gives; None where there is none of the dtype."""
+    try:
+        return function(*args)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
 @pytest.mark.parametrize("dtype", (*DTYPES, "int64", "bool"))
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_written_over_is_what_the_operation_gives(name: str, dtype: str, kept: None) -> None:
@@ -131,12 +140,50 @@ def test_what_is_written_over_is_what_the_operation_gives(name: str, dtype: str,
     for (shape, other), turned in itertools.product(cases, (False, True)):
         x = _of(rng, dtype, shape, turned)
         given = other if len(rec.tensor_params) == 1 else (other if isinstance(other, (int, float)) else _of(rng, dtype, other, False),)
-        try:
-            expected = function(x, *given)
-        except (RuntimeError, NotImplementedError):  # of this dtype there is none
-            continue
-        if expected.dtype is not x.dtype and not expected.dtype == torch.bool:
+        expected = _given_by(function, x, *given)
+        if expected is None or expected.dtype is not x.dtype and not expected.dtype == torch.bool:
             continue
         steps = x.stride()
         assert inplace(x, *given) is x and x.stride() == steps and x._version == 1
         assert _bits(x) == _bits(expected.to(x.dtype)), (name, dtype, shape, other, turned)
+
+
+@pytest.mark.parametrize("n", [6, 30000])
+def test_a_source_in_the_same_memory_is_read_before_it_is_written(n: int, kept: None) -> None:
+    y, mask = torch.arange(float(n)) + 1, torch.arange(n) % 3 > 0
+    expected = y.masked_scatter(mask, y.clone())
+    for _ in range(3):  # before and after machine code is at hand
+        x = y.clone()
+        assert x.masked_scatter_(mask, x) is x and _bits(x) == _bits(expected)
+
+
+def test_few_are_looked_for_in_the_common_dtype() -> None:
+    found = torch.isin(torch.tensor([2**53 + 1, 1, 0]), torch.tensor([2.0**53, 3.0], dtype=torch.float64))
+    assert found.tolist() == [True, False, False]
+    assert not torch.isin(torch.arange(5), torch.tensor([], dtype=torch.int64)).any()
+
+
+@pytest.mark.parametrize("options", [(0.0, -math.inf, 5.0), (0.0, math.nan, 5.0), (3.0, 2.0, math.nan), (-0.0, 1.0, 2.0)])
+def test_what_replaces_is_not_replaced_in_turn(options: tuple[float, ...], kept: None) -> None:
+    x = torch.tensor([math.inf, -math.inf, math.nan, 1.0]).repeat(2000)
+    expected = [options[1], options[2], options[0], 1.0]
+    for _ in range(3):
+        assert _bits(x.clone().nan_to_num_(*options)) == _bits(torch.tensor(expected).repeat(2000)) == _bits(x.nan_to_num(*options))
+
+
+@pytest.mark.parametrize("name", ["ne", "gt", "logical_xor", "eq"])
+def test_an_operand_in_the_same_memory_is_read_before_it_is_written(name: str, kept: None) -> None:
+    """One that has the memory by `data`, and so no version in common."""
+    for dtype in (torch.float32, torch.bfloat16):
+        x = (torch.arange(24000) % 7 - 3).to(dtype).reshape(60, 400)
+        expected = getattr(torch, name)(x, x.data[0].clone()).to(dtype)
+        for _ in range(3):
+            y = x.clone()
+            getattr(y, name + "_")(y.data[0])
+            assert _bits(y) == _bits(expected)
+
+
+def test_clamp_refuses_a_bound_of_which_it_would_read_what_is_written() -> None:
+    x = torch.arange(6400.0)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x.clamp_(min=x.data[5])

@@ -288,3 +288,30 @@ def test_what_is_overwritten_at_once_is_what_the_function_overwrites(name: str, 
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         leaf.fill_diagonal_(1)
     assert torch.autograd.grad((leaf * 1).fill_diagonal_(1).sum(), leaf)[0].tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+
+
+QUICK = sorted([name for name in RECORDS if get_record(name).field("quick") is not None and get_record(name).public and
+                get_record(name).field("gives") != "bool"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", QUICK)
+def test_what_is_made_in_inference_mode_is_of_it(name: str, compared: Callable[[int], None]) -> None:
+    def tensor(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return torch.from_numpy(x).float() if x.dtype == np.float64 else torch.from_numpy(x)
+        return type(x)(map(tensor, x)) if isinstance(x, (list, tuple)) else x
+
+    def of_it(x: Any) -> bool:
+        return not isinstance(x, torch.Tensor) or x.is_inference()
+
+    function, count = FRONT_END.function(name), 0
+    for sample in get_record(name).body.__dict__["samples"](np.random.default_rng(0)):
+        args, kwargs = (sample.args, sample.kwargs) if isinstance(sample, Sample) else (sample, {})
+        with torch.inference_mode():
+            args, kwargs = [tensor(x) for x in args], {n: tensor(x) for n, x in kwargs.items()}
+            found = function(*args, **kwargs)
+        results = [x for x in (found if isinstance(found, tuple) else (found,)) if not any([x is a for a in args])]
+        assert all(map(of_it, results))
+        count += 1
+    compared(count)

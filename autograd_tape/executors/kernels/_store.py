@@ -75,7 +75,7 @@ def _places() -> dict[str, list[Path]]:
 
     here = Path(__file__).parent
     own = [here / f"{name}.py" for name in ("_common", "_elf", "_entry", "_in_place", "_kernel", "loops", "selection")]
-    random = [here.parents[1] / "random" / f"{name}.py" for name in ("polynomials", "rejection")]
+    random = [here.parents[1] / "random" / f"{name}.py" for name in ("_made", "polynomials", "rejection")]
     found: dict[str, list[Path]] = {}
     for path in [*own, *random, *sorted((here / "compiled").glob("*.py"))]:
         found.setdefault(path.stem, []).append(path)

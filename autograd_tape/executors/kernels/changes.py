@@ -154,8 +154,8 @@ def _by_lines(change: Beside, kind: Kind, a: np.ndarray, z: np.ndarray) -> bool:
     if found is None:
         return False
     rows, z, (_, size, sizes), _ = found
-    if size != n or rows.size != n or not rows.flags.c_contiguous:  # which has not the shape of the result
-        return False
+    if size != n or rows.size != n or not rows.flags.c_contiguous or np.may_share_memory(rows, z) and rows is not z:
+        return False  # which has not the shape of the result, or would be read after it was written
     try:
         run(sizes[0] * sizes[1], 1, change.op, z, rows, *sizes[:3], *sizes[6:])
     except (TypeError, ValueError):  # memory that is not aligned, or has gaps
@@ -167,7 +167,7 @@ def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:
     """Changes an array by NumPy's function of it and of another that is broadcast to it; in short lines, of which NumPy makes a call each,
     by way of a new array, where there is machine code for that."""
     if a.size >= LEAST and b.size > 1 and a.shape[-1] < _SHORT and (pair := OF_UFUNC.get(function)) is not None and (
-            found := pair(a, b, LEAST)) is not None and found.shape == a.shape:
+            found := pair(a, b, True)) is not None and found.shape == a.shape:
         a[...] = found
     else:
         function(a, b, a)

@@ -197,12 +197,18 @@ def _lying(have: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int
 
 
 def memory(array: np.ndarray) -> np.ndarray:
-    """The memory from an array's first element to its last, in an array that is C-contiguous."""
+    """The memory from an array's first element to its last, in an array that is C-contiguous.
+
+    Raises:
+        ValueError: the array leads backwards, or by parts of elements, as no tensor does.
+    """
     flags, item = array.flags, array.itemsize
     if flags.c_contiguous:
         return array
     if flags.f_contiguous:
         return array.T
+    if any([s < 0 or s % item for s in array.strides]):
+        raise ValueError(f"memory: steps forward by whole elements expected, got {array.strides} bytes")
     return strided(array, (sum([(n - 1) * s for n, s in zip(array.shape, array.strides)]) // item + 1,), (item,))
 
 

@@ -274,6 +274,8 @@ def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
     n = np.count_nonzero(mask)
     if source.size < n:
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
+    if np.may_share_memory(a, source):
+        source = source.copy()  # parts of which would be overwritten before they are read
     if source.dtype is a.dtype:
         if put_where(a, mask, source):
             return

@@ -291,7 +291,8 @@ def _by_one(input: TensorRef, min: Any, max: Any) -> tuple[str, tuple[TensorRef 
     name, bound = ("clamp_max_tensor", max) if min is None else ("clamp_min_tensor", min)
     tensors = [input, bound] if isinstance(bound, TensorRef) else [input]
     if recordings or modes.watched or bound.__class__ is bool or not all([
-            t._node is None and t._k.special is None and t._k.dtype.name in _USUAL for t in tensors]):
+            t._node is None and t._k.special is None and t._k.dtype.name in _USUAL for t in tensors]) or (
+            len(tensors) > 1 and np.may_share_memory(*[t._data for t in tensors])):  # which `clamp` refuses in place
         return None
     return name, (input, bound)
 

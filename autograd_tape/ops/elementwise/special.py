@@ -531,7 +531,7 @@ class nan_to_num:
     keeps = "Q_INTEGER"
     changes = {0: Alone(FINITE, lambda kind, nan, posinf, neginf: (
         -_top(kind) if neginf is None else rounded(neginf, kind), _top(kind) if posinf is None else rounded(posinf, kind),
-        rounded(nan or 0.0, kind)))}
+        rounded(0.0 if nan is None else nan, kind)))}
     lacks = {"float8 chalf": "nan_to_num"}
     out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
     sparse = "in order"
@@ -540,20 +540,20 @@ class nan_to_num:
             return copy_like(input)
         if (char := input.dtype.char) == "f" or char == "d":
             top = _TOP[char]
-            return _without_nan(input, nan or 0.0, top if posinf is None else posinf, -top if neginf is None else neginf)
+            return _without_nan(input, 0.0 if nan is None else nan, top if posinf is None else posinf, -top if neginf is None else neginf)
         if input.dtype.kind != "c":
             top = float(ml_dtypes.finfo(input.dtype).max)
             number = lambda n: number_array(n, DType.by_np[input.dtype])  # bfloat16 has no common dtype with a Python number
-            result = np.where(np.isnan(input), number(nan or 0.0), input)
+            result = np.where(np.isnan(input), number(0.0 if nan is None else nan), input)
             result = np.where(input == np.inf, number(top if posinf is None else posinf), result)
             return np.where(input == -np.inf, number(-top if neginf is None else neginf), result).astype(input.dtype)
-        return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)  # complex: part by part
+        return np.nan_to_num(input, True, 0.0 if nan is None else nan, posinf, neginf)  # complex: part by part
 
     def compose(F, input, nan, posinf, neginf):
         if input.dtype.kind != "f":
             return input + 0 if input.dtype.kind != "b" else input | input
         top = float(np.finfo(input.dtype).max)
-        input = F.where(F.isnan(input), nan or 0.0, input)
+        input = F.where(F.isnan(input), 0.0 if nan is None else nan, input)
         input = F.where(input == math.inf, top if posinf is None else posinf, input)
         return F.where(input == -math.inf, -top if neginf is None else neginf, input)
 

@@ -516,10 +516,10 @@ def _inside(a: np.ndarray, b: np.ndarray, assume_unique: bool, invert: bool) -> 
     """Whether each element of `a` is in `b`, or where `invert`, is not."""
     if b.size == 1:
         inside = (np.not_equal if invert else np.equal)(a, b.reshape(()))
-    elif a.size * b.size <= 64 and a.dtype.char in "fdlihbB" and a.flags.c_contiguous:  # of which Python knows as much
+    elif 0 < a.size * b.size <= 64 and a.dtype is b.dtype and a.dtype.char in "fdlihbB" and a.flags.carray:  # Python knows it
         among = b.ravel().tolist()
         inside = np.array([(v in among) is not invert for v in a.ravel().tolist()], bool).reshape(a.shape)
-    elif a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
+    elif 0 < a.size * b.size <= 64:  # np.isin takes ten times as long to say how it will look
         inside = np.logical_or.reduce(np.equal(a[..., None], b.reshape(-1)), -1)
         inside = ~inside if invert else inside
     else:

@@ -97,7 +97,7 @@ def _quickly(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray 
     return None
 
 
-_FEW = 128  # elements whose differences are NumPy's
+_FEW_APART = 128  # elements whose differences are NumPy's
 
 
 def _alone(shape: Sequence[int], axes: tuple[int, ...] | None) -> bool:
@@ -542,7 +542,7 @@ class dist:
     lacks = {"uint float8": "add_stub"}
     def quick(input, other, p):
         if input.dtype is other.dtype and input.dtype.char in "fdEe":
-            few = input.size < _FEW > other.size  # of which NumPy's own loop begins sooner
+            few = input.size < _FEW_APART > other.size  # of which NumPy's own loop begins sooner
             apart = np.subtract(input, other) if few else (halved if input.itemsize == 2 else ufunc2)(np.subtract, input, other)
             return _quickly(np.asarray(apart), p, None, False)
 

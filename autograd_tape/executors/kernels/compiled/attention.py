@@ -85,12 +85,13 @@ def attend(query, key, value, bias, seen, p, y, scale, causal, start, stop):
                     row[j] = row[j] if seen[h, r, j] else T(-math.inf)
             _become_probabilities(row[:n])
             out[:] = T(0)
+            fours = keys - keys % 4  # hidden keys, too: zero times an infinite value is NaN
             for j in range(0, fours, 4):
                 p0, p1, p2, p3 = row[j], row[j + 1], row[j + 2], row[j + 3]
                 v0, v1, v2, v3 = vs[j], vs[j + 1], vs[j + 2], vs[j + 3]
                 for i in range(out.size):
                     out[i] += p0 * v0[i] + p1 * v1[i] + (p2 * v2[i] + p3 * v3[i])
-            for j in range(fours, n):
+            for j in range(fours, keys):
                 p0, v0 = row[j], vs[j]
                 for i in range(out.size):
                     out[i] += p0 * v0[i]

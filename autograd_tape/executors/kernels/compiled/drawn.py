@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
-from ....random.kernels import CAUCHY, EXPONENTIAL, GEOMETRIC
+from ....random._made import CAUCHY, EXPONENTIAL, GEOMETRIC
 from .base import fma, kernel, rounded, wide, working
 from .random import box_muller
 

@@ -45,9 +45,7 @@ def alone(op, low, high, value, zero, y, start, stop):
         top = like(first, np.inf)
         for i in range(ys.size):
             v = wide(ys[i]) - d
-            v = b if v == top else v
-            v = a if v == -top else v
-            ys[i] = rounded(ys, v if v == v else c)
+            ys[i] = rounded(ys, c if v != v else b if v == top else a if v == -top else v)
     elif op == FRACTION:
         for i in range(ys.size):
             v = wide(ys[i])
@@ -166,4 +164,3 @@ def combined(op, z, y, n1, n2, n3, z1, z2, z3, start, stop):
         _shifted_left(z, y, n2, n3, z1, z2, z3, start, stop)
     elif op == SHIFTED_RIGHT:
         _shifted_right(z, y, n2, n3, z1, z2, z3, start, stop)
-
