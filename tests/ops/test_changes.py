@@ -187,3 +187,18 @@ def test_clamp_refuses_a_bound_of_which_it_would_read_what_is_written() -> None:
     x = torch.arange(6400.0)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         x.clamp_(min=x.data[5])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv", "lerp"])
+def test_two_operands_that_are_broadcast(name: str, dtype: str, kept: None) -> None:
+    rng = np.random.default_rng(0)
+    for turned, first, second in itertools.product((False, True), ((40, 1), (31,), (40, 31)), ((31,), (40, 1), (1, 1))):
+        x, y, z = _of(rng, dtype, (40, 31), turned), _of(rng, dtype, first, False), _of(rng, dtype, second, False)
+        expected = getattr(torch, name)(x, y, z)
+        for _ in range(2):
+            found, steps = x.clone(), x.stride()
+            getattr(found, name + "_")(y, z)
+            assert _bits(found) == _bits(expected) and found.stride() == steps
+        with pytest.raises(RuntimeError, match="shape"):
+            getattr(x, name + "_")(y[None, None].expand(2, 1, *y.shape), z)

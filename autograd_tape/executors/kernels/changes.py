@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import Kind
 from .elementwise import spread
 from .handy import Handy, Listed, Run
-from .pairs import OF_UFUNC, in_rows
+from .pairs import OF_UFUNC, SLOW, in_rows
 from .sharing import BIG, get_num_threads
 
 __all__ = ["Alone", "Beside", "Change", "FROM", "LEAST", "MOST", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
@@ -165,8 +165,8 @@ def _by_lines(change: Beside, kind: Kind, a: np.ndarray, z: np.ndarray) -> bool:
 
 def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:
     """Changes an array by NumPy's function of it and of another that is broadcast to it; in short lines, of which NumPy makes a call each,
-    by way of a new array, where there is machine code for that."""
-    if a.size >= LEAST and b.size > 1 and a.shape[-1] < _SHORT and (pair := OF_UFUNC.get(function)) is not None and (
+    and where it makes no vectors, by way of a new array, where there is machine code for that."""
+    if a.size >= LEAST and b.size > 1 and (a.shape[-1] < _SHORT or function in SLOW) and (pair := OF_UFUNC.get(function)) is not None and (
             found := pair(a, b, True)) is not None and found.shape == a.shape:
         a[...] = found
     else:
@@ -190,11 +190,12 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
     if kernel is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
         return False
     turned = not a.flags.c_contiguous
-    if turned:
-        if not a.flags.f_contiguous:
-            return False
-        a = a.T
+    if turned and not a.flags.f_contiguous:
+        return False
     try:
+        if len(others) > 1:  # a copy of what is broadcast costs less than NumPy's three passes
+            others = tuple([x if x.shape == a.shape else spread(x, a) for x in others])
+        a = a.T if turned else a
         if others:
             change.run(kernel, kind, value, (a,), *[(_beside(x.T if turned else x, a),) for x in others])
         else:
