@@ -725,7 +725,9 @@ def _store_lines(rec: Record) -> list[str]:
         if p.name in rec.numbers:
             # Numbers that do not fit into the dtype are for the general path.
             tests[0] = (f"({_in(first.name + '._k', 'Q_FLOAT')} and ({p.name}.__class__ is float or {p.name}.__class__ is int) "
-                        f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128 or {first.name}._k in Q_HALF "
+                        f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128 or {first.name}._k is INT64 "
+                        f"and ({p.name}.__class__ is int or {p.name}.__class__ is float) and -1e15 < {p.name} < 1e15 "
+                        f"or {first.name}._k in Q_HALF "
                         f"and ({p.name}.__class__ is float or {p.name}.__class__ is int) and {-IN_ALL} <= {p.name} <= {IN_ALL})")
             raw.append(p.name)
         elif p.is_tensor:
