@@ -17,7 +17,6 @@ from autograd_tape.samples import bind, samples
 
 BY_INTEGERS = "products of integers by matrices are NumPy's, whose overflow is looked at"
 LEFT = {
-    "fill_": "a fraction for integers",
     "addmm": "scaled by beta and alpha in half precision or integers", "_addmm_activation": "as addmm",
     "linear": BY_INTEGERS, "rnn_relu": BY_INTEGERS,
     "rnn_tanh_cell": BY_INTEGERS, "rnn_relu_cell": BY_INTEGERS, "conv1d": "padded to the same size, of integers", "conv2d": "as conv1d",
