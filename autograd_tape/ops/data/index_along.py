@@ -26,7 +26,7 @@ from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floa
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import is_index_apart, is_plain_apart, put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, how_added, how_of, is_plain, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, copied, how_added, how_of, is_plain, long_alone
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -188,12 +188,8 @@ def _parts(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> tu
     return target, d, flat, source
 
 
-def _copied(input: np.ndarray) -> np.ndarray:
-    return np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-
-
 def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    result = _copied(input)
+    result = copied(input)
     _add_part(result, dim, index, source)
     return result
 
@@ -353,7 +349,7 @@ def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarr
             return found
     except IndexError:
         pass  # which is told below
-    result = _copied(input)
+    result = copied(input)
     _copy_part(result, dim, index, source)
     return result
 
@@ -564,7 +560,7 @@ _REDUCTIONS = ("prod", "mean", "amax", "amin")
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    result = _copied(input)
+    result = copied(input)
     _reduce_part(result, dim, index, source, reduce, include_self)
     return result
 

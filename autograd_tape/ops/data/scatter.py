@@ -200,7 +200,7 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
     return target, d, index, part
 
 
-def _copied(input: np.ndarray) -> np.ndarray:
+def copied(input: np.ndarray) -> np.ndarray:
     """A copy in rows."""
     return np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
 
@@ -251,7 +251,7 @@ def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | f
     if src.__class__ is not np.ndarray:
         src = all_of(src, index.shape, input.dtype)
     if (found := _at_once(elements.with_others, input, dim, index, src)) is None:
-        _scatter_elements(found := _copied(input), dim, index, src)
+        _scatter_elements(found := copied(input), dim, index, src)
     return found
 
 
@@ -419,7 +419,7 @@ class scatter:
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
     if (found := _at_once(elements.with_others, input, dim, index, src, how_added(input.dtype))) is None:
-        _add_elements(found := _copied(input), dim, index, src)
+        _add_elements(found := copied(input), dim, index, src)
     return found
 
 
@@ -577,7 +577,7 @@ def _mean_of_parts(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarr
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
     how = _how_at_once(reduce, include_self, input.dtype)
     if how < 0 or (found := _at_once(elements.with_others, input, dim, index, src, how)) is None:
-        _reduce_elements(found := _copied(input), dim, index, src, reduce, include_self)
+        _reduce_elements(found := copied(input), dim, index, src, reduce, include_self)
     return found
 
 

@@ -244,8 +244,8 @@ def _scales(norm: np.ndarray, maxnorm: float) -> np.ndarray:
 
 def _part_lengths(input: np.ndarray, p: float, dim: int) -> np.ndarray:
     """The norms of the parts along `dim`."""
-    rows = input.ndim == 2 and 1 - dim % 2  # of several dimensions more is looked at
-    return _vector_norm(input, float(p), _within(input.ndim, dim) if rows is False else rows, True)
+    others = 1 - dim % 2 if input.ndim == 2 else _within(input.ndim, dim)  # of several dimensions more is looked at
+    return _vector_norm(input, float(p), others, True)
 
 
 def _renorm(input: np.ndarray, p: float, dim: int, maxnorm: float) -> np.ndarray:
