@@ -261,9 +261,9 @@ def _alone() -> bool:
 class _Ways(dict[Any, "Way | None"]):
     """How the stream makes not many numbers, by what `way` needs to know; None where that is for the general way."""
 
-    def __init__(self, way: Callable[..., Way | None], many: Callable[..., np.ndarray] | None = None) -> None:
+    def __init__(self, name: str, way: Callable[..., Way | None], many: Callable[..., np.ndarray] | None = None) -> None:
         super().__init__()
-        self._way, self.many = way, many
+        self.name, self._way, self.many = name, way, many
 
     def __missing__(self, key: Any) -> Way | None:
         if len(self) >= _MOST_WAYS:
@@ -277,10 +277,10 @@ _MANY = 1 << 18  # numbers from which on arithmetic is shared among threads
 _SINGLE = kind(float32)
 _FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
 _OF_FLOATS = frozenset(_FLOATS.values())
-_normals = _Ways(lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np),
+_normals = _Ways("normal", lambda k, few: way_of("_paired", k.np, (0.0, 1.0)) if few else way_of("normal", k.np),
                  lambda shape, dtype, rows: _default_stream.normal(shape, dtype, 0.0, 1.0, rows))
-_uniforms = _Ways(lambda k, few: way_of("uniform", k.np), lambda shape, dtype, rows: _default_stream.uniform(shape, dtype))
-_integers = _Ways(lambda low, high: way_of("random", int64.np, (low, high)))
+_uniforms = _Ways("uniform", lambda k, few: way_of("uniform", k.np), lambda shape, dtype, rows: _default_stream.uniform(shape, dtype))
+_integers = _Ways("integers", lambda low, high: way_of("random", int64.np, (low, high)))
 
 
 def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any, rows: bool = True) -> Tensor | None:
@@ -288,13 +288,16 @@ def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any, rows: bool = True) -> 
     try:
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
+        key = (ways.name, k, rows, *shape) if count.__class__ is int else None
+        if key is not None and (numbers := _default_stream.dealt(key)) is not None:
+            return _tensor(numbers.copy(), k)
         if len(shape) > MAX_DIMS:
             return None
         if count > 256 and {int}.issuperset(map(type, shape)) and min(shape) > 0:
             if (way := ways[k, not rows]) is not None and _default_stream.fill(out := np.empty(shape, k.np), way):
                 return _tensor(out, k)
             return _tensor(ways.many(shape, k.np, rows), k) if ways.many is not None else None
-        if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16 or not rows]))) is None:
+        if min(shape) < 1 or (numbers := _default_stream.draw(count, cast("Way", ways[k, count < 16 or not rows]), key, shape)) is None:
             return None
     except (KeyError, TypeError, ValueError):  # sizes, or a dtype, that are no such
         return None
@@ -391,11 +394,15 @@ def _quick_integers(*args: Any, **named: Any) -> Tensor:
         first, last, shape = args if len(args) == 3 else (0, *args)
         if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and 0 < len(shape) <= MAX_DIMS:
             try:
+                count = math.prod(shape)
+                key = ("integers", first, last, shape) if count.__class__ is int else None
+                if key is not None and (numbers := _default_stream.dealt(key)) is not None:
+                    return _tensor(numbers.copy(), INT64_KIND)
                 way = _integers[first, last]
-                if way is not None and min(shape) > 0 and math.prod(shape) > 256 and {int}.issuperset(map(type, shape)) and (
+                if way is not None and min(shape) > 0 and count > 256 and {int}.issuperset(map(type, shape)) and (
                         _default_stream.fill(out := np.empty(shape, np.int64), way)):
                     return _tensor(out, INT64_KIND)
-                if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(math.prod(shape), way)) is not None:
+                if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(count, way, key, shape)) is not None:
                     return _tensor(numbers.reshape(shape).copy(), INT64_KIND)
             except TypeError:  # sizes that are none
                 pass
@@ -812,20 +819,23 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
     def plain_way(k: Kind, few: bool, args: tuple[float, ...]) -> Way | None:
         return _few_of(name, k.np, few, args) if CPU_KINDS.get(k.np) is k else None
 
-    ways = _Ways(plain_way)  # of calls before
+    ways = _Ways(name, plain_way)  # of calls before
 
     def quick(self: Tensor, *args: Any, **named: Any) -> Tensor:
         if not TO_PLAIN and not named and self._node is None and ((base := self._base) is None or base._node is None):
             k, data = self._k, self._data
             rows = data.flags.c_contiguous
             if rows or data.flags.f_contiguous:
-                size, target = data.size, data if rows else data.T  # numbers are drawn in the order of memory
-                key = k, size < 16 or not rows, args  # torch takes the pairs of few numbers for columns, too
+                target = data if rows else data.T  # numbers are drawn in the order of memory
                 try:
-                    way = ways[key]
+                    numbers = _default_stream.dealt(key := (name, k, rows, args, target.shape))
+                    way = ways[k, data.size < 16 or not rows, args] if numbers is None else None  # pairs are for few numbers, and for columns
                 except TypeError:  # arguments that are no numbers
                     return general(self, *args)
-                if way is not None and size < 257 and (numbers := _default_stream.draw(size, way)) is not None:
+                if numbers is not None:
+                    target[...] = numbers
+                elif way is not None and data.size < 257 and (
+                        numbers := _default_stream.draw(data.size, way, key, target.shape)) is not None:
                     target.flat = numbers
                 elif way is None or not _default_stream.fill(target, way):
                     if CPU_KINDS.get(k.np) is not k or args and not {int, float}.issuperset(map(type, args)):

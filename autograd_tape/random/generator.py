@@ -225,18 +225,27 @@ class Generator:
                 out = self._normal_blocks32(count, dtype, F32(mean), F32(std))
         return out.reshape(shape)
 
-    def draw(self, count: int, way: Way) -> Array | None:
+    def dealt(self, key: Any) -> Array | None:
+        """An array that `draw` dealt under a key, to be read, not written, or None."""
+        pieces = self._engine.dealt.get(key)
+        return None if pieces is None else next(pieces, None)
+
+    def draw(self, count: int, way: Way, key: Any = None, shape: tuple[int, ...] = ()) -> Array | None:
         """The next `count` numbers of a way of `way_of`, to be read, not written; None where one draw at a time is for others: of odd
-        numbers of normals that come in pairs, and of parts of blocks."""
+        numbers of normals that come in pairs, and of parts of blocks. With a key, the next arrays of their shape may be `dealt`."""
         count = index(count)  # a size of 2.0 is refused before anything has changed
         with self._lock:
             engine = self._engine
+            if engine.dealt:
+                engine.settle()
             words = count * way.words
             if words % way.group:
                 return None
             if engine.way is way and engine.after == engine.next and (end := (at := engine.ahead_at) + count) <= engine.ahead.size:
                 engine.ahead_at = end
                 engine.next = engine.after = engine.next + words
+                if key is not None:
+                    engine.deal(key, shape, way)
                 return engine.ahead[at:end]
             if not 0 < count <= _FEW or self._cached is not None and way.group == _PAIR:
                 return None

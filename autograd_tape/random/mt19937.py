@@ -7,7 +7,8 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..locks import fork_safe
 from . import kernels
 
 N = 624
+DEALT = 32  # arrays that numbers are cut into ahead
 Words = npt.NDArray[np.uint32]
 
 # The layout of torch's CPU generator state: the legacy TH structure with its 64-bit words, then the float sample.
@@ -64,7 +66,8 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_before", "_bits", "_block", "_fresh", "_marked", "_own", "_seed", "_source", "after", "ahead", "ahead_at", "next", "way")
+    __slots__ = ("_before", "_bits", "_block", "_cut", "_fresh", "_marked", "_own", "_seed", "_source", "after", "ahead", "ahead_at",
+                 "dealt", "next", "way")
 
     def __init__(self, seed: int) -> None:
         self._source: np.random.RandomState | None = None  # NumPy's, of `_bits`, made when first asked for (see `_stream`)
@@ -75,10 +78,13 @@ class MT19937:
         self.after = N                      # where that ended,
         self.ahead: npt.NDArray[np.generic] = np.empty(0)  # the numbers that it made of those words, and of some that come after,
         self.ahead_at = 0                   # and how many of these were drawn
+        self.dealt: dict[Any, Iterator[npt.NDArray[Any]]] = {}  # arrays of what is ahead; see `deal`
+        self._cut = 0, 0, 0                 # how many there were, and the numbers and words of each
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
         """Restart the stream; like torch, only the low 32 bits matter."""
+        self.settle()
         self._seed: int | None = seed & 0xFFFFFFFF  # which NumPy's has not been told yet
         self._own = self.way = None
         self._block: Words | None = None
@@ -87,6 +93,8 @@ class MT19937:
 
     def words(self, count: int) -> Words:
         """The next `count` words.  The result may be a slice of the block: read it, do not write it."""
+        if self.dealt:
+            self.settle()
         start = self.next
         end = start + count
         if end <= N:
@@ -97,11 +105,15 @@ class MT19937:
 
     def ahead_of(self, count: int) -> Words | None:
         """The next `count` words, to be looked at, if the block has them; who uses some adds their number to `next`."""
+        if self.dealt:
+            self.settle()
         end = self.next + count
         return self._block[self.next : end] if end <= N and self._block is not None else None
 
     def take(self, count: int) -> Words:
         """The next `count` words in memory of their own."""
+        if self.dealt:
+            self.settle()
         out = np.empty(count, np.uint32)
         left = N - self.next
         if count <= left:
@@ -157,6 +169,24 @@ class MT19937:
         self.ahead_at = count
         return self.ahead[:count]
 
+    def deal(self, key: Any, shape: tuple[int, ...], way: Way) -> None:
+        """Cuts the next numbers of those ahead into arrays of a shape. Whoever wants such asks `dealt` for `key`, and takes one in a step
+        that no other thread comes into, without a lock; where none is left, nor to be had, all goes as before."""
+        count = math.prod(shape)
+        pieces = min((self.ahead.size - self.ahead_at) // count, DEALT) if shape and count else 0
+        if pieces > 1:
+            self._cut = pieces, count, count * way.words
+            self.dealt = {key: iter(list(self.ahead[self.ahead_at : self.ahead_at + pieces * count].reshape(pieces, *shape)))}
+
+    def settle(self) -> None:
+        """Ends what `deal` began: the stream stands behind what was taken. What looks at it, or goes on, does so first."""
+        for pieces in self.dealt.values():
+            cut, count, words = self._cut
+            taken = cut - len(list(pieces))  # and nobody takes another one
+            self.ahead_at += taken * count
+            self.next = self.after = self.next + taken * words
+        self.dealt = {}
+
     def attempt(self, count: int, take: Callable[[Words], bool]) -> bool:
         """Has something take the next `count` words, or none of them where it says that it cannot."""
         if (words := self.ahead_of(count)) is not None:
@@ -172,6 +202,7 @@ class MT19937:
 
     def mark(self) -> tuple[Words | None, int, bool]:
         """The place in the stream, for `rewind`."""
+        self.settle()
         self._marked, self._before = True, None
         return self._block, self.next, self._fresh
 
@@ -210,6 +241,7 @@ class MT19937:
 
     def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""
+        self.settle()
         record = np.zeros((), STATE)
         record["seed"] = seed
         record["left"] = N + 1 - self.next
@@ -222,6 +254,7 @@ class MT19937:
 
     def restore(self, state: npt.NDArray[np.uint8]) -> tuple[int, float | None]:
         """Take over a state exported here or by torch; answers the seed and the cached sample."""
+        self.settle()
         record = np.frombuffer(state.tobytes(), STATE)[0]
         left, following = int(record["left"]), int(record["next"])
         if record["seeded"] != 1 or not 0 < left <= N or following > N or (left > 1 and left + following != N + 1):
