@@ -18,7 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.changes import FROM, LEAST as LEAST_CHANGED, Alone, Change, broadcast, changed, rewritten
+from ..executors.kernels.changes import LEAST as LEAST_CHANGED, Alone, Change, Over, broadcast
 from ..executors.kernels.elementwise import WITH_NUMBER, with_number
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import BIG
@@ -702,10 +702,9 @@ def _change_lines(rec: Record, beside: Sequence[Param], number: str, half: bool,
         return []
     first, alone = rec.params[0].name, isinstance(change, Alone)
     rest = [] if alone else [p for p in rec.params[1:] if not p.is_tensor and p.name != number and not p.scales]
-    least = FROM[change.__class__][not half]
-    tests = [*_defaults_test(rest), *[f"_a.size >= {least}"] * (least > 0)]  # `round` to decimals is another change
-    given = "".join([f", {p.name}" for p in rec.params[1:] if p.passed]) if alone else "".join([f", {p.name}._data" for p in beside])
-    call = f"rewritten(changes[0], _k, _a{given})" if alone else f"changed(changes[{len(beside)}], _k, {number}, _a{given})"
+    tests = _defaults_test(rest)  # `round` to decimals is another change
+    given = ["_a", *[p.name for p in rec.params[1:] if p.passed]] if alone else [number, "_a", *[f"{p.name}._data" for p in beside]]
+    call = f"over{len(beside)}[_k]({', '.join(given)})"
     return [f"if {' and '.join([*tests, call])}:", *[f"    {line}" for line in counted(first)], f"    return {first}"]
 
 
@@ -788,7 +787,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if inplace and is_ufunc(rec) and rec.broadcasts:
         cells["broadcast"] = broadcast
     if inplace and rec.field("changes"):
-        cells |= {"changed": changed, "changes": rec.field("changes"), "rewritten": rewritten}
+        cells |= {f"over{others}": Over(change) for others, change in rec.field("changes").items()}
     for field, cell in ("many", "many"), ("store_part", "part"), ("store_all", "all_of"):
         if rec.field(field) is not None:
             cells[cell] = rec.field(field)

@@ -202,3 +202,13 @@ def test_two_operands_that_are_broadcast(name: str, dtype: str, kept: None) -> N
             assert _bits(found) == _bits(expected) and found.stride() == steps
         with pytest.raises(RuntimeError, match="shape"):
             getattr(x, name + "_")(y[None, None].expand(2, 1, *y.shape), z)
+
+
+@pytest.mark.parametrize("n", [6, 3000])
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv", "lerp"])
+def test_operands_in_the_memory_beside_are_read_before_it_is_written(name: str, n: int, kept: None) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        memory = (torch.arange(n + 1) % 7 + 1).to(dtype)
+        x, before, other = memory[1:], memory.data[:-1], torch.full((n,), 3).to(dtype)
+        expected = getattr(torch, name)(x.clone(), before.clone(), other)
+        assert _bits(getattr(x, name + "_")(before, other)) == _bits(expected)

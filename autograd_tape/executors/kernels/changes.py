@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...annotations import Fn
 from ...dtypes import Kind
+from ._on_demand import _NEVER, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
 from .pairs import OF_UFUNC, SLOW, in_rows
 from .sharing import BIG, get_num_threads
 
-__all__ = ["Alone", "Beside", "Change", "FROM", "LEAST", "MOST", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
+__all__ = ["Alone", "Beside", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
 
 LEAST = 512  # elements of single or double precision from which a pass in place is quicker than a ufunc and a copy
 MOST = 1e4  # the largest number that all dtypes hold and all operations take
@@ -71,6 +73,37 @@ class Change(NamedTuple):
         beside = others or (target,)
         kernel(op, self.number(value, kind), *beside, *beside[:self.kernel is _TWO and len(beside) < 2], target)
 
+    def over(self, kind: Kind) -> Fn:
+        """See `Over`."""
+        char, number, two = kind.np.char, self.number, self.kernel is _TWO
+        op = self.op if self.half is None or kind.np.itemsize > 2 else self.half
+        at_hand, as_given = self.kernel.at_hand, number is as_it_is or number is rounded and kind.np.itemsize > 2
+        if char not in "fdEe":
+            return partial(changed, self, kind)
+
+        def over(value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
+            for x in others:  # whose elements would be read after they were written
+                if x is not a and (a.base is not None or x.base is not None) and np.may_share_memory(a, x):
+                    return False
+            run = at_hand.get(char)
+            if run is None or state.fused == _NEVER or a.size >= BIG or not -MOST <= value <= MOST or not a.flags.c_contiguous:
+                return changed(self, kind, value, a, *others)
+            rows = a,
+            given = value if as_given else number(value, kind)
+            try:
+                if not others:
+                    run(op, given, rows, rows)
+                elif not two:
+                    run(op, given, others, rows)
+                else:
+                    x = others[:1]
+                    run(op, given, x, others[1:] or x, rows)
+            except (TypeError, ValueError):  # what does not lie so, or is broadcast
+                return changed(self, kind, value, a, *others)
+            return True
+
+        return over
+
 
 by_two = partial(Change, kernel=_TWO)
 """A change by two tensors."""
@@ -89,6 +122,31 @@ class Beside(NamedTuple):
     op: int
     kernel: Handy = _tested
     chars: str = "fdEel?"
+
+    def over(self, kind: Kind) -> Fn:
+        """See `Over`."""
+        op, at_hand, scalars, char = self.op, self.kernel.at_hand, kind.scalars, kind.np.char
+        if char not in self.chars:
+            return refused
+        char = "B" if char == "?" else char
+
+        def over(value: Any, a: np.ndarray, z: np.ndarray | None = None) -> bool:
+            run, n = at_hand.get(char), a.size
+            one = z is None
+            if z is None:
+                z = scalars.get(value)
+                if z is None:
+                    z = kind.scalar(value)
+            if run is None or state.fused == _NEVER or not 0 < n < BIG or not a.flags.c_contiguous or not (
+                    one or z.shape == a.shape and (a.base is None is z.base or a is z or not np.may_share_memory(a, z))):
+                return _by_lines(self, kind, a, z)
+            try:
+                run(1, 1, op, z, a, 1, 1, n, 0, 0, 0 if one else 1)
+            except (TypeError, ValueError):
+                return _by_lines(self, kind, a, z)
+            return True
+
+        return over
 
 
 by_bits = partial(Beside, kernel=_combined, chars="l?")
@@ -110,9 +168,42 @@ class Alone(NamedTuple):
     whole: Callable[..., tuple[int, int] | None] | None = None
     chars: str = "fdEe"
 
+    def over(self, kind: Kind) -> Fn:
+        """See `Over`."""
+        op, at_hand, char, numbers = self.op, _alone.at_hand, kind.np.char, self.numbers
+        if char not in self.chars:
+            return refused if char != "l" or self.whole is None else partial(rewritten, self, kind)
 
-FROM: dict[type, tuple[int, int]] = {Change: (0, LEAST), Beside: (512, 4096), Alone: (64, LEAST)}
-"""Elements of half precision, and of others, from which changes are quicker than a ufunc and a copy."""
+        def over(a: np.ndarray, *options: Any) -> bool:
+            run = at_hand.get(char)
+            if run is None or state.fused == _NEVER or (n := a.size) >= BIG or not a.flags.c_contiguous or (
+                    given := numbers(kind, *options)) is None:
+                return rewritten(self, kind, a, *options)
+            try:
+                run(n, 1, op, *given, 0.0, a)
+            except TypeError:  # memory that is not aligned
+                return False
+            return True
+
+        return over
+
+
+def refused(*_: object) -> bool:
+    """Of a kind that no kernel takes, nothing is changed."""
+    return False
+
+
+class Over(dict[Kind, Fn]):
+    """What changes tensors of a kind as `changed` and `rewritten` do, with as little around machine code that is at hand as can be:
+    ``over[kind](number, array, *others)``, of `Alone` ``over[kind](array, *options)``."""
+
+    def __init__(self, change: Change | Beside | Alone) -> None:
+        super().__init__()
+        self.change = change
+
+    def __missing__(self, kind: Kind) -> Fn:
+        found = self[kind] = self.change.over(kind)
+        return found
 
 
 def rewritten(change: Alone, kind: Kind, a: np.ndarray, *options: Any) -> bool:

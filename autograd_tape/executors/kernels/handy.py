@@ -47,6 +47,11 @@ class Handy:
         self._ready: dict[str, Run] = {}
         self._kept: dict[str, bool] = {}
 
+    @property
+    def at_hand(self) -> dict[str, Run]:
+        """The kernel by dtype, where machine code was loaded; whether it is to serve, `state.fused` says."""
+        return self._ready
+
     def of(self, char: str, n: int) -> Run | None:
         """The kernel for a dtype where its machine code is at hand, or is worth having after what has been asked for; `n` numbers are
         to be computed."""
