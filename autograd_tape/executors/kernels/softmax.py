@@ -46,113 +46,130 @@ def _axis(x: np.ndarray, axis: int) -> int:
     return axis % ndim
 
 
-def _forward(x: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndarray:
-    axis = _axis(x, axis)
-    c = compute_array(x)
-    if c.ndim == 0:
-        return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
-    if c.size < state.fused and not many:
-        with ignoring():
-            shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
-            if log:
-                shifted -= np.log(np.exp(shifted).sum(axis, keepdims=True))
-            else:
-                np.exp(shifted, out=shifted)
-                shifted /= shifted.sum(axis, keepdims=True)
-        return shifted.astype(x.dtype, copy=False)
-    c = contiguous(c)
-    y = np.empty(c.shape, c.dtype)
-    outer, classes, inner = _split(c.shape, axis)
-    if not c.size:
-        pass
-    elif inner == 1:
-        (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, c, y, classes)
+def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    char = x.dtype.char
+    c = x if (char == "f" or char == "d") and x.flags.carray else compute_array(x)
+    shape, size = c.shape, c.size
+    if not size or not shape or size < state.fused:
+        return _forward_by_numpy(x, c, _axis(x, axis), log)
+    if not c.flags.carray:
+        c = contiguous(c)
+    y = np.empty(shape, c.dtype)
+    if axis == -1 or axis == len(shape) - 1:
+        classes = shape[-1]
+        (_log_softmax if log else _softmax).share(c.dtype.char, size // classes, classes, 2, c, y, classes)
     else:
-        _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, c, y, classes, inner, log)
+        outer, classes, inner = _split(shape, _axis(x, axis))
+        if inner == 1:
+            (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, c, y, classes)
+        else:
+            _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, c, y, classes, inner, log)
     return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
 
 
-def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool, many: bool = False) -> np.ndarray:
-    axis = _axis(y, axis)
-    c = compute_array(y)
-    g = grad.astype(c.dtype, copy=False)
+def _forward_by_numpy(x: np.ndarray, c: np.ndarray, axis: int, log: bool) -> np.ndarray:
     if c.ndim == 0:
-        return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
-    if c.size < state.fused and not many:
-        with ignoring():
-            if log:
-                dx = g - np.exp(c) * g.sum(axis, keepdims=True)
-            else:
-                dx = c * (g - (g * c).sum(axis, keepdims=True))
-        return np.ascontiguousarray(dx.astype(y.dtype, copy=False))
-    c, g = contiguous(c), contiguous(g)
-    dx = np.empty(c.shape, c.dtype)
-    outer, classes, inner = _split(c.shape, axis)
-    if not c.size:
-        pass
-    elif inner == 1 and log:
-        _log_softmax_backward.share(c.dtype.char, outer, classes, 2, g, c, dx, classes)
-    elif inner == 1:
-        shape = outer, classes
-        rows = (g, c, dx) if c.shape == shape else (g.reshape(shape), c.reshape(shape), dx.reshape(shape))
-        _softmax_backward.share(c.dtype.char, outer, classes, 2, *rows)
-    else:
-        shape3 = outer, classes, inner
-        blocks = (g, c, dx) if c.ndim == 3 and axis == 1 else (g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3))
-        _middle_backward.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, *blocks, log)
+        return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
+    with ignoring():
+        shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
+        if log:
+            shifted -= np.log(np.exp(shifted).sum(axis, keepdims=True))
+        else:
+            np.exp(shifted, out=shifted)
+            shifted /= shifted.sum(axis, keepdims=True)
+    return shifted.astype(x.dtype, copy=False)
+
+
+def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    char = y.dtype.char
+    c = y if (char == "f" or char == "d") and y.flags.carray else compute_array(y)
+    g = grad if grad.dtype is c.dtype else grad.astype(c.dtype, copy=False)
+    shape, size = c.shape, c.size
+    if not size or not shape or size < state.fused:
+        return _backward_by_numpy(g, y, c, _axis(y, axis), log)
+    if not c.flags.carray:
+        c = contiguous(c)
+    dx = np.empty(shape, c.dtype)
+    _backward_by_kernel(c.dtype.char, g if g.flags.carray else contiguous(g), c, dx, axis, log)
     return dx if dx.dtype is y.dtype else dx.astype(y.dtype, copy=False)
 
 
-def rounded(x: np.ndarray, log: int, grad: np.ndarray | None = None) -> np.ndarray:
-    """The softmax of half precision along the last dimension, or its logarithm, or with ``grad`` the gradient from its results ``x``; by
-    kernels, however many numbers there are."""
-    out, n = np.empty(x.shape, x.dtype), x.shape[-1]
-    if grad is None:
-        _rounded.share(x.dtype.char, x.size // n, n, 4, x, out, n, log)
-        return out
-    arrays = grad, x, out
-    rows = arrays if x.ndim == 2 else [v.reshape(-1, n) for v in arrays]
-    _rounded_backward.share(x.dtype.char, len(rows[0]), n, 4, *rows, log)
+def _backward_by_kernel(char: str, grad: np.ndarray, y: np.ndarray, dx: np.ndarray, axis: int, log: bool | int) -> None:
+    """Writes the gradient, in rows or of dimensions before others, to ``dx``."""
+    shape, size = y.shape, y.size
+    if axis == -1 or axis == len(shape) - 1:
+        outer, classes, inner = size // shape[-1], shape[-1], 1
+    else:
+        outer, classes, inner = _split(shape, _axis(y, axis))
+    if inner == 1 and char in "eE":
+        _rounded_backward.share(char, outer, classes, 4, grad, y, dx, classes, log)
+    elif inner == 1:
+        (_log_softmax_backward if log else _softmax_backward).share(char, outer, classes, 2, grad, y, dx, classes)
+    else:
+        _middle_backward.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, grad, y, dx, classes, inner, log)
+
+
+def _backward_by_numpy(g: np.ndarray, y: np.ndarray, c: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    if c.ndim == 0:
+        return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
+    with ignoring():
+        if log:
+            dx = g - np.exp(c) * g.sum(axis, keepdims=True)
+        else:
+            dx = c * (g - (g * c).sum(axis, keepdims=True))
+    return np.ascontiguousarray(dx.astype(y.dtype, copy=False))
+
+
+def rounded(x: np.ndarray, log: int) -> np.ndarray:
+    """The softmax of half precision along the last dimension, or its logarithm; by kernels, however many numbers there are."""
+    x, out, n = contiguous(x), np.empty(x.shape, x.dtype), x.shape[-1]
+    _rounded.share(x.dtype.char, x.size // n, n, 4, x, out, n, log)
     return out
 
 
-def rounded_along(x: np.ndarray, axis: int) -> np.ndarray:
-    """The softmax of half precision along another dimension, of which torch rounds the exponentials; by a kernel, however many numbers
-    there are."""
+def rounded_backward(grad: np.ndarray, y: np.ndarray, axis: int, log: int) -> np.ndarray:
+    """The gradient from results of half precision, computed in single precision; by kernels, however many numbers there are."""
+    out = np.empty(y.shape, y.dtype)
+    _backward_by_kernel(y.dtype.char, contiguous(grad), contiguous(y), out, axis, log)
+    return out
+
+
+def rounded_along(x: np.ndarray, axis: int, log: int) -> np.ndarray:
+    """The softmax of half precision along another dimension, of which torch rounds the exponentials, or its logarithm; by a kernel, however
+    many numbers there are."""
     x = contiguous(x)
     out, (outer, classes, inner) = np.empty(x.shape, x.dtype), _split(x.shape, axis)
-    _middle_rounded.share(x.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, out, classes, inner)
+    _middle_rounded.share(x.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, out, classes, inner, log)
     return out
 
 
-def softmax(x: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
-    """``exp(x) / sum(exp(x))`` along ``axis``, computed after subtracting the maximum; of ``many`` numbers by the kernels, however many
-    there are.
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    """``exp(x) / sum(exp(x))`` along ``axis``, computed after subtracting the maximum.
 
     >>> softmax(np.array([[0.0, 0.0], [0.0, -np.inf]]), 1)
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    return _forward(x, axis, False, many)
+    return _forward(x, axis, False)
 
 
-def softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
+def softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     """``y * (grad - sum(grad * y))`` along ``axis`` for ``y = softmax(x)``."""
-    return _backward(grad, y, axis, False, many)
+    return _backward(grad, y, axis, False)
 
 
-def log_softmax(x: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
+def log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
     """``x - log(sum(exp(x)))`` along ``axis``, computed after subtracting the maximum.
 
     >>> log_softmax(np.array([0.0, 0.0]), 0)
     array([-0.69314718, -0.69314718])
     """
-    return _forward(x, axis, True, many)
+    return _forward(x, axis, True)
 
 
-def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int, many: bool = False) -> np.ndarray:
+def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     """``grad - exp(y) * sum(grad)`` along ``axis`` for ``y = log_softmax(x)``."""
-    return _backward(grad, y, axis, True, many)
+    return _backward(grad, y, axis, True)
 
 
 def _table(x: np.ndarray) -> np.ndarray:

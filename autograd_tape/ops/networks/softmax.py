@@ -88,7 +88,7 @@ def softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 0)
     if size >= state.fused or not size or not input.ndim:
-        return fused.softmax(input, wrap_dim(dim, input.ndim))
+        return fused.softmax(input, dim)
     if _moderate(input):
         y = _exp(input)
         return _divide(y, _totals(y, dim), y)
@@ -118,7 +118,7 @@ def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 1)
     if size >= state.fused or not size or not input.ndim:
-        return fused.log_softmax(input, wrap_dim(dim, input.ndim))
+        return fused.log_softmax(input, dim)
     if _moderate(input):
         y = _exp(input)
         return _log(_divide(y, _totals(y, dim), y), y)
@@ -129,30 +129,28 @@ def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
 
 def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`softmax` of half precision; torch keeps exponentials in half precision where `dim` is not the last."""
-    last = wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size
+    last = dim == -1 or wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size
     if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
         return _few(input, dim, 0, 0 if last else _HALF[input.dtype.char])
-    if last and _are_rows(input):
-        return fused.rounded(input, 0)
-    if not last and input.size >= state.fused >> 4 and input.dtype.isnative:
-        return fused.rounded_along(input, wrap_dim(dim, input.ndim))
+    if _for_kernels(input):
+        return fused.rounded(input, 0) if last else fused.rounded_along(input, wrap_dim(dim, input.ndim), 0)
     wide = widened(input)
     if last:
-        return narrow(_many(wide, dim, 0) if input.size >= state.fused >> 4 else softmax_values(wide, dim), input.dtype)
+        return narrow(softmax_values(wide, dim), input.dtype)
     e = _exp(wide - _max(wide, dim, None, None, True))
     return narrow(widened(narrow(e, input.dtype)) / _sum(e, dim, None, None, True), input.dtype)
 
 
 def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     """`log_softmax` of half precision; torch rounds the sum of exponentials and its logarithm where `dim` is the last."""
-    last = wrap_dim(dim, input.ndim) >= input.ndim - 1 and input.size and input.ndim
+    last = (dim == -1 or wrap_dim(dim, input.ndim) >= input.ndim - 1) and input.size and input.ndim
     if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
         return _few(input, dim, 1, _HALF[input.dtype.char] if last else 0)
-    if last and _are_rows(input):
-        return fused.rounded(input, 1)
+    if _for_kernels(input):
+        return fused.rounded(input, 1) if last else fused.rounded_along(input, wrap_dim(dim, input.ndim), 1)
     wide, half = widened(input), input.dtype
     if not last:
-        return narrow(_many(wide, dim, 1) if input.size >= state.fused >> 4 else _log_softmax_values(wide, dim), half)
+        return narrow(_log_softmax_values(wide, dim), half)
     wide = wide - _max(wide, dim, None, None, True)
     e = _exp(wide)
     total = _sum(e, dim, None, None, True).astype(half).astype(np.float32)
@@ -160,32 +158,27 @@ def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     return narrow(wide, half)
 
 
-def _are_rows(x: np.ndarray) -> bool:
-    """Whether rows of half precision are for a kernel."""
-    return x.size >= state.fused >> 4 and x.ndim > 0 and x.flags.carray and x.dtype.isnative
-
-
-def _many(wide: np.ndarray, dim: int, log: int) -> np.ndarray:
-    """Of half precision, of which fewer numbers are many, by the kernels."""
-    return fused.log_softmax(wide, dim, True) if log else fused.softmax(wide, dim, True)
+def _for_kernels(x: np.ndarray) -> bool:
+    """Whether half precision, of which fewer numbers are many, is for a kernel."""
+    return x.size >= state.fused >> 4 and x.size > 0 and x.ndim > 0 and x.dtype.isnative
 
 
 def _backward_half(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    return _in_half(grad, output, dim, 0, _softmax_backward, fused.softmax_backward)
+    return _in_half(grad, output, dim, 0, _softmax_backward)
 
 
 def _log_backward_half(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
-    return _in_half(grad, output, dim, 1, _log_softmax_backward, fused.log_softmax_backward)
+    return _in_half(grad, output, dim, 1, _log_softmax_backward)
 
 
-def _in_half(grad: np.ndarray, output: np.ndarray, dim: int, log: int, plain: Fn, many: Fn) -> np.ndarray:
+def _in_half(grad: np.ndarray, output: np.ndarray, dim: int, log: int, plain: Fn) -> np.ndarray:
     """The gradient of half precision, rounded once."""
-    if 0 < grad.size <= state.short and output.ndim and grad.dtype == output.dtype and output.dtype.isnative:
-        return _few_backward(grad, output, dim, log)
-    if wrap_dim(dim, output.ndim) == output.ndim - 1 and _are_rows(output) and grad.flags.carray and grad.dtype == output.dtype:
-        return fused.rounded(output, log, grad)
-    wide = widened(grad), widened(output), dim
-    return narrow(many(*wide, True) if grad.size >= state.fused >> 4 and output.ndim else plain(*wide), output.dtype)
+    if output.ndim and grad.dtype == output.dtype and output.dtype.isnative:
+        if 0 < grad.size <= state.short:
+            return _few_backward(grad, output, dim, log)
+        if _for_kernels(output):
+            return fused.rounded_backward(grad, output, dim, log)
+    return narrow(plain(widened(grad), widened(output), dim), output.dtype)
 
 
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba.extending import register_jitable
 
-from .base import REORDER, kernel, largest, rounded, wide
+from .base import FUSE, REORDER, kernel, largest, rounded, wide, working
 from .base import exp as exp_
 
 #: Columns one tile of a middle-axis kernel works on: its running maxima and sums stay in the first-level cache.
@@ -16,6 +16,8 @@ TILE = 128
 
 #: Elements of several rows whose exponentials are computed in one loop: of what is left of vectors at the ends of rows there is less then.
 BLOCK = 1024
+#: Columns of a middle axis of which loops make no vectors.
+FEW = 8
 #: Bytes of a vector, of which shorter rows have none.
 NARROW = 32
 
@@ -60,11 +62,11 @@ def softmax(x, y, m, start, stop):
             ys[i] *= scale
 
 
-@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER, fresh=True)
-def softmax_backward(grad, y, dx, start, stop):
+@kernel("r0[size] r0[size] w0[size] i (m>0) (size%m==0) :size//m", REORDER, fresh=True)
+def softmax_backward(grad, y, dx, m, start, stop):
     T = y.dtype.type
-    for r in range(start, stop):
-        gs, ys, ds = grad[r], y[r], dx[r]
+    for at in range(start * m, stop * m, m):
+        gs, ys, ds = grad[at : at + m], y[at : at + m], dx[at : at + m]
         dot = T(0)
         for i in range(ds.size):
             dot += gs[i] * ys[i]
@@ -145,10 +147,10 @@ def softmax_rounded(x, y, m, log, start, stop):
                 ys[i] = rounded(ys, row[i] * scale)
 
 
-@kernel("r2[n,m] r2[n,m] w2[n,m] i (m>0) :n", REORDER, fresh=True)
-def softmax_rounded_backward(grad, y, dx, log, start, stop):
-    for r in range(start, stop):
-        gs, ys, ds = grad[r], y[r], dx[r]
+@kernel("r0[size] r0[size] w0[size] i i (m>0) (size%m==0) :size//m", REORDER, dtypes="eE", fresh=True)
+def softmax_rounded_backward(grad, y, dx, m, log, start, stop):
+    for at in range(start * m, stop * m, m):
+        gs, ys, ds = grad[at : at + m], y[at : at + m], dx[at : at + m]
         total = np.float32(0)
         if log:
             for i in range(ds.size):
@@ -162,11 +164,49 @@ def softmax_rounded_backward(grad, y, dx, log, start, stop):
                 ds[i] = rounded(ds, wide(ys[i]) * (wide(gs[i]) - total))
 
 
+@register_jitable(nogil=True, error_model="numpy", fastmath=set(FUSE))
+def _few_columns(x, y, c, m, log, start, stop):
+    """``softmax_middle`` of few columns, column by column, added up in the same order; exponentials of several matrices in one loop."""
+    T, size = x.dtype.type, c * m
+    while start < stop:
+        end = min(start + BLOCK // size * size, stop)
+        for first in range(start, end, size):
+            for i in range(first, first + m):
+                top = x[i]
+                for at in range(i, first + size, m):
+                    top = x[at] if x[at] > top else top
+                for at in range(i, first + size, m):
+                    y[at] = x[at] - top
+        es = y[start:end]
+        for i in range(es.size):
+            es[i] = exp_(es[i])
+        for first in range(start, end, size):
+            for i in range(first, first + m):
+                total, top = T(0), x[i]
+                for at in range(i, first + size, m):
+                    total += y[at]
+                if log:
+                    total = T(math.log(total))
+                    for at in range(i, first + size, m):
+                        top = x[at] if x[at] > top else top
+                    for at in range(i, first + size, m):
+                        z = x[at] - top
+                        y[at] = z - total
+                else:
+                    scale = T(1) / total
+                    for at in range(i, first + size, m):
+                        y[at] *= scale
+        start = end
+
+
 @kernel("r0[size] w0[size] i i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
         " :size//(c*m)*((m+127)//128)", REORDER, fresh=True)
 def softmax_middle(x, y, c, m, log, start, stop):
     """Items are (outer, tile) pairs of ``x`` of shape (outer, ``c`` classes, ``m`` behind each); ``log`` selects log-softmax."""
     T = x.dtype.type
+    if m < FEW and c * m <= BLOCK:
+        _few_columns(x, y, c, m, log, start * c * m, stop * c * m)
+        return
     tiles = (m + TILE - 1) // TILE
     top, total = np.empty(TILE, x.dtype), np.empty(TILE, x.dtype)
     for item in range(start, stop):
@@ -213,10 +253,10 @@ def softmax_middle(x, y, c, m, log, start, stop):
                     ys[i] *= ts[i]
 
 
-@kernel("r0[size] w0[size] i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
+@kernel("r0[size] w0[size] i i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
         " :size//(c*m)*((m+127)//128)", REORDER, dtypes="eE", fresh=True)
-def softmax_middle_rounded(x, y, c, m, start, stop):
-    """The same of half precision, in which exponentials are kept, as in torch, but not their sum."""
+def softmax_middle_rounded(x, y, c, m, log, start, stop):
+    """The same of half precision, in which exponentials are kept, as in torch, but not their sum; with ``log`` rounded once."""
     tiles = (m + TILE - 1) // TILE
     top, total = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
     for item in range(start, stop):
@@ -237,39 +277,75 @@ def softmax_middle_rounded(x, y, c, m, start, stop):
                 e = exp_(wide(xs[i]) - ms[i])
                 ts[i] += e
                 ys[i] = rounded(ys, e)
-        for at in range(first + a, last, m):
-            ys = y[at : at + count]
+        if log:
             for i in range(ts.size):
-                ys[i] = rounded(ys, wide(ys[i]) / ts[i])
+                ts[i] = math.log(ts[i])
+        for at in range(first + a, last, m):
+            xs, ys = x[at : at + count], y[at : at + count]
+            if log:
+                for i in range(ts.size):
+                    z = wide(xs[i]) - ms[i]
+                    ys[i] = rounded(ys, z - ts[i])
+            else:
+                for i in range(ts.size):
+                    ys[i] = rounded(ys, wide(ys[i]) / ts[i])
 
 
-@kernel("r3[o,c,m] r3[o,c,m] w3[o,c,m] i :o*((m+127)//128)", REORDER, fresh=True)
-def softmax_middle_backward(grad, y, dx, log, start, stop):
-    T = y.dtype.type
-    classes, inner = y.shape[1], y.shape[2]
-    tiles = (inner + TILE - 1) // TILE
-    total = np.empty(TILE, y.dtype)
+@register_jitable(nogil=True, error_model="numpy", fastmath=set(FUSE))
+def _few_columns_backward(grad, y, dx, c, m, log, start, stop):
+    """``softmax_middle_backward`` as `_few_columns`."""
+    e, size = np.full(BLOCK, working(y, 0.0)), c * m
+    while start < stop:
+        end = min(start + BLOCK // size * size, stop)
+        if log:
+            ls, es = y[start:end], e[: end - start]
+            for i in range(es.size):
+                es[i] = exp_(wide(ls[i]))
+        for first in range(start, end, size):
+            for i in range(first, first + m):
+                total = working(y, 0.0)
+                if log:
+                    for at in range(i, first + size, m):
+                        total += wide(grad[at])
+                    for at in range(i, first + size, m):
+                        dx[at] = rounded(dx, wide(grad[at]) - e[at - start] * total)
+                else:
+                    for at in range(i, first + size, m):
+                        total += wide(grad[at]) * wide(y[at])
+                    for at in range(i, first + size, m):
+                        dx[at] = rounded(dx, wide(y[at]) * (wide(grad[at]) - total))
+        start = end
+
+
+@kernel("r0[size] r0[size] w0[size] i i i (c>0) (m>0) (c<=1000000000) (m<=1000000000) (size%(c*m)==0)"
+        " :size//(c*m)*((m+127)//128)", REORDER, fresh=True)
+def softmax_middle_backward(grad, y, dx, c, m, log, start, stop):
+    if m < FEW and c * m <= BLOCK:
+        _few_columns_backward(grad, y, dx, c, m, log, start * c * m, stop * c * m)
+        return
+    tiles = (m + TILE - 1) // TILE
+    total = np.full(TILE, working(y, 0.0))
     for item in range(start, stop):
-        outer, a = item // tiles, (item % tiles) * TILE
-        b = min(a + TILE, inner)
-        ts = total[: b - a]
-        ts[:] = T(0)
-        for c in range(classes):
-            gs, ys = grad[outer, c, a:b], y[outer, c, a:b]
+        first, a = item // tiles * c * m, (item % tiles) * TILE
+        last, count = first + c * m, min(TILE, m - a)
+        ts = total[:count]
+        ts[:] = working(y, 0.0)
+        for at in range(first + a, last, m):
+            gs, ys = grad[at : at + count], y[at : at + count]
             if log:
                 for i in range(ts.size):
-                    ts[i] += gs[i]
+                    ts[i] += wide(gs[i])
             else:
                 for i in range(ts.size):
-                    ts[i] += gs[i] * ys[i]
-        for c in range(classes):
-            gs, ys, ds = grad[outer, c, a:b], y[outer, c, a:b], dx[outer, c, a:b]
+                    ts[i] += wide(gs[i]) * wide(ys[i])
+        for at in range(first + a, last, m):
+            gs, ys, ds = grad[at : at + count], y[at : at + count], dx[at : at + count]
             if log:
                 for i in range(ts.size):
-                    ds[i] = gs[i] - exp_(ys[i]) * ts[i]
+                    ds[i] = rounded(ds, wide(gs[i]) - exp_(wide(ys[i])) * ts[i])
             else:
                 for i in range(ts.size):
-                    ds[i] = ys[i] * (gs[i] - ts[i])
+                    ds[i] = rounded(ds, wide(ys[i]) * (wide(gs[i]) - ts[i]))
 
 
 @kernel("r2[n,c] x1[n] r1[c]? w1[n] w1[n] w1[n] i s :n", REORDER)
