@@ -18,8 +18,10 @@ from .sharing import share_rows
 from ...warned import ignoring
 
 __all__ = [
+    "backward",
     "cross_entropy",
     "cross_entropy_backward",
+    "forward",
     "log_softmax",
     "log_softmax_backward",
     "softmax",
@@ -46,30 +48,56 @@ def _axis(x: np.ndarray, axis: int) -> int:
     return axis % ndim
 
 
-def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
-    char = x.dtype.char
-    c = x if (char == "f" or char == "d") and x.flags.carray else compute_array(x)
-    shape, size = c.shape, c.size
-    if not size or not shape or size < state.fused:
-        return _forward_by_numpy(x, c, _axis(x, axis), log)
-    if not c.flags.carray:
-        c = contiguous(c)
-    y = np.empty(shape, c.dtype)
+def forward(x: np.ndarray, axis: int, log: bool | int) -> np.ndarray:
+    """The softmax, or its logarithm, of floats in single, double or half precision (some, of one dimension or more) by kernels."""
+    if not x.flags.carray:
+        x = contiguous(x)
+    shape, dtype, size = x.shape, x.dtype, x.size
+    y, char = np.empty(shape, dtype), dtype.char
     if axis == -1 or axis == len(shape) - 1:
-        classes = shape[-1]
-        (_log_softmax if log else _softmax).share(c.dtype.char, size // classes, classes, 2, c, y, classes)
+        outer, classes, inner = size // shape[-1], shape[-1], 1
     else:
         outer, classes, inner = _split(shape, _axis(x, axis))
-        if inner == 1:
-            (_log_softmax if log else _softmax).share(c.dtype.char, outer, classes, 2, c, y, classes)
+    if inner == 1:
+        if char == "f" or char == "d":
+            (_log_softmax if log else _softmax).share(char, outer, classes, 2, x, y, classes)
         else:
-            _middle.share(c.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, c, y, classes, inner, log)
-    return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False)
+            _rounded.share(char, outer, classes, 4, x, y, classes, log)
+    elif char == "f" or char == "d":
+        _middle.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, x, y, classes, inner, log)
+    else:
+        _middle_rounded.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, y, classes, inner, log)
+    return y
 
 
-def _forward_by_numpy(x: np.ndarray, c: np.ndarray, axis: int, log: bool) -> np.ndarray:
+def backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool | int) -> np.ndarray:
+    """The gradient from results ``y``, computed in single or double precision and rounded once; both are of one dtype and shape."""
+    if not y.flags.carray:
+        y = contiguous(y)
+    if not grad.flags.carray:
+        grad = contiguous(grad)
+    shape, dtype, size = y.shape, y.dtype, y.size
+    dx, char = np.empty(shape, dtype), dtype.char
+    if axis == -1 or axis == len(shape) - 1:
+        outer, classes, inner = size // shape[-1], shape[-1], 1
+    else:
+        outer, classes, inner = _split(shape, _axis(y, axis))
+    if inner > 1:
+        _middle_backward.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, grad, y, dx, classes, inner, log)
+    elif char == "f" or char == "d":
+        (_log_softmax_backward if log else _softmax_backward).share(char, outer, classes, 2, grad, y, dx, classes)
+    else:
+        _rounded_backward.share(char, outer, classes, 4, grad, y, dx, classes, log)
+    return dx
+
+
+def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    axis = _axis(x, axis)
+    c = compute_array(x)
     if c.ndim == 0:
         return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
+    if c.size >= state.fused:
+        return forward(c, axis, log).astype(x.dtype, copy=False)
     with ignoring():
         shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
         if log:
@@ -81,66 +109,19 @@ def _forward_by_numpy(x: np.ndarray, c: np.ndarray, axis: int, log: bool) -> np.
 
 
 def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarray:
-    char = y.dtype.char
-    c = y if (char == "f" or char == "d") and y.flags.carray else compute_array(y)
-    g = grad if grad.dtype is c.dtype else grad.astype(c.dtype, copy=False)
-    shape, size = c.shape, c.size
-    if not size or not shape or size < state.fused:
-        return _backward_by_numpy(g, y, c, _axis(y, axis), log)
-    if not c.flags.carray:
-        c = contiguous(c)
-    dx = np.empty(shape, c.dtype)
-    _backward_by_kernel(c.dtype.char, g if g.flags.carray else contiguous(g), c, dx, axis, log)
-    return dx if dx.dtype is y.dtype else dx.astype(y.dtype, copy=False)
-
-
-def _backward_by_kernel(char: str, grad: np.ndarray, y: np.ndarray, dx: np.ndarray, axis: int, log: bool | int) -> None:
-    """Writes the gradient, in rows or of dimensions before others, to ``dx``."""
-    shape, size = y.shape, y.size
-    if axis == -1 or axis == len(shape) - 1:
-        outer, classes, inner = size // shape[-1], shape[-1], 1
-    else:
-        outer, classes, inner = _split(shape, _axis(y, axis))
-    if inner == 1 and char in "eE":
-        _rounded_backward.share(char, outer, classes, 4, grad, y, dx, classes, log)
-    elif inner == 1:
-        (_log_softmax_backward if log else _softmax_backward).share(char, outer, classes, 2, grad, y, dx, classes)
-    else:
-        _middle_backward.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, grad, y, dx, classes, inner, log)
-
-
-def _backward_by_numpy(g: np.ndarray, y: np.ndarray, c: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    axis = _axis(y, axis)
+    c = compute_array(y)
+    g = grad.astype(c.dtype, copy=False)
     if c.ndim == 0:
         return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
+    if c.size >= state.fused:
+        return backward(g, c, axis, log).astype(y.dtype, copy=False)
     with ignoring():
         if log:
             dx = g - np.exp(c) * g.sum(axis, keepdims=True)
         else:
             dx = c * (g - (g * c).sum(axis, keepdims=True))
     return np.ascontiguousarray(dx.astype(y.dtype, copy=False))
-
-
-def rounded(x: np.ndarray, log: int) -> np.ndarray:
-    """The softmax of half precision along the last dimension, or its logarithm; by kernels, however many numbers there are."""
-    x, out, n = contiguous(x), np.empty(x.shape, x.dtype), x.shape[-1]
-    _rounded.share(x.dtype.char, x.size // n, n, 4, x, out, n, log)
-    return out
-
-
-def rounded_backward(grad: np.ndarray, y: np.ndarray, axis: int, log: int) -> np.ndarray:
-    """The gradient from results of half precision, computed in single precision; by kernels, however many numbers there are."""
-    out = np.empty(y.shape, y.dtype)
-    _backward_by_kernel(y.dtype.char, contiguous(grad), contiguous(y), out, axis, log)
-    return out
-
-
-def rounded_along(x: np.ndarray, axis: int, log: int) -> np.ndarray:
-    """The softmax of half precision along another dimension, of which torch rounds the exponentials, or its logarithm; by a kernel, however
-    many numbers there are."""
-    x = contiguous(x)
-    out, (outer, classes, inner) = np.empty(x.shape, x.dtype), _split(x.shape, axis)
-    _middle_rounded.share(x.dtype.char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, out, classes, inner, log)
-    return out
 
 
 def softmax(x: np.ndarray, axis: int) -> np.ndarray:

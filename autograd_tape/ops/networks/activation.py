@@ -29,7 +29,7 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._precision import in_single, is_half, no_half
-from .._samples import category, check_number, domain, takes
+from .._samples import category, check_number, domain, takes, takes_floats
 from ..elementwise.elementary import _sigmoid, _tanh
 from ...annotations import Fn, Functions, Values
 
@@ -1039,6 +1039,7 @@ class glu:
         d = dim % len(input)
         return (*input[:d], input[d] // 2, *input[d + 1:])
 
+    @takes_floats
     def check(input, dim):
         _halves(input, dim)
         takes("float", "glu_cpu")(input=input)

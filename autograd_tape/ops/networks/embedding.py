@@ -17,6 +17,7 @@ from ...modes import no_grad
 from ...record import Sample, op
 from ...views import check_single
 from .._host import need_values, on_host, values_of
+from .._samples import takes_floats
 from ._losses import constant
 from ...annotations import Functions
 from ...tensor import TensorRef, above
@@ -130,6 +131,7 @@ class embedding:
     numpy = _embedding
     def shape(weight, indices, *rest): return (*indices, weight[1])
     compose = on_host(numpy)
+    @takes_floats
     def check(weight, indices, padding_idx, scale_grad_by_freq, sparse):
         if weight.ndim != 2:
             raise ShapeMismatchError("'weight' must be 2-D")

@@ -25,6 +25,7 @@ from ...record import Sample, op
 from .. import _shapes as shapes
 from .._host import on_host
 from .._precision import in_halves, in_single
+from .._samples import takes_floats
 from ..reductions.sums import loss_of
 from ._losses import REDUCTIONS, aligned, arrays_only, constant, reduced, reduction_name, sharded, size_text, weighed
 from .softmax import _log_softmax_values
@@ -227,7 +228,7 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     whole = input.shape[:1] + input.shape[2:]
     if weight is not None and weight.shape != input.shape[axis:axis + 1]:
         raise ValueError("a weight for each class")
-    if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
+    if not input.ndim or (target.shape not in _ONE if input.ndim == 1 else target.shape != whole and (target.ndim or whole != (1,))):
         raise ValueError("shapes do not match")
     index, dtype, n = target.reshape(()) if input.ndim == 1 else target, input.dtype, target.size
     if reduction != "none" and n and input.size and dtype.isnative and (
@@ -289,6 +290,7 @@ def _added(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ign
     return loss, np.array(1, one) if reduction == "sum" else count if one.char == "d" else count.astype(one)
 
 
+_ONE = (), (1,)  # the shapes of targets of one sample
 _NONE = {k.np.char: np.empty(0, k.np) for k in (float16, bfloat16, float32, float64)}
 
 
@@ -401,6 +403,7 @@ class nll_loss:
     def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
         return _chosen_loss(F, input, input, target, weight, ignore_index, reduction, 0.0)
     redirect = _nll_redirect
+    @takes_floats
     def check(input, target, weight, size_average, ignore_index, reduce, reduction):
         _check_classes("nll_loss", input, target, weight)
         _check_floating("nll_loss_out_frame", input, negated)
@@ -542,6 +545,7 @@ class cross_entropy:
         loss, total = _chosen_loss(F, input, log_p, target, weight, ignore_index, reduction, label_smoothing)
         return loss, None, None, None, total
     redirect = _cross_entropy_redirect
+    @takes_floats
     def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         if label_smoothing > 1:
             raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")

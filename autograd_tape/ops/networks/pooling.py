@@ -27,7 +27,7 @@ from ...strided import in_format, suggests_channels_last
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
-from .._samples import takes
+from .._samples import takes, takes_floats
 from ..elementwise.arithmetic import pow_few, pow_half
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._losses import buffer, constant
@@ -328,6 +328,7 @@ class adaptive_avg_pool_nd:
     saved_as = {"input_shape": None, "size": None}
     nodes = {"len(size) == 3": "AdaptiveAvgPool3DBackward0"}
     def complex_kernel(size, **_): return "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d"
+    @takes_floats
     def check(input, size):
         takes("float complex", "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d")(input=input)
 

@@ -23,6 +23,7 @@ from ...record import get_record, op
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._precision import in_halves, in_single
+from .._samples import takes_floats
 from ...annotations import Fn, Functions
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ _MODERATE = 2000.0
 _forward = loops.Loop(loops.softmax, 1, chars="fdeE")
 _backward = loops.Loop(loops.softmax_backward, 2, chars="fdeE")
 _HALF = {"E": 1, "e": 2}  # as the loop has them
+_PLAIN = frozenset("fd")
 _empty = np.empty
 
 
@@ -88,7 +90,7 @@ def softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 0)
     if size >= state.fused or not size or not input.ndim:
-        return fused.softmax(input, dim)
+        return fused.forward(input, dim, 0) if input.dtype.char in _PLAIN and size and input.ndim else fused.softmax(input, dim)
     if _moderate(input):
         y = _exp(input)
         return _divide(y, _totals(y, dim), y)
@@ -118,7 +120,7 @@ def _log_softmax_values(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < size <= state.short and input.ndim:
         return _few(input, dim, 1)
     if size >= state.fused or not size or not input.ndim:
-        return fused.log_softmax(input, dim)
+        return fused.forward(input, dim, 1) if input.dtype.char in _PLAIN and size and input.ndim else fused.log_softmax(input, dim)
     if _moderate(input):
         y = _exp(input)
         return _log(_divide(y, _totals(y, dim), y), y)
@@ -133,7 +135,7 @@ def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
         return _few(input, dim, 0, 0 if last else _HALF[input.dtype.char])
     if _for_kernels(input):
-        return fused.rounded(input, 0) if last else fused.rounded_along(input, wrap_dim(dim, input.ndim), 0)
+        return fused.forward(input, dim, 0)
     wide = widened(input)
     if last:
         return narrow(softmax_values(wide, dim), input.dtype)
@@ -147,7 +149,7 @@ def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
     if 0 < input.size <= state.short and input.ndim and input.dtype.isnative:
         return _few(input, dim, 1, _HALF[input.dtype.char] if last else 0)
     if _for_kernels(input):
-        return fused.rounded(input, 1) if last else fused.rounded_along(input, wrap_dim(dim, input.ndim), 1)
+        return fused.forward(input, dim, 1)
     wide, half = widened(input), input.dtype
     if not last:
         return narrow(_log_softmax_values(wide, dim), half)
@@ -177,13 +179,15 @@ def _in_half(grad: np.ndarray, output: np.ndarray, dim: int, log: int, plain: Fn
         if 0 < grad.size <= state.short:
             return _few_backward(grad, output, dim, log)
         if _for_kernels(output):
-            return fused.rounded_backward(grad, output, dim, log)
+            return fused.backward(grad, output, dim, log)
     return narrow(plain(widened(grad), widened(output), dim), output.dtype)
 
 
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
     if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 0)
+    if grad.size >= state.fused and grad.ndim and grad.dtype is output.dtype and grad.dtype.char in _PLAIN and grad.shape == output.shape:
+        return fused.backward(grad, output, dim, 0)
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
     dx = grad * output
@@ -194,6 +198,8 @@ def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndar
 def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
     if 0 < grad.size <= state.short and output.ndim and output.dtype.char in "fd":
         return _few_backward(grad, output, dim, 1)
+    if grad.size >= state.fused and grad.ndim and grad.dtype is output.dtype and grad.dtype.char in _PLAIN and grad.shape == output.shape:
+        return fused.backward(grad, output, dim, 1)
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.log_softmax_backward(grad, output, dim)
     dx = _exp(output)
@@ -202,6 +208,7 @@ def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.
 
 
 def _check(kernel: str) -> Any:
+    @takes_floats
     def check(input: TensorRef, dim: int, dtype: DType | None) -> None:
         wrap_dim(dim, input.ndim)
         d = input.dtype if dtype is None else dtype
@@ -343,15 +350,29 @@ class log_softmax_backward:
 # -- as ATen has them -------------------------------------------------------------------------------------------------
 
 
-def _quickly(single: Fn, half: Fn) -> Fn:
-    """What a softmax is of a plain array, by its kernel, or that of half precision."""
+def _at_once(single: Fn, half: Fn, log: int) -> Fn:
+    """What a softmax is of a plain array: by the loop of few numbers or the kernel of many, in which it ends in any case, else as the
+    operation finds it."""
+    def values(input: np.ndarray, dim: int) -> np.ndarray:
+        size, char = input.size, input.dtype.char
+        if char in _PLAIN:
+            if 0 < size <= state.short and input.ndim:
+                return _few(input, dim, log)
+            if state.fused <= size and size and input.ndim:
+                return fused.forward(input, dim, log)
+            return contiguous(single(input, dim))
+        return contiguous(half(input, dim))
+    return values
+
+
+def _quickly(values: Fn) -> Fn:
+    """The same of a function as ATen has it."""
     def quick(input: np.ndarray, dim: int, half_to_float: bool) -> np.ndarray | None:
-        char = input.dtype.char
-        return None if half_to_float or char not in "fdeE" else contiguous((single if char in "fd" else half)(input, dim))
+        return None if half_to_float or input.dtype.char not in "fdeE" else values(input, dim)
     return quick
 
 
-def _quickly_named(single: Fn, half: Fn, log: int, negative: bool = False) -> Fn:
+def _quickly_named(values: Fn, negative: bool = False) -> Fn:
     """The same of functions that find out the dimension where none is given; with `negative`, of -input."""
     def quick(input: np.ndarray, dim: int | None, _stacklevel: int, dtype: DType | None) -> np.ndarray | None:
         char = input.dtype.char
@@ -359,10 +380,12 @@ def _quickly_named(single: Fn, half: Fn, log: int, negative: bool = False) -> Fn
             return None
         if negative:
             input = ufunc1(np.negative, input) if char in "fd" else ufunc(np.negative, input)
-        if 0 < input.size <= state.short and input.ndim and char in "fd":
-            return _few(input, dim, log)
-        return contiguous((single if char in "fd" else half)(input, dim))
+        return values(input, dim)
     return quick
+
+
+_softmax_at_once = _at_once(softmax_values, _softmax_half, 0)
+_log_softmax_at_once = _at_once(_log_softmax_values, _log_softmax_half, 1)
 
 
 def _is_narrower(char: str, input_dtype: DType) -> bool:
@@ -377,8 +400,11 @@ def _quickly_backward(single: Fn, half: Fn, log: int) -> Fn:
         if grad_output.dtype is not dtype or char not in "fdeE" or grad_output.shape != shape or char == "f" and (
                 _is_narrower(char, input_dtype)):
             return None
-        if 0 < output.size <= state.short and shape:
+        size = output.size
+        if 0 < size <= state.short and shape:
             return _few_backward(grad_output, output, dim, log)
+        if size >= state.fused and size and shape:
+            return fused.backward(grad_output, output, dim, log)
         return contiguous((single if char in "fd" else half)(grad_output, output, dim))
     return quick
 
@@ -392,7 +418,7 @@ class _softmax:
     """
 
     lacks = get_record("softmax").field("lacks")
-    quick = _quickly(softmax_values, _softmax_half)
+    quick = _quickly(_softmax_at_once)
     def function(F, input, dim, half_to_float):
         _refuse_widening("softmax", half_to_float)
         return F.softmax(input, dim)
@@ -409,7 +435,7 @@ class _log_softmax:
     """
 
     lacks = get_record("log_softmax").field("lacks")
-    quick = _quickly(_log_softmax_values, _log_softmax_half)
+    quick = _quickly(_log_softmax_at_once)
     def function(F, input, dim, half_to_float):
         _refuse_widening("log_softmax", half_to_float)
         return F.log_softmax(input, dim)
@@ -471,12 +497,18 @@ class _log_softmax_backward_data:
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
 
-def _safe(input: np.ndarray, dim: int) -> np.ndarray:
-    """`softmax`, zeros where all along `dim` is -inf."""
-    empty = (input == -np.inf).all(dim, keepdims=True)
-    if not empty.any():
-        return softmax_values(input, dim)
-    return np.where(empty, input.dtype.type(0), softmax_values(np.where(empty, input.dtype.type(0), input), dim))
+def _safe(values: Fn) -> Fn:
+    """`softmax`, zeros where all along `dim` is -inf, which makes NaN of all that is there."""
+    def safe(input: np.ndarray, dim: int) -> np.ndarray:
+        y = values(input, dim)
+        if not y.size:
+            return y
+        first = y[(*[slice(None)] * wrap_dim(dim, y.ndim), 0)] if y.ndim else y
+        if (total := _sum(first if first.itemsize > 2 else widened(first), None)) == total:
+            return y
+        empty, zero = (widened(input) == -np.inf).all(dim, keepdims=True), input.dtype.type(0)
+        return np.where(empty, zero, values(np.where(empty, zero, input), dim))
+    return safe
 
 
 @op("_safe_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", method=False, node="SafeSoftmaxBackward0")
@@ -493,7 +525,8 @@ class _safe_softmax:
     sharding = "along dim or composed"
     layout = "rows"
     check = _check("softmax")
-    numpy = _safe
+    numpy = _safe(softmax_values)
+    half = _safe(_softmax_half)
     def compose(F, input, dim):
         empty = F.all(F.eq(input, -float("inf")), dim, True)
         return F.where(empty, 0.0, F.softmax(F.where(empty, 0.0, input), dim))
@@ -615,7 +648,7 @@ class nn_functional_softmax:
     """
 
     lacks = {"float8": "softmax_lastdim_kernel_impl"}
-    quick = _quickly_named(softmax_values, _softmax_half, 0)
+    quick = _quickly_named(_softmax_at_once)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmax", input.ndim)
@@ -634,7 +667,7 @@ class nn_functional_log_softmax:
     """
 
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
-    quick = _quickly_named(_log_softmax_values, _log_softmax_half, 1)
+    quick = _quickly_named(_log_softmax_at_once)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("log_softmax", input.ndim)
@@ -653,7 +686,7 @@ class softmin:
     """
 
     lacks = {"uint float8": "neg_cpu"}
-    quick = _quickly_named(softmax_values, _softmax_half, 0, negative=True)
+    quick = _quickly_named(_softmax_at_once, negative=True)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmin", input.ndim)
