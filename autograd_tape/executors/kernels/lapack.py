@@ -8,10 +8,13 @@ What is empty or no array of floating-point numbers goes to `numpy.linalg` itsel
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from . import small
 
 __all__ = [
     "LinAlgError", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr_factors", "qr_product", "slogdet", "solve", "svd",
@@ -42,9 +45,9 @@ def _called(loop: Any, signature: str, *arrays: np.ndarray) -> Any:
         return loop(*arrays, signature=signature)
 
 
-def _function(name: str, types: str, whole: Callable[..., Any]) -> Callable[..., Any]:
+def _function(name: str, types: str, whole: Callable[..., Any], many: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function of arrays of one dtype that calls the loop `name`, with such `types`; where there is none, and for eigenvalues of
-    complex64 there is none, `whole`, NumPy's own, in double precision."""
+    complex64 there is none, `whole`, NumPy's own, in double precision. Of batches `many` takes what it has a result of."""
     loop = getattr(loops, name, None)
     if loop is None:
         return whole
@@ -54,16 +57,18 @@ def _function(name: str, types: str, whole: Callable[..., Any]) -> Callable[...,
     def function(*arrays: np.ndarray) -> Any:
         first = arrays[0]
         char = first.dtype.char
+        if many is not None and first.ndim > 2 and (found := many(*arrays)) is not None:
+            return found
         return _called(loop, signatures[char], *arrays) if char in signatures and first.size else whole(*arrays)
 
     return function
 
 
-inv = _function("inv", "t->t", linalg.inv)
-det = _function("det", "t->t", linalg.det)
-slogdet = _function("slogdet", "t->tr", linalg.slogdet)
-solve = _function("solve", "tt->t", linalg.solve)  # of matrices with matrices
-cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
+inv = _function("inv", "t->t", linalg.inv, small.solve)
+det = _function("det", "t->t", linalg.det, small.determinants)
+slogdet = _function("slogdet", "t->tr", linalg.slogdet, partial(small.determinants, logarithms=True))
+solve = _function("solve", "tt->t", linalg.solve, small.solve)  # of matrices with matrices
+cholesky = _function("cholesky_lo", "t->t", linalg.cholesky, small.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
 eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too
@@ -112,7 +117,8 @@ def svdvals(A: np.ndarray) -> np.ndarray:
     >>> svdvals(np.array([[0.0, 2.0], [1.0, 0.0]])).tolist()
     [2.0, 1.0]
     """
-    return _SVDVALS[A.shape[-2] < A.shape[-1]](A)
+    values = small.singular_values(A)
+    return _SVDVALS[A.shape[-2] < A.shape[-1]](A) if values is None else values
 
 
 def qr_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import numpy as np
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, ShapeMismatchError
 from ...dims import broadcast_shape, wrap_dim
-from ...executors.kernels import halves, lapack, matrices as kernels
+from ...executors.kernels import halves, lapack, matrices as kernels, small
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.blas import squares
 from ...executors.kernels.sharing import copy
@@ -512,6 +512,9 @@ class linalg_solve_triangular:
 
 
 def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky") -> np.ndarray:
+    found = small.cholesky(A, upper)
+    if found is not None:
+        return found
     try:
         factor = lapack.cholesky(A.swapaxes(-2, -1) if upper else A)
     except linalg.LinAlgError:
@@ -690,6 +693,8 @@ values alone are wanted."""
 def _decomposed(A: np.ndarray, full: bool, vectors: bool) -> Any:
     """The singular value decompositions of matrices; long ones by way of R, as LAPACK goes, but with QR factorizations as quick as there
     are."""
+    if not vectors and (found := small.singular_values(A)) is not None:
+        return found
     m, n = A.shape[-2:]
     if n >= _LONG * m > 0 and _is_long(n, m, full, vectors) and alone(A):
         found = _decomposed(adjoint(A), full, vectors)

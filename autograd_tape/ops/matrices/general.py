@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, int64
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
-from ...executors.kernels import lapack, matrices as kernels
+from ...executors.kernels import lapack, matrices as kernels, small
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, casts_safely
@@ -563,6 +563,7 @@ class linalg_eigvals:
 
 _PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
          33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.)
+_COEFFICIENTS = np.array(_PADE)
 
 
 def _matrix_exp(A: np.ndarray) -> np.ndarray:
@@ -572,6 +573,9 @@ def _matrix_exp(A: np.ndarray) -> np.ndarray:
         raise ValueError("square matrices expected")
     if not A.size:
         return A.copy()
+    found = small.exponentials(A, _COEFFICIENTS)
+    if found is not None:
+        return found
     x = A.reshape(-1, n, n).astype(np.result_type(A.dtype, np.float64))
     norm = np.abs(x).sum(-2).max(-1)
     with ignoring():

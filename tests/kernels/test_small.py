@@ -1,0 +1,92 @@
+"""Loops over many small matrices give what LAPACK does in double precision, and leave to LAPACK what they do not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _on_demand, small
+from autograd_tape.ops.matrices.general import _COEFFICIENTS, _matrix_exp
+
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
+
+
+@pytest.fixture
+def compiled() -> Iterator[None]:
+    previous = _on_demand.use_numba("numba")
+    yield
+    _on_demand.use_numba(previous)
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "rows": np.ascontiguousarray, "columns": lambda a: a.swapaxes(-2, -1).copy().swapaxes(-2, -1),
+    "apart": lambda a: a.repeat(2, -1)[..., ::2], "expanded": lambda a: np.broadcast_to(a[:1], a.shape)}
+
+
+def definite(a: np.ndarray) -> np.ndarray:
+    return a @ a.swapaxes(-2, -1) + np.eye(a.shape[-1], dtype=a.dtype)
+
+
+def expected(a: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        previous = _on_demand.use_numba("numpy")
+        try:
+            return _matrix_exp(a)
+        finally:
+            _on_demand.use_numba(previous)
+
+
+CASES: dict[str, tuple[Callable[[np.ndarray], Any], Callable[[np.ndarray], Any]]] = {
+    "cholesky": (lambda a: small.cholesky(definite(a)), lambda a: np.linalg.cholesky(definite(a))),
+    "upper": (lambda a: small.cholesky(definite(a), True), lambda a: np.linalg.cholesky(definite(a)).swapaxes(-2, -1)),
+    "inverse": (small.solve, np.linalg.inv),
+    "solve": (lambda a: small.solve(a, a[..., :2]), lambda a: np.linalg.solve(a, a[..., :2])),
+    "solve, columns": (lambda a: small.solve(a, a[..., :2, :].swapaxes(-2, -1)),
+                       lambda a: np.linalg.solve(a, a[..., :2, :].swapaxes(-2, -1))),
+    "determinant": (small.determinants, np.linalg.det),
+    "sign": (lambda a: small.determinants(a, True)[0], lambda a: np.linalg.slogdet(a)[0]),
+    "logarithm": (lambda a: small.determinants(a, True)[1], lambda a: np.linalg.slogdet(a)[1]),
+    "values": (small.singular_values, lambda a: np.linalg.svd(a, compute_uv=False)),
+    "values, tall": (lambda a: small.singular_values(a[..., :2]), lambda a: np.linalg.svd(a[..., :2], compute_uv=False)),
+    "values, wide": (lambda a: small.singular_values(a[..., :2, :]), lambda a: np.linalg.svd(a[..., :2, :], compute_uv=False)),
+    "exponential": (lambda a: small.exponentials(a, _COEFFICIENTS), expected)}
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("case", CASES)
+def test_as_lapack(case: str, layout: str, char: str, rng: np.random.Generator, compiled: None) -> None:
+    ours, theirs = CASES[case]
+    for n in (2, 3, 5, 8, 11):
+        a = rng.standard_normal((9, n, n)) + 2 * np.eye(n)
+        a = LAYOUTS[layout](a.astype(char))
+        found, wanted = ours(a), theirs(a.astype(np.float64))
+        assert found.dtype == a.dtype and found.shape == wanted.shape
+        near = 2e-6 if char == "f" else 1e-11
+        np.testing.assert_allclose(found, wanted, rtol=100 * near, atol=near * np.abs(wanted).max())
+
+
+def test_large_and_little_numbers(compiled: None) -> None:
+    a = np.random.default_rng(0).standard_normal((9, 3, 2))
+    for factor in (1e-300, 1e-200, 1e200, 1e300):
+        found = small.singular_values(a * factor)
+        assert found is not None
+        np.testing.assert_allclose(found, np.linalg.svd(a * factor, compute_uv=False), rtol=1e-12)
+    assert not small.singular_values(a * 0).any()  # type: ignore[union-attr]
+
+
+def test_left_to_lapack(compiled: None) -> None:
+    one = np.broadcast_to(np.eye(3), (9, 3, 3))
+    spoiled = one.copy()
+    spoiled[4, 1, 2] = np.nan
+    singular = one.copy()
+    singular[7, 1] = 0
+    for left in (one * 1j, spoiled, one[:, :0, :0], np.broadcast_to(np.eye(99), (9, 99, 99)), one[:0]):
+        assert small.solve(left) is None and small.determinants(left) is None and small.exponentials(left, _COEFFICIENTS) is None
+    assert small.solve(singular) is None and small.cholesky(singular) is None and small.cholesky(-one) is None
+    assert small.singular_values(spoiled) is None and small.singular_values(one * 1j) is None
+    signs, logarithms = small.determinants(singular, True)
+    assert signs[7] == 0 and logarithms[7] == -np.inf and signs.sum() == 8
