@@ -36,8 +36,8 @@ _LARGE = 160
 _STEPS = 1024
 #: Up to how many elements masks of triangles are kept.
 _MASKED = 1 << 16
-#: Of how many numbers on QR factorizations are made matrix by matrix, and up to how many by a loop of our own.
-_NUMBERS, _LOOPS = 1024, 64
+#: Of how many numbers on QR factorizations are made by LAPACK's routines, and up to how many by loops of our own.
+_NUMBERS, _LOOPS = 1024, 512
 #: From how many columns on a matrix is LAPACK's, from how many rows on its LU factors are, and for how many right sides at most LAPACK
 #: substitutes quicker in triangles as large as what is one block.
 _SOME, _TALL, _SIDES = 32, 1024, 8
@@ -441,8 +441,8 @@ def keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
 
 
 def _few_numbers(a: np.ndarray) -> bool:
-    """Whether loops of our own factor matrices: few numbers, where machine code was made beforehand."""
-    return a.size <= _LOOPS and state.fused <= KEPT and a.dtype.char in "fd"
+    """Whether loops of our own factor matrices: of few numbers each, where machine code was made beforehand."""
+    return a.shape[-2] * a.shape[-1] <= _LOOPS and state.fused <= KEPT and a.dtype.char in "fd"
 
 
 def _by_routines(m: int, n: int, char: str) -> bool:
@@ -461,7 +461,8 @@ def reflectors(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     k = min(m, n)
     if _few_numbers(matrices):
         columns, tau = matrices.swapaxes(-2, -1).copy(), np.empty((*lead, k), matrices.dtype)
-        _reflect.surely(matrices.dtype.char)(prod(lead), 1, columns, tau, prod(lead), m, n, k)
+        count = prod(lead)
+        _reflect.share(matrices.dtype.char, count, m * n, k, columns, tau, count, m, n, k)
         return columns, tau
     if not _by_routines(m, n, matrices.dtype.char):
         h, tau = lapack.qr_factors(matrices)
@@ -493,7 +494,7 @@ def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
     q[..., :k, :] = h.swapaxes(-2, -1)
     if few:
         count = prod(h.shape[:-2])
-        _unreflect.surely(dtype.char)(count, 1, q, contiguous(tau), count, m, n, k)
+        _unreflect.share(dtype.char, count, m * n, k, q, contiguous(tau), count, m, n, k)
         return q
     for a, factors in zip(q.reshape(-1, n, m), contiguous(tau).reshape(-1, k)):
         routines.multiply_reflectors(a, factors)
@@ -509,11 +510,11 @@ def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[Any, np.ndarray]:
     *lead, m, n = matrices.shape
     if m == 1 and matrices.dtype.kind == "f":  # nothing stands below the diagonal
         return np.ones((*lead, 1, 1), matrices.dtype) if wanted else None, matrices.swapaxes(-2, -1).copy()
-    if wanted and _few_numbers(matrices):
-        columns, k = matrices.swapaxes(-2, -1).copy(), min(m, n)
+    if _few_numbers(matrices):
+        columns, k, count = matrices.swapaxes(-2, -1).copy(), min(m, n), prod(lead)
         tau, q, r = [np.empty((*lead, *shape), matrices.dtype) for shape in ((k,), (rows, m), (n, rows))]
-        _factor.surely(matrices.dtype.char)(prod(lead), 1, columns, tau, q, r, prod(lead), m, n, k, rows)
-        return q, r
+        _factor.share(matrices.dtype.char, count, m * n, 2 * k, columns, tau, q, r, count, m, n, k, rows)
+        return q if wanted else None, r
     if _by_routines(m, max(n, rows), matrices.dtype.char):
         columns, tau = reflectors(matrices)
         found = reflected(columns.swapaxes(-2, -1), tau, rows) if wanted else None
