@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from ...dtypes import as_bits
 from ._on_demand import LazyModule, state
 from .handy import Handy
 from .sharing import MOVED, copy
@@ -19,6 +18,8 @@ _compiled = LazyModule("moved")
 _turn, _triangle, _cut = Handy("moved", "turn"), Handy("moved", "triangle"), Handy("moved", "cut")
 _where, _lying = Handy("moved", "fill_where"), Handy("moved", "lying")
 _FEW = 16384  # elements that nobody shares
+_NEAR = 64  # lines of columns that a cache holds side by side
+_KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernels of triangles take as they are
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -54,28 +55,32 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     >>> triangle(np.ones((2, 2)), 0, True) is None
     True
     """
-    char = MOVED.get(x.itemsize)
-    if x.size < state.fused or char is None or not x.flags.aligned:
+    char, size, flags = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize), x.size, x.flags
+    if char is None or not flags.aligned or not size or (run := _triangle.of(char, size)) is None and size < state.fused:
         return None
     n, m = x.shape[-2:]
-    if not x.flags.c_contiguous:
-        flipped = x.swapaxes(-1, -2)
-        if not flipped.flags.c_contiguous:
-            return None
-        some, across = (slice(max(-k, 0), n), slice(0, max(n + k, 0))) if lower else (slice(0, max(m - k, 0)), slice(max(k, 0), m))
-        if 2 * (part := x[..., some, across]).size < x.size:  # what lies in other rows and columns is not looked at
-            y, first = np.zeros(x.shape, x.dtype), k + some.start - across.start
-            as_bits(y)[..., some, across] = (np.tril if lower else np.triu)(as_bits(part), first)
-            return y
-    in_rows = x.flags.c_contiguous
-    y = np.empty(x.shape, x.dtype) if in_rows else copy(x)
-    rows, kept = x.size // m, max(-n, min(k, m))
-    source, target = (x, y) if x.dtype.char in _AS_THEY_ARE else (x.view(char), y.view(char))
-    if in_rows:
-        _triangle.share(char, rows, m, 1, source, target, rows, m, n, kept if lower else kept - 1, int(lower))
+    columns, shape = not flags.c_contiguous, x.shape
+    if columns and not (x := x.swapaxes(-1, -2)).flags.c_contiguous:
+        return None
+    rows, kept = size // m, max(-n, min(k, m))
+    edge = kept if lower else kept - 1
+    if columns and size > _FEW and min(n, m) > _NEAR and 2 * _box(n, m, kept, lower) > n * m:  # columns are turned in tiles first
+        y = copy(x.swapaxes(-1, -2))
+        char = MOVED[x.itemsize]
+        _cut.share(char, rows, m, 1, y if x.dtype.char in _AS_THEY_ARE else y.view(char), rows, m, n, edge, int(lower))
+        return y
+    y = np.empty(shape, x.dtype)
+    source, target = (x, y) if x.dtype.char in _KINDS else (x.view(char), y.view(char))
+    if run is not None and size <= _FEW:
+        run(rows, 1, source, target, rows, m, n, edge, lower, columns)
     else:
-        _cut.share(char, rows, m, 1, target, rows, m, n, kept if lower else kept - 1, int(lower))
+        _triangle.share(char, rows, m, 1, source, target, rows, m, n, edge, lower, columns)
     return y
+
+
+def _box(n: int, m: int, k: int, lower: bool) -> int:
+    """The elements of the smallest block of a matrix that has all of a triangle."""
+    return (n - max(-k, 0)) * max(min(n + k, m), 0) if lower else max(min(m - k, n), 0) * (m - max(k, 0))
 
 
 def clear_outside(x: np.ndarray, k: int, lower: bool) -> bool:

@@ -459,11 +459,11 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
+        if (found := triangle(input, diagonal, lower)) is not None:
+            return found
         if input.size <= _MASKED and (item := input.itemsize) <= 8:
             bits = _BITS[item]
             return np.bitwise_and(input.view(bits), _kept_bits(*input.shape[-2:], diagonal, lower, item), order="C").view(input.dtype)
-        if (found := triangle(input, diagonal, lower)) is not None:
-            return finish(found, input)
         return finish(where(outside(input, diagonal), _zero(input.dtype), input), input)
 
     def outside(input: np.ndarray, diagonal: int) -> np.ndarray:

@@ -28,20 +28,52 @@ def turn(x, y, o, n, m, start, stop):
                     target[j] = source[j]
 
 
-@kernel("r0[r*m] w0[r*m] i i i i i (r>=0) (m>=0) (n>0) (float(r)*m<9e18) :r", dtypes="fdHB")
-def triangle(x, y, r, m, n, k, lower, start, stop):
-    """Rows [start, stop) of matrices of ``n`` rows of ``m``: column j of row i is kept where j - i <= k, with ``lower``; else where it is
-    not."""
+@kernel("r0[r*m] w0[r*m] i i i i i i (r>=0) (m>=0) (n>0) (r%n==0) (float(r)*m<9e18) :r", dtypes="fdlHB", fresh=True)
+def triangle(x, y, r, m, n, k, lower, columns, start, stop):
+    """Rows [start, stop) of matrices of ``n`` rows of ``m``, which lie in columns with ``columns``: column j of row i is kept where
+    j - i <= k, with ``lower``; else where it is not."""
     none = y.dtype.type(0)
-    for i in range(start, stop):
-        xs, ys = x[i * m : (i + 1) * m], y[i * m : (i + 1) * m]
-        edge = min(max(i % n + k + 1, 0), m)
-        if lower != 0:
-            for j in range(ys.size):
-                ys[j] = xs[j] if j < edge else none
+    i = start
+    while i < stop:
+        first = i - i % n
+        end = min(stop, first + n)
+        # Up to one row all lies on one side, from another on all on the other: these are blocks.
+        begin, whole = min(max(first + min(max(-k, 0), n), i), end), min(max(first + min(max(m - k - 1, 0), n), i), end)
+        if columns != 0:
+            begin, whole = (begin, end) if lower != 0 else (i, whole)  # what is kept is read row by row, the rest is not
+        if lower != 0 or columns != 0:
+            for at in range(i * m, begin * m):
+                y[u8(at)] = none
         else:
-            for j in range(ys.size):
-                ys[j] = xs[j] if j >= edge else none
+            for at in range(i * m, begin * m):
+                y[u8(at)] = x[u8(at)]
+        for row in range(begin, whole):
+            edge, to = min(max(row - first + k + 1, 0), m), row * m
+            low, high = (0, edge) if lower != 0 else (edge, m)
+            if m < 16:
+                at, step = (first * m + row - first, n) if columns != 0 else (to, 1)
+                for j in range(m):
+                    y[u8(to + j)] = x[u8(at + j * step)] if low <= j < high else none
+                continue
+            for at in range(to, to + low):
+                y[u8(at)] = none
+            if columns != 0:
+                at = u8(first * m + low * n + row - first)
+                for j in range(to + low, to + high):
+                    y[u8(j)] = x[at]
+                    at += u8(n)
+            else:
+                for at in range(to + low, to + high):
+                    y[u8(at)] = x[u8(at)]
+            for at in range(to + high, to + m):
+                y[u8(at)] = none
+        if lower != 0 and columns == 0:
+            for at in range(whole * m, end * m):
+                y[u8(at)] = x[u8(at)]
+        else:
+            for at in range(whole * m, end * m):
+                y[u8(at)] = none
+        i = end
 
 
 @kernel("w0[r*m] i i i i i (r>=0) (m>=0) (n>0) (float(r)*m<9e18) :r", dtypes="fdHB")
