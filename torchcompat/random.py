@@ -639,7 +639,7 @@ def _quick_coins(*args: Any, **named: Any) -> Tensor:
         wide = chance if chance.itemsize > 2 else chance.astype(np.float32)
         if _are_chances(wide) and (numbers := _default_stream.draw(
                 chance.size, cast("Way", _uniforms[k if wide is chance else _SINGLE, True]))) is not None:
-            return _tensor((numbers.reshape(chance.shape) < wide).astype(k.np), k)
+            return _tensor(np.less(numbers.reshape(chance.shape), wide, np.empty(chance.shape, k.np), casting="unsafe"), k)
     return _coins(*args, **named)
 
 
@@ -829,7 +829,7 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
                 target = data if rows else data.T  # numbers are drawn in the order of memory
                 try:
                     numbers = _default_stream.dealt(key := (name, k, rows, args, target.shape))
-                    way = ways[k, data.size < 16 or not rows, args] if numbers is None else None  # pairs are for few numbers, and for columns
+                    way = None if numbers is not None else ways[k, data.size < 16 or not rows, args]  # pairs for few numbers, and columns
                 except TypeError:  # arguments that are no numbers
                     return general(self, *args)
                 if numbers is not None:

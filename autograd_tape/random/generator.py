@@ -736,17 +736,24 @@ def way_of(name: str, dtype: np.dtype, args: tuple[float, ...] = ()) -> Way | No
     if words is None:
         return None
 
+    fill = _filler(name, dtype, args)
+
     def make(given: Words) -> Array:
+        count = len(given) // words
+        if fill is not None and count >= 16 and kernels.load(count):
+            out = np.empty(count, dtype)
+            fill(cast("MT19937", Given(given)), out)
+            return out
         source = object.__new__(Generator)
         source._lock, source._engine, source._cached = nullcontext(), cast("MT19937", Given(given)), None
-        found: Array = getattr(source, name)((len(given) // words,), dtype, *args)
+        found: Array = getattr(source, name)((count,), dtype, *args)
         return found
 
     try:
         make(np.empty(0, np.uint32))
     except (ArithmeticError, RuntimeError, TypeError, ValueError):
         return None
-    return Way(make, words, _GROUPS.get(name, 1) * words, _filler(name, dtype, args))
+    return Way(make, words, _GROUPS.get(name, 1) * words, fill)
 
 
 def _filler(name: str, dtype: np.dtype, args: tuple[Any, ...]) -> Callable[[MT19937, Array], None] | None:

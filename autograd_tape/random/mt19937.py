@@ -18,7 +18,7 @@ from ..locks import fork_safe
 from . import kernels
 
 N = 624
-DEALT = 32  # arrays that numbers are cut into ahead
+DEALT = 8, 256  # arrays that numbers are cut into ahead, at first and at most
 Words = npt.NDArray[np.uint32]
 
 # The layout of torch's CPU generator state: the legacy TH structure with its 64-bit words, then the float sample.
@@ -66,8 +66,8 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_before", "_bits", "_block", "_cut", "_fresh", "_marked", "_own", "_seed", "_source", "after", "ahead", "ahead_at",
-                 "dealt", "next", "way")
+    __slots__ = ("_before", "_bits", "_block", "_cut", "_fresh", "_marked", "_most", "_own", "_seed", "_source", "after", "ahead",
+                 "ahead_at", "dealt", "next", "way")
 
     def __init__(self, seed: int) -> None:
         self._source: np.random.RandomState | None = None  # NumPy's, of `_bits`, made when first asked for (see `_stream`)
@@ -79,7 +79,8 @@ class MT19937:
         self.ahead: npt.NDArray[np.generic] = np.empty(0)  # the numbers that it made of those words, and of some that come after,
         self.ahead_at = 0                   # and how many of these were drawn
         self.dealt: dict[Any, Iterator[npt.NDArray[Any]]] = {}  # arrays of what is ahead; see `deal`
-        self._cut = 0, 0, 0                 # how many there were, and the numbers and words of each
+        self._cut = 0, 0, 0                 # how many there were, and the numbers and words of each,
+        self._most = DEALT[0]               # and how many there are to be next time
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -173,7 +174,7 @@ class MT19937:
         """Cuts the next numbers of those ahead into arrays of a shape. Whoever wants such asks `dealt` for `key`, and takes one in a step
         that no other thread comes into, without a lock; where none is left, nor to be had, all goes as before."""
         count = math.prod(shape)
-        pieces = min((self.ahead.size - self.ahead_at) // count, DEALT) if shape and count else 0
+        pieces = min((self.ahead.size - self.ahead_at) // count, self._most) if shape and count else 0
         if pieces > 1:
             self._cut = pieces, count, count * way.words
             self.dealt = {key: iter(list(self.ahead[self.ahead_at : self.ahead_at + pieces * count].reshape(pieces, *shape)))}
@@ -182,7 +183,8 @@ class MT19937:
         """Ends what `deal` began: the stream stands behind what was taken. What looks at it, or goes on, does so first."""
         for pieces in self.dealt.values():
             cut, count, words = self._cut
-            taken = cut - len(list(pieces))  # and nobody takes another one
+            left = len(list(pieces))  # and nobody takes another one
+            taken, self._most = cut - left, DEALT[0] if left else min(2 * self._most, DEALT[1])
             self.ahead_at += taken * count
             self.next = self.after = self.next + taken * words
         self.dealt = {}
