@@ -169,10 +169,10 @@ class LBFGS(Optimizer):
         for i in range(len(old) - 1, -1, -1):
             y, s, ro = old[i]
             weights[i] = s.dot(q) * ro
-            q.add_(y, alpha=-weights[i])
+            q.add_(y, alpha=-weights[i].item())
         r = q.mul(memory["H_diag"])
         for weight, (y, s, ro) in zip(weights, old):
-            r.add_(s, alpha=weight - y.dot(r) * ro)
+            r.add_(s, alpha=(weight - y.dot(r) * ro).item())
         return r
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # as torch has it: it needs the closure
