@@ -6,6 +6,7 @@ or shorter or one number changed, which are refused or stay inside; and indices 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import math
@@ -243,6 +244,12 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
 }  # fmt: skip
 
 
+@functools.cache
+def _code(expression: str) -> types.CodeType:
+    """An expression of a line of sizes; most plans that are drawn are not admitted, so each is evaluated thousands of times."""
+    return compile(expression, "<size>", "eval")
+
+
 class Caller:
     """Makes arguments for a kernel."""
 
@@ -276,8 +283,8 @@ class Caller:
             for name, dims, _ in self.spec.arrays:
                 sizes = []
                 for dim in dims:
-                    low = eval(dim[2:], {}, env) if dim.startswith(">=") else 0
-                    sizes.append(int(low + self.rng.integers(0, 4)) if dim == "_" or dim.startswith(">=") else int(eval(dim, {}, env)))
+                    low = eval(_code(dim[2:]), {}, env) if dim.startswith(">=") else 0
+                    sizes.append(int(low + self.rng.integers(0, 4)) if dim == "_" or dim.startswith(">=") else int(eval(_code(dim), {}, env)))
                 if env["empty"][name]:
                     sizes = [0] * len(sizes)
                 shapes[name] = tuple(sizes)
@@ -285,11 +292,11 @@ class Caller:
                 return None
             env["shapes"] = shapes
             if self.spec.items is not None:
-                count = eval(self.spec.items, {}, env)
+                count = eval(_code(self.spec.items), {}, env)
                 env["start"] = 0 if self.rng.random() < 0.7 else int(self.rng.integers(0, count + 1))
                 env["stop"] = count if self.rng.random() < 0.7 else int(self.rng.integers(env["start"], count + 1))
             arrays = {name: np.empty(shape, np.bool_) for name, shape in shapes.items()}
-            return env if all(eval(c, {}, {**env, **arrays}) for c in self.spec.conditions) else None
+            return env if all(eval(_code(c), {}, {**env, **arrays}) for c in self.spec.conditions) else None
         except (ZeroDivisionError, ValueError):
             return None
 
