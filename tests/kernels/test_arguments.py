@@ -10,6 +10,7 @@ import functools
 import importlib
 import itertools
 import math
+import re
 import types
 import zlib
 from collections import Counter
@@ -216,6 +217,7 @@ _DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "deep": (1, 3), "high": (
 RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "arithmetic.gather": {"span": (1, 60), "size": (0, 24), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "s0": (0, 9), "s1": (0, 9),
                           "s2": (0, 9), "s3": (0, 2)},
+    "arithmetic.triples_of_lines": {"na": (1, 30), "nb": (1, 30), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "a3": (0, 1), "b3": (0, 1)},
     "conv.depthwise_rows": _WIDE, "conv.depthwise_rows_dw": {**_WIDE, "n": (0, 2)}, "conv.depthwise": _STRIDED,
     "conv.depthwise_dx": _STRIDED, "conv.depthwise_dw": {**_STRIDED, "n": (0, 2)},
     "conv.im2col_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
@@ -250,6 +252,12 @@ def _code(expression: str) -> types.CodeType:
     return compile(expression, "<size>", "eval")
 
 
+def _told(spec: Any) -> list[tuple[str, str]]:
+    """Numbers that a condition tells, as ``(row==n*classes)``: others drawn would hardly ever fit."""
+    found = [re.fullmatch(r"\((\w+)==([\w+*()]+)\)", condition) for condition in spec.conditions]
+    return [(match[1], match[2]) for match in found if match is not None and match[1] in spec.parameters]
+
+
 class Caller:
     """Makes arguments for a kernel."""
 
@@ -277,6 +285,8 @@ class Caller:
             for dim in dims:
                 if dim.isidentifier() and dim != "_" and dim not in env and not optional:
                     env[dim] = self.number(dim)
+        for name, expression in _told(self.spec):
+            env[name] = eval(_code(expression), {}, env)
         env["empty"] = {name: optional and self.rng.random() < 0.3 for name, _, optional in self.spec.arrays}
         shapes: dict[str, tuple[int, ...]] = {}
         try:
