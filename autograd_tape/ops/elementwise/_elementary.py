@@ -13,7 +13,7 @@ import numpy as np
 from ...executors.kernels import formulas
 from ...executors.kernels._on_demand import HAS_VECTORS
 from ...executors.kernels.elementwise import one_pass
-from ...executors.kernels.formulas import Split, binary, copysign, exponent, many, many_of_passes, polynomial, sqrt, two_to, up_to
+from ...executors.kernels.formulas import Scalar, Split, binary, copysign, exponent, many, many_of_passes, polynomial, sqrt, two_to, up_to
 from ...executors.kernels.sharing import ufunc1
 from ._double import _LN2 as _LN2_PARTS
 from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
@@ -304,6 +304,31 @@ def acos(x: float) -> float:
     return far if abs(x) > 0.5 else _HALF_PI - copysign(root - (_MORE - beyond), x) if x > 0.0 else _HALF_PI + (root + (beyond + _MORE))
 
 
+# -- what they are at the ends -------------------------------------------------------------------------------------------
+
+# There numbers come to rest that are changed in place again and again, and the C library takes its time for them.
+
+
+def _ended(of_all: Scalar, least: float, most: float, low: float, high: float) -> Scalar:
+    """A function of all numbers, which is `low` and `high` from the `least` and the `most` number on."""
+    def ended(x: float) -> float:
+        return low if x <= least else high if x >= most else of_all(x)
+
+    return ended
+
+
+def _from(least: float, of_all: Scalar, value: float = math.nan) -> Scalar:
+    """A function of all numbers that grows without end, which is `value` at the `least` number that it has, and NaN below."""
+    def ended(x: float) -> float:
+        return x if x == math.inf else of_all(x) if x > least else value if x == least else math.nan
+
+    return ended
+
+
+def _atanh_of_all(x: float) -> float:
+    return copysign(math.inf, x) if abs(x) == 1.0 else math.nan
+
+
 # -- of many numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -312,17 +337,20 @@ def _exponentials(x: np.ndarray) -> np.ndarray:
 
 
 exponentials = many_of_passes(_exponentials if HAS_VECTORS else one_pass("exp")(_exponentials))
-exponentials_less_1 = many(np.expm1, up_to(_LARGEST, expm1, formulas.expm1), expm1_single)
-powers_of_2 = many(np.exp2, up_to(1000.0, exp2, formulas.exp2), exp2_single)
-hyperbolic_sines = many(np.sinh, up_to(_LARGEST, sinh, formulas.sinh), sinh_single)
-hyperbolic_cosines = many(np.cosh, up_to(_LARGEST, cosh, formulas.cosh), cosh_single)
-logarithms = many(np.log, Split(log, ((_is_no_usual, formulas.log),)), chars="d")
-logarithms_2 = many(np.log2, Split(log2, ((_is_no_usual, formulas.log2),)), log2_single)
-logarithms_10 = many(np.log10, Split(log10, ((_is_no_usual, formulas.log10),)), log10_single, vectors=False)
-logarithms_of_1_more = many(np.log1p, Split(log1p, ((lambda x: not (x > -1.0 and x < 1e300), formulas.log1p),)), log1p_single)
+exponentials_less_1 = many(np.expm1, up_to(_LARGEST, expm1, _ended(formulas.expm1, -_LARGEST, 710.0, -1.0, math.inf)), expm1_single)
+powers_of_2 = many(np.exp2, up_to(1000.0, exp2, _ended(formulas.exp2, -1080.0, 1024.0, 0.0, math.inf)), exp2_single)
+hyperbolic_sines = many(np.sinh, up_to(_LARGEST, sinh, _ended(formulas.sinh, -711.0, 711.0, -math.inf, math.inf)), sinh_single)
+hyperbolic_cosines = many(np.cosh, up_to(_LARGEST, cosh, _ended(formulas.cosh, -711.0, 711.0, math.inf, math.inf)), cosh_single)
+logarithms = many(np.log, Split(log, ((_is_no_usual, _from(0.0, formulas.log, -math.inf)),)), chars="d")
+logarithms_2 = many(np.log2, Split(log2, ((_is_no_usual, _from(0.0, formulas.log2, -math.inf)),)), log2_single)
+logarithms_10 = many(
+    np.log10, Split(log10, ((_is_no_usual, _from(0.0, formulas.log10, -math.inf)),)), log10_single, vectors=False)
+logarithms_of_1_more = many(
+    np.log1p, Split(log1p, ((lambda x: not (x > -1.0 and x < 1e300), _from(-1.0, formulas.log1p, -math.inf)),)), log1p_single)
 inverse_hyperbolic_sines = many(np.arcsinh, up_to(1e150, asinh, formulas.asinh), asinh_single)
-inverse_hyperbolic_cosines = many(np.arccosh, Split(acosh, ((lambda x: not (x >= 1.0 and x < 1e150), formulas.acosh),)), acosh_single)
-inverse_hyperbolic_tangents = many(np.arctanh, Split(atanh, ((lambda x: not abs(x) < 1.0, formulas.atanh),)), atanh_single)
+inverse_hyperbolic_cosines = many(
+    np.arccosh, Split(acosh, ((lambda x: not (x >= 1.0 and x < 1e150), _from(1.0, formulas.acosh, 0.0)),)), acosh_single)
+inverse_hyperbolic_tangents = many(np.arctanh, Split(atanh, ((lambda x: not abs(x) < 1.0, _atanh_of_all),)), atanh_single)
 tangents = many(np.tan, up_to(LARGEST, tan, formulas.tan), up_to(LARGEST_SINGLE, tan_single, formulas.tan))
 inverse_sines, inverse_cosines = many(np.arcsin, up_to(1e300, asin, formulas.asin)), many(np.arccos, up_to(1e300, acos, formulas.acos))
 inverse_tangents = many(np.arctan, up_to(1e300, atan, formulas.atan))
