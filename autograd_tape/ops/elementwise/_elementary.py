@@ -307,6 +307,8 @@ def acos(x: float) -> float:
 # -- what they are at the ends -------------------------------------------------------------------------------------------
 
 # There numbers come to rest that are changed in place again and again, and the C library takes its time for them.
+_INVALID = -math.nan
+"""NaN with the sign that processors give what is not defined."""
 
 
 def _ended(of_all: Scalar, least: float, most: float, low: float, high: float) -> Scalar:
@@ -317,16 +319,16 @@ def _ended(of_all: Scalar, least: float, most: float, low: float, high: float) -
     return ended
 
 
-def _from(least: float, of_all: Scalar, value: float = math.nan) -> Scalar:
-    """A function of all numbers that grows without end, which is `value` at the `least` number that it has, and NaN below."""
+def _from(least: float, of_all: Scalar, value: float, below: float = _INVALID) -> Scalar:
+    """A function of all numbers that grows without end, which is `value` at the `least` number that it has, and NaN `below`."""
     def ended(x: float) -> float:
-        return x if x == math.inf else of_all(x) if x > least else value if x == least else math.nan
+        return of_all(x) if x > least and x < math.inf else x if not x < math.inf else value if x == least else below
 
     return ended
 
 
 def _atanh_of_all(x: float) -> float:
-    return copysign(math.inf, x) if abs(x) == 1.0 else math.nan
+    return copysign(math.inf, x) if abs(x) == 1.0 else _INVALID if abs(x) > 1.0 else x
 
 
 # -- of many numbers ----------------------------------------------------------------------------------------------------
@@ -344,7 +346,7 @@ hyperbolic_cosines = many(np.cosh, up_to(_LARGEST, cosh, _ended(formulas.cosh, -
 logarithms = many(np.log, Split(log, ((_is_no_usual, _from(0.0, formulas.log, -math.inf)),)), chars="d")
 logarithms_2 = many(np.log2, Split(log2, ((_is_no_usual, _from(0.0, formulas.log2, -math.inf)),)), log2_single)
 logarithms_10 = many(
-    np.log10, Split(log10, ((_is_no_usual, _from(0.0, formulas.log10, -math.inf)),)), log10_single, vectors=False)
+    np.log10, Split(log10, ((_is_no_usual, _from(0.0, formulas.log10, -math.inf, math.nan)),)), log10_single, vectors=False)
 logarithms_of_1_more = many(
     np.log1p, Split(log1p, ((lambda x: not (x > -1.0 and x < 1e300), _from(-1.0, formulas.log1p, -math.inf)),)), log1p_single)
 inverse_hyperbolic_sines = many(np.arcsinh, up_to(1e150, asinh, formulas.asinh), asinh_single)
