@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -170,11 +171,17 @@ def test_rows_are_reduced_at_positions(how, char, kernels, rng):
         if char in "fd":
             rows[rng.random(rows.shape) < 0.2] = np.nan
         index, found, expected = rng.integers(0, 3, 9), start.copy(), start.copy()
-        if not embedding.reduce_at(found, 0, index, rows, [np.add, np.multiply, np.maximum, np.minimum].index(how)):
+        if not embedding.put_others(found, 0, index, rows, [np.add, np.multiply, np.maximum, np.minimum].index(how), by=embedding.PARTS):
             continue
         for i, row in zip(index, rows, strict=True):
             expected[i] = how(expected[i], row)
         assert found.tobytes() == expected.tobytes() or np.isnan(expected).any() and np.array_equal(found, expected, equal_nan=True)
+
+
+def _with_others(x: np.ndarray, *arguments: Any, **options: Any) -> np.ndarray | None:
+    """A copy in rows with others at positions, where a kernel puts them there."""
+    found = np.array(x, order="C")
+    return found if embedding.put_others(found, *arguments, **options) else None
 
 
 @pytest.mark.parametrize("char", ["f", "d", "l", "?", "e"])
@@ -188,17 +195,17 @@ def test_copies_with_others_at_positions(shape, axis, size, char, kernels, rng):
     expected = x.copy()
     for at in np.ndindex(size):  # the last of several for one place
         expected[tuple([g[at] for g in grid])] = others[at]
-    found = [embedding.with_others(x, axis, index, others), embedding.gathered(x, axis, index)]
+    found = [_with_others(x, axis, index, others), embedding.gathered(x, axis, index)]
     for now, wanted in zip(found, (expected, x[tuple(grid)])):
         if now is not None:
             assert now.dtype == char and now.tolist() == wanted.tolist() and not np.shares_memory(now, x)
     if kernels == "numba":
         assert found[0] is not None and (found[1] is not None or char == "e")
         with pytest.raises(IndexError):
-            embedding.with_others(x, axis, index - shape[axis], others)
-    assert embedding.with_others(x, 9, index, others) is None and embedding.gathered(x, 9, index) is None
-    assert embedding.with_others(x, axis, index, others.astype("c8")) is None
-    assert embedding.with_others(x, axis, index.astype("i4"), others) is None
+            _with_others(x, axis, index - shape[axis], others)
+    assert _with_others(x, 9, index, others) is None and embedding.gathered(x, 9, index) is None
+    assert _with_others(x, axis, index, others.astype("c8")) is None
+    assert _with_others(x, axis, index.astype("i4"), others) is None
 
 
 @pytest.mark.parametrize("index", [[0, 2], [2, 0], [1, 1], [0]])
@@ -226,25 +233,50 @@ _ORDERS = {
 }
 
 
+def _one_by_one(a: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, how: int | None, kept: bool) -> np.ndarray:
+    """What becomes of an array in rows, element by element; whole numbers, of which all sums are exact."""
+    groups: dict[tuple[int, ...], list[Any]] = {}
+    for at in np.ndindex(others.shape):
+        row = index[at[axis]] if index.ndim == 1 else index[at]
+        groups.setdefault((*at[:axis], int(row), *at[axis + 1:]), []).append(others[at])
+    found = a.copy()
+    for at, numbers in groups.items():
+        numbers = [a[at]] * kept + numbers
+        if how is None:
+            found[at] = numbers[-1]
+        elif how == embedding.MEAN:
+            total = sum([np.float64(x) for x in numbers])
+            single = np.float32 if a.itemsize < 8 else np.float64
+            found[at] = total // len(numbers) if a.dtype.kind == "i" else np.asarray(total / len(numbers), single).astype(a.dtype)
+        else:
+            reduce: Any = [sum, math.prod, max, min][how]
+            found[at] = reduce(np.asarray(numbers).astype("f8").tolist())
+    return found
+
+
 @pytest.mark.parametrize("order", _ORDERS)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?", ml_dtypes.bfloat16, "f2"])
-@pytest.mark.parametrize("how", [None, 0, 1, 2, 3])
-def test_what_is_put_into_an_array_in_any_order(order, dtype, how, kernels):
-    """As into a copy in rows; where a position is not there, nothing is changed."""
+@pytest.mark.parametrize("how", [None, 0, 1, 2, 3, embedding.MEAN])
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_put_into_an_array_in_any_order(order, dtype, how, kept, kernels):
+    """As into a copy in rows, of others in any order; where a position is not there, nothing is changed."""
     rng = np.random.default_rng(0)
     for axis, vector in itertools.product(range(3), (True, False)):
         a = rng.integers(0, 3, (4, 5, 6)).astype(dtype)
         size = tuple(7 if d == axis else n for d, n in enumerate(a.shape))
         index, others = rng.integers(0, a.shape[axis], (7,) if vector else size), rng.integers(0, 3, size).astype(dtype)
         target = _ORDERS[order](a)
-        wanted = embedding.with_others(a, axis, index, others, how)
-        done = embedding.put_others(target, axis, index, others, how)
+        by = embedding.PARTS if vector else embedding.ELEMENTS
+        wanted = _with_others(a, axis, index, others, how, kept, by)
+        if wanted is not None:
+            np.testing.assert_array_equal(wanted, _one_by_one(a, axis, index, others, how, kept))
+        done = embedding.put_others(target, axis, index, _ORDERS[order](others), how, kept, by)
         assert done == (wanted is not None) or order in ("columns", "middle first", "part")  # which have no such steps
         np.testing.assert_array_equal(target, wanted if done else a)
         index.reshape(-1)[-1] = a.shape[axis]
         before = target.copy()
         with contextlib.suppress(IndexError):
-            assert not embedding.put_others(target, axis, index, others, how)
+            assert not embedding.put_others(target, axis, index, others, how, kept, by)
         np.testing.assert_array_equal(target, before)
 
 

@@ -5,6 +5,7 @@ Additions happen in the order of the index for every target, so results are the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,18 +14,25 @@ import numpy as np
 
 from ...dtypes import as_bits
 from ...strided import contiguous_strides, strided
-from ._on_demand import LazyModule, compute_array, contiguous, is_half, state, within
+from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, is_half, state, within
 from .halves import recast, widened
-from .handy import Handy
+from .handy import Handy, Run
 from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
-    "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add", "index_copy", "memory", "places", "plain_axis",
-    "put_others", "put_where", "reduce_at", "scatter", "scatter_add", "segments", "segments_gradient", "with_others",
+    "ELEMENTS", "FLAT", "MEAN", "ONE", "ONE_PART", "PARTS", "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add",
+    "memory", "places", "plain_axis", "put_others", "put_where", "scatter", "scatter_add", "segments", "segments_gradient",
 ]
 
 _compiled = LazyModule("embedding")
+
+#: Which others are put at positions along a dimension: one for each element of an index with as many dimensions, and perhaps more that are
+#: left over; as many parts as a vector names; one for each element of an index of the flattened array; one number for all elements of an
+#: index, or all parts that a vector names.
+ELEMENTS, PARTS, FLAT, ONE, ONE_PART = range(5)
+#: What `put_others` reduces to beside sums (0), products, the largest and the least.
+MEAN = 4
 
 
 def embedding(weight: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -136,10 +144,15 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     if outer == 1 and scaled.size >= _ALONE and scaled.size >= state.fused and out.dtype.char != "?" and out.flags.c_contiguous and (
             not is_half(out.dtype)):
         _add_rows(out.reshape(-1, inner), index, contiguous(scaled).reshape(-1, inner))
-    elif not _sum_at(out, axis, index, scaled):
+    elif not put_others(out, axis, index, scaled, _sum_of(out.dtype), by=PARTS):
         spread = np.broadcast_to(index.reshape((-1,) + (1,) * (out.ndim - 1 - axis)), scaled.shape)
         line, at = _line(out, axis, spread)
         add_at(line, at.reshape(-1), scaled.reshape(-1))
+
+
+def _sum_of(dtype: np.dtype) -> int:
+    """The number of a sum, which of truth values is the largest."""
+    return 2 if dtype.char == "?" else 0
 
 
 # -- element by element -----------------------------------------------------------------------------------------------------
@@ -170,30 +183,43 @@ def _grid(size: tuple[int, ...], axis: int, shape: tuple[int, ...], steps: tuple
 _kept_grid = lru_cache(64)(_grid)
 
 
-@lru_cache(1024)
-def _sizes(have: tuple[int, ...], axis: int, size: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, ...] | None:
-    """(outer, v, tail, along, inner, alone) of an array, others and an index as the kernels take them; None where the others leave out more
-    than ends of memory's order."""
-    if size[1:axis] != have[1:axis] or size[axis + 2 :] != have[axis + 2 :]:
-        return None
-    return prod(size[:axis]), have[axis], prod(have[axis + 1 :]), size[axis], prod(size[axis + 1 :]), int(size != index)
+def _step(sizes: Sequence[int], strides: Sequence[int], item: int) -> int:
+    """How many elements are from one to the next of dimensions, in order; -1 where there is no such number."""
+    counted = [(n, s) for n, s in zip(sizes, strides) if n > 1]
+    if any([s != n * t for (_, s), (n, t) in zip(counted, counted[1:])]):
+        return -1
+    step, rest = divmod(counted[-1][1], item) if counted else (1, 0)
+    return -1 if rest else step
 
 
 @lru_cache(1024)
-def _lying(have: tuple[int, ...], strides: tuple[int, ...], item: int, axis: int, size: tuple[int, ...], index: tuple[int, ...]
-           ) -> tuple[int, ...] | None:
-    """Steps, in elements, from one to the next of (outer, v, tail) of an array, and then `_sizes`; None where its dimensions lie in such an
-    order that there are no such steps."""
-    sizes = _sizes(have, axis, size, index)
-    if sizes is None or 0 in have:
-        return None
-    steps = []
-    for dims in (range(axis), (axis,), range(axis + 1, len(have))):
-        counted = [(have[d], strides[d]) for d in dims if have[d] > 1]
-        if any([s != n * t for (_, s), (n, t) in zip(counted, counted[1:])]) or counted and (counted[-1][1] < 0 or counted[-1][1] % item):
+def _geometry(have: tuple[int, ...], strides: tuple[int, ...], item: int, dim: int, index: tuple[int, ...], size: tuple[int, ...],
+              steps: tuple[int, ...], by: int) -> tuple[int, ...] | None:
+    """(a, b, c, p, q, r, outer, v, along, inner, alone) of an array, an index and others, as the kernels take them; None where they do not
+    fit, there are none, or they lie in such an order that there are no such steps."""
+    n = len(have)
+    if by == FLAT:
+        if 0 in index or prod(index) != prod(size) or (step := _step(size, steps, item)) < 0:
             return None
-        steps.append(counted[-1][1] // item if counted else 1)
-    return *steps, *sizes
+        return 1, 1, 1, 0, step, 1, 1, prod(have), prod(index), 1, 0
+    if not -n <= dim < n or 0 in have or 0 in index or len(index) != (n if by in (ELEMENTS, ONE) else 1):
+        return None
+    d = dim % n
+    if by in (ELEMENTS, ONE):
+        region = index
+        fits = all([a <= b for i, (a, b) in enumerate(zip(region, have)) if i != d]) and (
+            by == ONE or len(size) == n and all([a <= b for a, b in zip(region, size)]))
+    else:
+        region = (*have[:d], *index, *have[d + 1:])
+        fits = by == ONE_PART or size == region
+    if not fits or min(*strides, *steps, 0) < 0:
+        return None
+    cuts = slice(0, d), slice(d, d + 1), slice(d + 1, n)
+    found = [_step((have if i == 1 else region)[cut], strides[cut], item) for i, cut in enumerate(cuts)]
+    found += [0, 0, 0] if by in (ONE, ONE_PART) else [_step(region[cut], steps[cut], item) for cut in cuts]
+    if min(found) < 0:
+        return None
+    return *found, prod(region[:d]), have[d], region[d], prod(region[d + 1:]), int(by in (PARTS, ONE_PART))
 
 
 def memory(array: np.ndarray) -> np.ndarray:
@@ -232,37 +258,6 @@ def _char(dtype: np.dtype) -> str:
     return _AS_THEY_ARE.get(dtype.char) or MOVED.get(dtype.itemsize, "")
 
 
-def _by_kernel(hand: Handy, char: str, array: np.ndarray, axis: int, index: np.ndarray, others: np.ndarray, *how: int) -> bool:
-    """Whether a kernel of ``array``, ``index`` (int64, of the others' shape, or a vector) and ``others`` changed the array; ``IndexError``
-    where an index is out of range: then it is as before."""
-    sizes = _lying(array.shape, array.strides, array.itemsize, axis, others.shape, index.shape)
-    return sizes is not None and _by_sizes(hand, char, memory(array), index, others, sizes, *how)
-
-
-def _by_sizes(hand: Handy, char: str, array: np.ndarray, index: np.ndarray, others: np.ndarray, sizes: tuple[int, ...] | None,
-              *how: Any) -> bool:
-    """The same of memory and of sizes that are known, as `_lying` has them."""
-    if not char or sizes is None:
-        return False
-    run, n = hand.of(char, others.size), others.size
-    if run is None and n < state.fused:
-        return False
-    if array.dtype.char not in _AS_THEY_ARE:
-        array, others = array.view(char), others.view(char)
-    if run is not None and n < _ALONE:
-        try:
-            run(sizes[3], 1, array, index, others, *how, *sizes)
-            return True
-        except TypeError:  # something lies in another order
-            pass
-    if not (array.flags.c_contiguous and array.flags.aligned and others.flags.c_contiguous and others.flags.aligned):
-        return False
-    if hand is not _gathered and n >= _ALONE and not sizes[-1] and not within(index, sizes[4]):  # before anybody begins to write
-        raise IndexError("an index is out of bounds")
-    hand.share(char, sizes[3], sizes[6] * sizes[7], 2, array, contiguous(index), others, *how, *sizes)
-    return True
-
-
 def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
     """``source[.., index[i, j], ..]`` with the index replacing the coordinate of ``axis``; ``index`` may be smaller along the others.
     ``IndexError`` where it is out of range.
@@ -283,7 +278,7 @@ def gather(source: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
         lies = source.shape, source.strides, source.itemsize
     flat = source if source.flags.c_contiguous else source.ravel("K")  # picked where it lies
     y = np.empty(index.shape, source.dtype)
-    if source.size and _by_sizes(_gathered, _char(source.dtype), flat, index, y, _lying(*lies, axis, index.shape, index.shape)):
+    if _taken(source, axis, index, y):
         return y
     if not within(index, source.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -298,86 +293,135 @@ def _is_apart(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> bo
 
 
 def gathered(source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray | None:
-    """`gather` of an array in rows by the machine code that is at hand; None where there is none, or something is unusual."""
-    char, sizes = _AS_THEY_ARE.get(source.dtype.char), _placed(source.shape, source.strides, source.itemsize, dim, index.shape, index.shape)
-    if char is None or sizes is None or index.dtype.char != "l" or index.size >= _ALONE or not source.flags.c_contiguous or (
-            (run := _gathered.of(char, index.size)) is None):
+    """`gather` by the machine code that is at hand; None where there is none, or something is unusual."""
+    if index.dtype.char != "l" or index.size >= _ALONE or source.dtype.char not in _AS_THEY_ARE:
         return None
     y = np.empty(index.shape, source.dtype)
+    return y if _taken(source, dim, index, y) else None
+
+
+def _taken(source: np.ndarray, dim: int, index: np.ndarray, y: np.ndarray) -> bool:
+    """Whether a kernel took elements, as `gather` does, to ``y``, in rows."""
+    if state.fused == _NEVER:
+        return False
+    key = source.dtype.char, source.shape, source.strides, dim, index.shape
+    if (plan := _plans.get(key)) is None:
+        geometry = _geometry(source.shape, source.strides, source.itemsize, dim, index.shape, index.shape, y.strides, ELEMENTS)
+        if (plan := _planned(key, _gathered, _char(source.dtype), source, y, geometry)) is None:
+            return False
+    run, outer, how_taken, _, geometry = plan
+    if how_taken:
+        source, y = _as_taken(source, y, how_taken)
     try:
-        run(sizes[3], 1, source, index, y, *sizes)
-    except TypeError:  # the index lies in another order
-        return None
-    return y
+        run(outer, 1, source, index, y, *geometry[:3], *geometry[6:])
+    except TypeError:  # what is not aligned, or an index in another order
+        if index.flags.carray:
+            return False
+        run(outer, 1, source, np.array(index, order="C"), y, *geometry[:3], *geometry[6:])
+    return True
 
 
-def with_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarray, how: int | None = None, *,
-                flat: bool = False) -> np.ndarray | None:
-    """A copy of an array in rows with others, of its dtype, at positions (as for ``gather``, or a vector) along a dimension, or reduced
-    into those as by `reduce_at`; ``flat``, of all of it. None where there is no kernel at hand, or something is unusual.
+def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarray, how: int | None = None, kept: bool = True,
+               by: int = ELEMENTS) -> bool:
+    """Others, of its dtype, put into an array that lies in any order, at positions along a dimension; or, as ``how`` says, reduced with
+    what is there, or where that is not ``kept`` with one another. Sums and means of half precision are rounded once.
 
-    >>> with_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2))) is None
-    True
-    """
-    strides = array.strides if array.flags.c_contiguous else contiguous_strides(array.shape, array.itemsize)
-    sizes = _meant(array, strides, dim, index, others, flat)
-    if sizes is None:
-        return None
-    result = array.copy()
-    return result if _into(result, index, others, how, sizes) else None
+    Whether it was done: not where there is no kernel at hand, or something is unusual. ``IndexError`` where a position is not there: then
+    nothing is changed.
 
-
-def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarray, how: int | None = None, *, flat: bool = False) -> bool:
-    """The same, but in the array itself, which may lie in any order, in rows where ``flat``; whether it was done. Where a position is not
-    there, nothing is changed.
-
-    >>> put_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2)))
+    >>> put_others(np.zeros((2, 2)), 5, np.array([1]), np.ones((1, 2)), by=PARTS)
     False
     """
-    sizes = _meant(array, array.strides, dim, index, others, flat)
-    if sizes is None:
+    if state.fused == _NEVER or others.dtype is not array.dtype:
         return False
-    if not array.flags.c_contiguous:
-        array = memory(array)
-    if others.size < _ALONE and others.flags.c_contiguous and array.dtype.char in "fdl":  # a few frames less
-        run = (_scattered if how is None else _reduced).of(array.dtype.char, others.size)
-        if run is not None:
-            try:
-                run(sizes[3], 1, array, index, others, *(() if how is None else (how,)), *sizes)
-                return True
-            except TypeError:  # something lies in another order
-                pass
-    return _into(array, index, others, how, sizes)
+    key = array.dtype.char, array.shape, array.strides, dim, index.shape, others.shape, others.strides, how, kept, by
+    if (plan := _plans.get(key)) is None and (plan := _to_put(key, array, others)) is None:
+        return not others.flags.c_contiguous and put_others(array, dim, index, contiguous(others), how, kept, by)
+    run, outer, how_taken, scratch, rest = plan
+    target, given = (array, others) if not how_taken else _as_taken(array, others, how_taken)
+    try:
+        if scratch is None:
+            run(outer, 1, target, index, given, *rest)
+        else:
+            run(outer, 1, target, index, given, *scratch(target.size), *rest)
+        return True
+    except TypeError:  # what is not aligned, or an index in another order, or of another dtype
+        if index.dtype.char != "l" or index.flags.carray and given.flags.aligned:
+            return False
+        return put_others(array, dim, np.array(index, order="C"), np.array(others, order="C"), how, kept, by)
 
 
-def _meant(array: np.ndarray, strides: tuple[int, ...], dim: int, index: np.ndarray, others: np.ndarray, flat: bool
-           ) -> tuple[int, ...] | None:
-    if others.dtype is not array.dtype or index.dtype.char != "l":
+def _to_put(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -> _Plan | None:
+    """The way to the kernel that does what `put_others` says."""
+    _, shape, strides, dim, size, given, steps, how, kept, by = key
+    if by == FLAT and not array.flags.c_contiguous:
         return None
-    if flat:
-        return (1, 1, 1, 1, array.size, 1, index.size, 1, 0) if index.size == others.size else None
-    return _placed(array.shape, strides, array.itemsize, dim, others.shape, index.shape)
-
-
-def _into(array: np.ndarray, index: np.ndarray, others: np.ndarray, how: int | None, sizes: tuple[int, ...]) -> bool:
-    others = others if others.flags.c_contiguous else contiguous(others)
+    geometry, char = _geometry(shape, strides, array.itemsize, dim, size, given, steps, by), array.dtype.char
     if how is None:
-        return _by_sizes(_scattered, _char(array.dtype), array, index, others, sizes)
-    if how == 0 and is_half(array.dtype):
-        return _by_sizes(_summed, array.dtype.char, array, index, others, sizes, np.empty(array.size, np.float32))
-    return _by_sizes(_reduced, (_REDUCED if how else _ADDED).get(array.dtype.char, ""), array, index, others, sizes, how)
-
-
-@lru_cache(1024)
-def _placed(have: tuple[int, ...], strides: tuple[int, ...], item: int, dim: int, size: tuple[int, ...], index: tuple[int, ...]
-            ) -> tuple[int, ...] | None:
-    """`_lying` with others which are no larger, but for a dimension counted from either end; None where they are, or there are none."""
-    n = len(have)
-    if not -n <= dim < n or len(size) != n or 0 in have or 0 in size:
+        return _planned(key, _scattered, _char(array.dtype), array, others, geometry)
+    mean = int(how == MEAN)
+    if is_half(array.dtype) and (mean or how == 0):
+        return _planned(key, _summed, char, array, others, geometry, _sums_and_counts if mean else _sums, int(kept), mean)
+    kernel = (_REDUCED if 0 < how < MEAN else _ADDED).get(char, "")
+    if not kernel or mean and char == "?":
         return None
-    d = dim % n
-    alike = [a <= b if index == size else a == b for i, (a, b) in enumerate(zip(size, have)) if i != d]
-    return _lying(have, strides, item, d, size, index) if all(alike) and index in (size, (size[d],)) else None
+    neutral = np.empty(0, array.dtype) if kept else _neutral(0 if mean else how, array.dtype)
+    if mean:
+        return _planned(key, _reduced, kernel, array, others, geometry, lambda n: (neutral, np.empty(n, np.int64)), 0, 1)
+    return _planned(key, _reduced, kernel, array, others, geometry, None, neutral, _UNNAMED, how, 0)
+
+
+def _sums(n: int) -> tuple[np.ndarray, ...]:
+    """Where half precision is added."""
+    return np.empty(n, np.float32), _UNNAMED
+
+
+def _sums_and_counts(n: int) -> tuple[np.ndarray, ...]:
+    return np.empty(n, np.float32), np.empty(n, np.int64)
+
+
+def _neutral(how: int, dtype: np.dtype) -> np.ndarray:
+    """What changes no other number by a reduction."""
+    if how < 2:
+        return np.array(how).astype(dtype)
+    if dtype.kind == "b":
+        return np.array(how == 3)
+    if dtype.kind in "iu":
+        return np.array(np.iinfo(dtype).min if how == 2 else np.iinfo(dtype).max, dtype)
+    return np.array(-np.inf if how == 2 else np.inf).astype(dtype)
+
+
+_Scratch = Callable[[int], tuple[np.ndarray, ...]]
+_Plan = tuple[Run, int, int, _Scratch | None, tuple[Any, ...]]
+"""What runs a kernel, and how many items it has; how arrays are taken (see `_as_taken`); what gives it memory, and what else it is told."""
+_plans: dict[tuple[Any, ...], _Plan] = {}  # by all that they depend on, which costs one look
+
+
+def _planned(key: tuple[Any, ...], hand: Handy, char: str, array: np.ndarray, others: np.ndarray, geometry: tuple[int, ...] | None,
+             scratch: _Scratch | None = None, *first: Any) -> _Plan | None:
+    """The way to a kernel, which is kept; None where it is not at hand."""
+    if geometry is None or not char:
+        return None
+    *_, outer, v, along, inner, alone = geometry
+    n = outer * along * inner
+    run = hand.of(char, n)
+    if run is None and n < state.fused:
+        return None
+    if run is None or n >= _ALONE:
+        def run(items: int, _: int, target: np.ndarray, index: np.ndarray, *rest: Any) -> None:
+            if hand is not _gathered and not alone and not within(index, v):  # before anybody begins to write
+                raise IndexError("an index is out of bounds")
+            hand.share(char, items, along * inner, 2, target, index, *rest)
+    how_taken = (not array.flags.c_contiguous) + 2 * (not others.flags.c_contiguous) + 4 * (array.dtype.char not in _AS_THEY_ARE)
+    if len(_plans) >= _KEPT:
+        _plans.clear()
+    return _plans.setdefault(key, (run, outer, how_taken, scratch, (*first, *geometry)))
+
+
+def _as_taken(array: np.ndarray, others: np.ndarray, how: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays as kernels take them: the memory of the first (1, 3, ...), of the second (2, 3, ...), as what is as wide (from 4 on)."""
+    array, others = memory(array) if how & 1 else array, memory(others) if how & 2 else others
+    return (array, others) if how < 4 else (array.view(char := _char(array.dtype)), others.view(char))
 
 
 def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
@@ -390,7 +434,7 @@ def scatter(out: np.ndarray, axis: int, index: np.ndarray, source: Any) -> None:
     array([5., 0., 1.])
     """
     same = isinstance(source, np.ndarray) and source.dtype == out.dtype
-    if same and source.ndim and _by_kernel(_scattered, _char(out.dtype), out, axis, index, contiguous(source)):
+    if same and source.ndim and put_others(out, axis, index, source):
         return
     if not within(index, out.shape[axis]):
         raise IndexError(f"an index is out of bounds for dimension {axis}")
@@ -426,20 +470,10 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     if not within(index, out.shape[axis]):
         low, high = index.min(), index.max()
         raise IndexError(f"index {low if low < 0 else high} is out of bounds for dimension {axis} with size {out.shape[axis]}")
-    part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
-    if not _sum_at(out, axis, index, part):
+    if not put_others(out, axis, index, source, _sum_of(out.dtype)):
+        part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
         line, at = _line(out, axis, index)
         add_at(line, at.reshape(-1), part.reshape(-1))
-
-
-def _sum_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> bool:
-    """Adds elements of the same dtype to those at positions, as for `reduce_at`, and rounds once; False where it did not."""
-    if out.dtype != source.dtype:
-        return False
-    if is_half(out.dtype):
-        sizes = _lying(out.shape, out.strides, out.itemsize, axis, source.shape, index.shape)
-        return sizes is not None and _into(memory(out), index, source, 0, sizes)
-    return _by_kernel(_reduced, _ADDED.get(out.dtype.char, ""), out, axis, index, contiguous(source), 2 if out.dtype.char == "?" else 0)
 
 
 def put_where(out: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
@@ -453,17 +487,6 @@ def put_where(out: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
         out, source = out.view(char), source.view(char)
     run(out.size, 1, out, mask, source)
     return True
-
-
-def index_copy(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> bool:
-    """Puts parts of the same dtype at positions (int64, a vector) along ``axis``; False where it did not."""
-    return out.dtype == source.dtype and _by_kernel(_scattered, _char(out.dtype), out, axis, index, contiguous(source))
-
-
-def reduce_at(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray, how: int) -> bool:
-    """Reduces elements of the same dtype into those at positions (as for ``gather``, or a vector) along ``axis``, rounding at each step: by
-    sum, product, maximum or minimum, from 0 on. False where it did not."""
-    return out.dtype == source.dtype and _by_kernel(_reduced, _REDUCED.get(out.dtype.char, ""), out, axis, index, contiguous(source), how)
 
 
 def _cut_by(hand: Handy, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None,

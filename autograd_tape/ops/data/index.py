@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add, put_others
+from ...executors.kernels.embedding import ONE_PART, PARTS, index_add, put_others
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy_into
 from ...functions.namespace import KIND_SETS
@@ -403,16 +402,10 @@ class index:
 
 def _few_rows(target: np.ndarray, index: np.ndarray, values: np.ndarray, accumulate: bool) -> bool:
     """Whether a kernel put not many rows, or added them, at positions from the start on."""
-    shape = (index.size, *target.shape[1:])
-    if values.dtype is not target.dtype or index.dtype.char != "l" or prod(shape) >= _MANY_ROWS:
-        return False
-    if values.shape != shape:
-        if values.ndim:
-            return False
-        values, number = np.empty(shape, values.dtype), values
-        as_bits(values).fill(as_bits(number))
+    how, by = (2 if target.dtype.char == "?" else 0) if accumulate else None, PARTS if values.ndim else ONE_PART
+    values = values if how is None or values.ndim else values.copy()  # which may be one that is added to
     try:
-        return put_others(target, 0, index, values, (2 if target.dtype.char == "?" else 0) if accumulate else None)
+        return index.size * target.size < _MANY_ROWS * target.shape[0] and put_others(target, 0, index, values, how, True, by)
     except IndexError:  # or from the end
         return False
 

@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import index_add as index_add_, index_copy as index_copy_, put_others, with_others
+from ...executors.kernels.embedding import ONE_PART, PARTS, index_add as index_add_, put_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...functions.refusals import no_kernel, on_meta
@@ -26,7 +26,7 @@ from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floa
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import is_index_apart, is_plain_apart, put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, all_of, copied, how_added, how_of, is_plain, long_alone
+from .scatter import _in_range, _reduce_along, _reduce_vjp, copied, how_added, how_of, is_plain, long_alone, one_of
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 
@@ -197,16 +197,17 @@ def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
 _UNSHARED = 16384  # elements that threads do not share
 
 
-def _few_at_once(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, how: int | None = None) -> bool:
-    """Whether a kernel put parts that are not many into plain arrays, or reduced them; False where something is unusual, or wrong."""
+def _put_parts(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, how: int | None = None, kept: bool = True, by: int = PARTS
+               ) -> bool:
+    """Whether a kernel put parts into plain arrays, or reduced them; False where something is unusual, or wrong."""
     try:
-        return index.ndim == 1 and source.size < _UNSHARED and put_others(a, dim, index, source, how)
+        return put_others(a, dim, index, source, how, kept, by)
     except IndexError:
         return False
 
 
 def _add_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
-    if _few_at_once(a, dim, index, source, how_added(a.dtype)):
+    if source.size < _UNSHARED and _put_parts(a, dim, index, source, how_added(a.dtype)):
         return
     target, d, flat, source = _parts(a, dim, index, source)
     if target.size:
@@ -325,8 +326,8 @@ class index_add:
     numpy = _index_add  # what gradients call on buffers, without alpha
 
     def overwrites(a, dim, index, source, alpha):
-        return alpha.__class__ is int and alpha == 1 and is_index_apart(index, a) and is_plain_apart(source, a) and _few_at_once(
-            a, dim, index._data, source._data, how_added(a.dtype))
+        return alpha.__class__ is int and alpha == 1 and is_index_apart(index, a) and is_plain_apart(source, a) and (
+            source._data.size < _UNSHARED) and _put_parts(a, dim, index._data, source._data, how_added(a.dtype))
 
     def function(F, input, dim, index, source, *, alpha=1, out=None):
         return F.index_add_scaled(input, dim, index, source if alpha == 1 else _scaled(F, input, source, alpha), out=out)
@@ -344,18 +345,13 @@ class index_add:
 
 
 def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    try:
-        if index.ndim == 1 and (found := with_others(input, dim, index, source)) is not None:
-            return found
-    except IndexError:
-        pass  # which is told below
     result = copied(input)
     _copy_part(result, dim, index, source)
     return result
 
 
 def _copy_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
-    if _few_at_once(a, dim, index, source):
+    if _put_parts(a, dim, index, source):
         return
     target = a if a.ndim else a.reshape(1)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
@@ -366,11 +362,6 @@ def _copy_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -
     if not target.size:
         return
     flat = flat if flat.dtype.char == "l" else flat.astype(np.int64)
-    try:
-        if index_copy_(target, d, flat, source):
-            return
-    except IndexError:
-        pass  # which is told below
     if not within(flat, target.shape[d]):
         _in_range(flat, target.shape[d], d, IndexRangeError, "index_copy_(): ")
     if target.dtype.isbuiltin == 2 and source.dtype == target.dtype:  # moved as they are
@@ -408,19 +399,11 @@ class index_copy:
             "index_copy_(): Number of indices (2) should be equal to source.size(dim) (3)")
 
 
-_FEW = 4096  # numbers that are sooner made first than put one by one
-
-
 def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> np.ndarray:
-    if input.ndim and index.ndim == 1 and input.flags.c_contiguous and is_plain(value, input.dtype):
-        d = wrap_dim(dim, input.ndim)
-        size = (*input.shape[:d], index.size, *input.shape[d + 1:])
-        try:
-            if math.prod(size) < _FEW and (found := with_others(input, d, index, all_of(value, size, input.dtype))) is not None:
-                return found
-        except IndexError:
-            pass  # positions from the end, or outside
-    result = np.array(input, order="C" if 0 in input.strides else "K")  # a reduction's NumPy scalar would stay one under copy()
+    if input.flags.c_contiguous or 0 in input.strides:
+        result = copied(input)
+    else:
+        result = np.array(input, order="K")
     _fill_part(result, dim, index, value)
     return result
 
@@ -433,10 +416,9 @@ def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
 
 
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
-    if a.ndim and index.ndim == 1 and (is_plain(value, a.dtype) or value.__class__ is np.ndarray and value.dtype is a.dtype):
-        d = wrap_dim(dim, a.ndim)
-        size = (*a.shape[:d], index.size, *a.shape[d + 1:])
-        if math.prod(size) < _FEW and _few_at_once(a, d, index, all_of(value, size, a.dtype)):
+    if value.__class__ is np.ndarray or is_plain(value, a.dtype):
+        one = value if value.__class__ is np.ndarray else one_of(value, a.dtype)
+        if one.dtype is a.dtype and _put_parts(a, dim, index, one, None, True, ONE_PART):
             return
     target = a if a.ndim else a.reshape(1)
     _is_vector(index)
@@ -568,7 +550,7 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
 def _reduce_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
     if reduce not in _REDUCTIONS or reduce == "mean" and a.dtype.char == "?":
         raise ValueError("no such reduction")
-    if include_self and (how := how_of(reduce, a.dtype)) >= 0 and _few_at_once(a, dim, index, source, how):
+    if (how := how_of(reduce, a.dtype)) >= 0 and _put_parts(a, dim, index, source, how, include_self):
         return
     if not include_self and a.ndim:  # where torch begins by filling what is to be reduced to
         d = wrap_dim(dim, a.ndim)

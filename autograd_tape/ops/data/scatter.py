@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import BOOL, CPU_KINDS, SCALAR_TYPE_NAMES, as_bits, fitting
+from ...dtypes import BOOL, CPU_KINDS, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
+from ...executors.kernels.embedding import ELEMENTS, FLAT, ONE, PARTS, put_others
 from ...executors.kernels.moved import lying
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy, fill
@@ -202,43 +203,39 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
 
 def copied(input: np.ndarray) -> np.ndarray:
     """A copy in rows."""
-    return np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    return input.copy() if input.__class__ is np.ndarray else np.array(input)  # a reduction's NumPy scalar would stay one under copy()
 
 
-def _at_once(change: Fn, input: np.ndarray, dim: int, index: np.ndarray, src: Any, how: int | None = None) -> Any:
-    """What a kernel makes of plain arrays, a copy or a change; None, or False, where something is unusual, or there is no kernel at
-    hand."""
-    if src.__class__ is not np.ndarray:
-        return None
-    if src.shape != index.shape:
-        src = src[tuple([slice(0, n) for n in index.shape])]
-        if src.shape != index.shape:
-            return None
+def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, how: int | None = None, kept: bool = True, by: int = ELEMENTS
+            ) -> bool:
+    """`put_others`, but for the words of an error."""
     try:
-        return change(input, dim, index, src, how)
+        return put_others(a, dim, index, src, how, kept, by)
     except IndexError:
-        d = wrap_dim(dim, input.ndim)
-        _in_range(index, input.shape[d], d)
+        d = wrap_dim(dim, a.ndim)
+        _in_range(index, a.shape[d], d)
         raise
 
 
 def is_plain(number: Any, dtype: np.dtype) -> bool:
     """Whether a number is one that all dtypes of a kind can hold."""
     if dtype.kind in "iub":
-        return number.__class__ is int and -1 < number < 128
+        return (number.__class__ is int or number.__class__ is bool) and -1 < number < 128
     return (number.__class__ is float or number.__class__ is int) and -IN_ALL <= number <= IN_ALL
 
 
-def all_of(number: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array of one number, or of an array's of the same dtype."""
+def one_of(number: Any, dtype: np.dtype) -> np.ndarray:
+    """A number as a 0-dim array of a dtype."""
+    kind = CPU_KINDS[dtype]
+    found = kind.scalars.get(number)
+    return kind.scalar(number) if found is None else found
+
+
+def _all_of(number: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array of one number."""
     found = np.empty(shape, dtype)
-    if number.__class__ is np.ndarray:
-        as_bits(found).fill(as_bits(number))
-    elif dtype.isbuiltin == 1 and found.size < _FEW:
+    if dtype.isbuiltin == 1 and found.size < _FEW:
         found.fill(fitting(number, dtype))
-    elif dtype.isbuiltin == 2 and found.size < _FEW:
-        kind = CPU_KINDS[dtype]
-        as_bits(found).fill(as_bits(kind.scalar(number) if (one := kind.scalars.get(number)) is None else one))
     else:
         fill(found, np.asarray(fitting(number, dtype)).astype(dtype))
     return found
@@ -248,18 +245,20 @@ _FEW = 4096  # numbers that NumPy sets as quickly
 
 
 def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> np.ndarray:
-    if src.__class__ is not np.ndarray:
-        src = all_of(src, index.shape, input.dtype)
-    if (found := _at_once(elements.with_others, input, dim, index, src)) is None:
-        _scatter_elements(found := copied(input), dim, index, src)
+    found = copied(input)
+    _scatter_part(found, dim, index, src)
     return found
 
 
 def _scatter_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray | float) -> None:
-    if src.__class__ is not np.ndarray:
-        src = all_of(src, index.shape, a.dtype)
-    if not _at_once(elements.put_others, a, dim, index, src):
-        _scatter_elements(a, dim, index, src)
+    if src.__class__ is np.ndarray:
+        if _put_at(a, dim, index, src):
+            return
+    elif is_plain(src, a.dtype) and _put_at(a, dim, index, one_of(src, a.dtype), by=ONE):
+        return
+    else:
+        src = _all_of(src, index.shape, a.dtype)
+    _scatter_elements(a, dim, index, src)
 
 
 def _scatter_elements(a: np.ndarray, dim: int, index: np.ndarray, src: Any) -> None:
@@ -387,17 +386,18 @@ class scatter:
     def quick(input, dim, index, src, value, reduce):
         if reduce is None and value is None and index.dtype.char == "l":
             if is_plain(src, input.dtype):
-                return _at_once(elements.with_others, input, dim, index, all_of(src, index.shape, input.dtype))
+                result = copied(input)
+                return result if _put_at(result, dim, index, one_of(src, input.dtype), by=ONE) else None
             if isinstance(src, TensorRef) and src._node is None and src._k.np is input.dtype and src._k in KIND_SETS["Q_ANY"]:
-                return _at_once(elements.with_others, input, dim, index, src._data)
+                result = copied(input)
+                return result if _put_at(result, dim, index, src._data) else None
 
     def overwrites(a, dim, index, src, value, reduce):
         if reduce is not None or value is not None or not is_index_apart(index, a):
             return False
-        index = index._data
         if is_plain(src, a.dtype):
-            return _at_once(elements.put_others, a, dim, index, all_of(src, index.shape, a.dtype))
-        return is_plain_apart(src, a) and _at_once(elements.put_others, a, dim, index, src._data)
+            return _put_at(a, dim, index._data, one_of(src, a.dtype), by=ONE)
+        return is_plain_apart(src, a) and _put_at(a, dim, index._data, src._data)
 
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
@@ -418,13 +418,13 @@ class scatter:
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
-    if (found := _at_once(elements.with_others, input, dim, index, src, how_added(input.dtype))) is None:
-        _add_elements(found := copied(input), dim, index, src)
+    found = copied(input)
+    _scatter_add_part(found, dim, index, src)
     return found
 
 
 def _scatter_add_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
-    if not _at_once(elements.put_others, a, dim, index, src, how_added(a.dtype)):
+    if not _put_at(a, dim, index, src, how_added(a.dtype)):
         _add_elements(a, dim, index, src)
 
 
@@ -473,18 +473,15 @@ class scatter_add:
 
 
 _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-_HOW = {np.add: 0, np.multiply: 1, np.maximum: 2, np.minimum: 3}
-_HOW_TRUE = {np.add: 2, np.multiply: 3, np.maximum: 2, np.minimum: 3}
+_HOW = {"sum": 0, "mean": elements.MEAN, "prod": 1, "amax": 2, "amin": 3}
+_HOW_TRUE = {"sum": 2, "prod": 3, "amax": 2, "amin": 3}
 """What one kernel does, in whose numbers; of truth values, too."""
 _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
 def how_of(reduce: str, dtype: np.dtype) -> int:
-    """The number of a reduction that the kernel does; -1 where there is none: sums of half precision are rounded once."""
-    ufunc: Any = None if reduce == "mean" else _REDUCERS.get(reduce)
-    if dtype.char == "?":
-        return _HOW_TRUE.get(ufunc, -1)
-    return -1 if ufunc is np.add and dtype.char not in "fdl" else _HOW.get(ufunc, -1)
+    """The number of a reduction that the kernel does; -1 where there is none."""
+    return (_HOW_TRUE if dtype.char == "?" else _HOW).get(reduce, -1)
 
 
 def _neutral(reduce: str, dtype: np.dtype) -> Any:
@@ -540,17 +537,8 @@ def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarra
     if not part.ndim:
         part = np.broadcast_to(part, index.shape)
     vector = index.ndim != target.ndim
-    if (how := how_of(reduce, target.dtype)) >= 0:
-        if not include_self:
-            neutral = _neutral(reduce, target.dtype)
-            if vector:
-                target[(slice(None),) * d + (index,)] = neutral
-            else:
-                elements.scatter(target, d, index, np.full(index.shape, neutral, target.dtype))
-            include_self = True
-        if elements.reduce_at(target, d, index, part, how):
-            return
-    elif reduce == "mean" and vector and target.dtype.char in "fd" and _mean_of_parts(target, d, index, part, include_self):
+    how = how_of(reduce, target.dtype)
+    if how >= 0 and put_others(target, d, index, part, how, include_self, PARTS if vector else ELEMENTS):
         return
     if vector:
         _reduce_at(np.moveaxis(target, d, 0), index, np.moveaxis(part, d, 0), reduce, include_self)
@@ -558,41 +546,16 @@ def _reduce_along(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarra
         _reduce_at(target, _positions(index, d), part, reduce, include_self)
 
 
-def _mean_of_parts(target: np.ndarray, d: int, index: np.ndarray, part: np.ndarray, include_self: bool) -> bool:
-    """Whether a kernel added the parts, which are divided by how many there were."""
-    before = None if include_self else target.copy()
-    if before is not None:
-        target[(slice(None),) * d + (index,)] = 0
-    if not elements.reduce_at(target, d, index, part, 0):
-        if before is not None:
-            target[...] = before
-        return False
-    counts = np.bincount(index, minlength=target.shape[d]) + int(include_self)
-    if not include_self:
-        counts[counts == 0] = 1
-    target /= counts.astype(target.dtype).reshape((-1,) + (1,) * (target.ndim - 1 - d))
-    return True
-
-
 def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    how = _how_at_once(reduce, include_self, input.dtype)
-    if how < 0 or (found := _at_once(elements.with_others, input, dim, index, src, how)) is None:
-        _reduce_elements(found := copied(input), dim, index, src, reduce, include_self)
+    found = copied(input)
+    _scatter_reduce_part(found, dim, index, src, reduce, include_self)
     return found
 
 
 def _scatter_reduce_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
-    how = _how_at_once(reduce, True, a.dtype)
-    if not include_self and how >= 0 and src.__class__ is np.ndarray and src.shape == index.shape:
-        neutral = np.empty(index.shape, a.dtype)
-        neutral.fill(_neutral(reduce, a.dtype))
-        include_self = bool(_at_once(elements.put_others, a, dim, index, neutral))
-    if how < 0 or not include_self or not _at_once(elements.put_others, a, dim, index, src, how):
+    how = how_of(reduce, a.dtype)
+    if how < 0 or not _put_at(a, dim, index, src, how, include_self):
         _reduce_elements(a, dim, index, src, reduce, include_self)
-
-
-def _how_at_once(reduce: str, include_self: bool, dtype: np.dtype) -> int:
-    return (how_added(dtype) if reduce == "sum" else how_of(reduce, dtype)) if include_self else -1
 
 
 def _reduce_elements(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
@@ -798,8 +761,7 @@ class take:
 
 
 def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
-    # A NumPy scalar would stay one under copy().
-    result = np.array(input, order="C") if input.flags.c_contiguous else copy_like(input)
+    result = copied(input) if input.flags.c_contiguous else copy_like(input)
     _put_part(result, index, source, accumulate)
     return result
 
@@ -807,15 +769,14 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
 def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> None:
     if index.size != source.size:
         raise ValueError("the sizes differ")
-    n, lies = a.size, a.flags.c_contiguous
-    how = (how_added(a.dtype) if accumulate else None)
-    index, source = [(x if x.flags.c_contiguous else copy(x)).reshape(-1) for x in (index, source)]
-    if lies and index.size:
+    how = how_added(a.dtype) if accumulate else None
+    if a.flags.c_contiguous:
         try:
-            if elements.put_others(a, 0, index, source, how, flat=True):
+            if put_others(a, 0, index, source, how, True, FLAT):
                 return
         except IndexError:
             pass  # positions from the end, or outside
+    n, (index, source) = a.size, [(x if x.flags.c_contiguous else copy(x)).reshape(-1) for x in (index, source)]
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
     try:
@@ -825,7 +786,7 @@ def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: 
         bad = index[(index < -n) | (index >= n)][0]
         raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.") from None
     flat = elements.memory(a).reshape(-1)
-    if index.size and not elements.put_others(flat, 0, at, source, how, flat=True):
+    if index.size and not put_others(flat, 0, at, source, how, True, FLAT):
         if accumulate:
             add_at(flat, at, source)
         else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
+from numba import types
+from numba.extending import overload, register_jitable
 
-from .base import EXACT, kernel, rounded, u8, wide, working
+from .base import EXACT, f4, f8, kernel, rounded, u8, wide, working
 
 
 @kernel("r2[v,m] x1[n] w2[n,m] :n")
@@ -44,38 +45,42 @@ def add_elements(target, index, values):
     return True
 
 
-# Elements at positions along a dimension. Of (outer, v, tail) elements those at (o, index[o, k, i], i) go with those at (o, k, i) of
-# (outer, along, inner) others, where inner <= tail; the index has the others' shape, or is `alone`: one vector (along) for all of them.
+# Elements at positions along a dimension. Of (outer, v, inner) elements, which are a, b and c from one to the next, those at
+# (o, index[o, k, i], i) go with those at (o, k, i) of (outer, along, inner) others, which are p, q and r from one to the next: all
+# zeros where they are one number. The index has the others' shape, or is `alone`: one vector (along) for all of them.
 
-_SIZES = ("i i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (tail>=inner) (alone>=0) (alone<=1) (float(outer)*v*tail<9e18) "
+_SIZES = ("i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (alone>=0) (alone<=1) (float(outer)*v*inner<9e18) "
           "(float(outer)*along*inner<9e18) :outer")
 _INDEX = "x0[(1-alone)*outer*along*inner+alone*along]"
-_REACH = "(outer-1)*a+(v-1)*b+(tail-1)*c+1"
-_STEPS = "i i i (a>=0) (b>=0) (c>=0) (float(outer)*a+float(v)*b+float(tail)*c<9e18)"
+_REACH = "(outer-1)*a+(v-1)*b+(inner-1)*c+1"
+_OTHERS = "r0[>=(outer-1)*p+(along-1)*q+(inner-1)*r+1]"
+_STEPS = "i i i (a>=0) (b>=0) (c>=0) (float(outer)*a+float(v)*b+float(inner)*c<9e18)"
+_BOTH = f"{_STEPS} i i i (p>=0) (q>=0) (r>=0) (float(outer)*p+float(along)*q+float(inner)*r<9e18)"
 
 
 @register_jitable
-def _each(array, index, others, a, b, c, v, along, inner, alone, start, stop, move):
-    """Moves elements of an array with steps ``a``, ``b`` and ``c`` from one to the next of its three dimensions."""
+def _each(array, index, others, a, b, c, p, q, r, v, along, inner, alone, start, stop, move):
+    """Moves, or changes, elements of an array and others."""
     for o in range(start, stop):
-        first, at = o * a, o * along * inner
+        first, at, named = o * a, o * p, o * along * inner
         for k in range(along):
-            if alone and c == 1 and inner > 3:
+            if alone and c == 1 and r < 2 and inner > 3:
                 row = index[u8(k)]
                 if row < 0 or row >= v:
                     return False
                 place = first + row * b
-                part, given = array[place : place + inner], others[at : at + inner]
+                part, given = array[place : place + inner], others[at : at + (inner - 1) * r + 1]
                 for i in range(part.size):
-                    move(part, u8(i), given, u8(i))
+                    move(part, u8(i), given, u8(i if r else 0))
             else:
                 for i in range(inner):
-                    row = index[u8(k if alone else at + i)]
+                    row = index[u8(k if alone else named + i)]
                     if row < 0 or row >= v:
                         return False
                     # Unsigned, or each is asked whether it counts from the end.
-                    move(array, u8(first + row * b + i * c), others, u8(at + i))
-            at += inner
+                    move(array, u8(first + row * b + i * c), others, u8(at + i * r))
+            named += inner
+            at += q
     return True
 
 
@@ -87,12 +92,6 @@ def _inside(index, v, along, inner, alone, start, stop):
     for i in range(first, last):
         outside |= u8(index[u8(i)]) >= u8(v)  # negative ones are large
     return not outside
-
-
-@register_jitable
-def _change(array, index, others, a, b, c, v, along, inner, alone, start, stop, move):
-    return _inside(index, v, along, inner, alone, start, stop) and _each(
-        array, index, others, a, b, c, v, along, inner, alone, start, stop, move)
 
 
 @register_jitable
@@ -127,57 +126,121 @@ def _least(array, place, others, at):
     array[place] = array[place] if a <= b or a != a else others[at]
 
 
-@kernel(f"r0[>={_REACH}] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
-def gather(source, index, y, a, b, c, outer, v, tail, along, inner, alone, start, stop):
-    """Elements of what lies in any order of its dimensions."""
-    return _each(source, index, y, a, b, c, v, along, inner, alone, start, stop, _take)
+def _mean(total, count):
+    return total // count if isinstance(total, (int, np.integer)) else total / total.dtype.type(count)
 
 
-@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
-def scatter(out, index, source, a, b, c, outer, v, tail, along, inner, alone, start, stop):
-    """Elements put into what lies in any order of its dimensions, with gaps or without."""
-    return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _put)
-
-
-@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] i {_STEPS} {_SIZES}", dtypes="fdlEB")
-def scatter_reduce(out, index, source, how, a, b, c, outer, v, tail, along, inner, alone, start, stop):
-    """Reduces into elements: by sum, product, maximum or minimum, from 0 on."""
-    if how == 0:
-        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _plus)
-    if how == 1:
-        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _multiply)
-    if how == 2:
-        return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _most)
-    return _change(out, index, source, a, b, c, v, along, inner, alone, start, stop, _least)
+@overload(_mean)
+def _mean_of(total, count):
+    if isinstance(total, types.Integer):
+        return lambda total, count: total // count
+    return (lambda total, count: total / f4(count)) if total == types.float32 else (lambda total, count: total / f8(count))
 
 
 @register_jitable
-def _pass(out, index, source, sums, a, b, c, v, along, inner, alone, start, stop, step):
+def _tally(out, index, counts, a, b, c, v, along, inner, alone, start, stop, begin, step):
+    """Counts how often elements are named, from ``begin`` on (step 0 and 1), and then divides each by that, once (2)."""
     for o in range(start, stop):
-        at = o * along * inner
         for k in range(along):
             for i in range(inner):
-                row = index[u8(k if alone else at + i)]
+                row = index[u8(k if alone else (o * along + k) * inner + i)]
                 if row < 0 or row >= v:
                     return False
                 place = u8(o * a + row * b + i * c)
                 if step == 0:
-                    sums[place] = wide(out[place])
+                    counts[place] = begin
                 elif step == 1:
-                    sums[place] += wide(source[u8(at + i)])
-                else:
-                    out[place] = rounded(out, sums[place])
-            at += inner
+                    counts[place] += 1
+                elif counts[place] > 0:
+                    out[place] = rounded(out, _mean(wide(out[place]), counts[place]))
+                    counts[place] = 0
     return True
 
 
-@kernel(f"w0[>={_REACH}] {_INDEX} r0[outer*along*inner] E0[>={_REACH}] {_STEPS} {_SIZES}", dtypes="Ee")
-def scatter_add(out, index, source, sums, a, b, c, outer, v, tail, along, inner, alone, start, stop):
-    """Adds to elements in single precision, in the places of ``sums`` that are theirs, and rounds once."""
+@kernel(f"r0[>={_REACH}] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
+def gather(source, index, y, a, b, c, outer, v, along, inner, alone, start, stop):
+    """Elements of what lies in any order of its dimensions."""
+    return _each(source, index, y, a, b, c, along * inner, inner, 1, v, along, inner, alone, start, stop, _take)
+
+
+@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} {_BOTH} {_SIZES}", dtypes="fdlHB")
+def scatter(out, index, source, a, b, c, p, q, r, outer, v, along, inner, alone, start, stop):
+    """Elements put into what lies in any order of its dimensions, with gaps or without."""
+    return _inside(index, v, along, inner, alone, start, stop) and _each(
+        out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _put)
+
+
+@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} r0[_] Q0[>=mean*({_REACH})] i i (mean>=0) (mean<=1) {_BOTH} {_SIZES}", dtypes="fdlEB")
+def scatter_reduce(out, index, source, neutral, counts, how, mean, a, b, c, p, q, r, outer, v, along, inner, alone, start, stop):
+    """Reduces into elements: by sum, product, maximum or minimum, from 0 on. What they were counts, too, unless there is a number that
+    takes its place. A ``mean`` is the result by how many there were, of integers rounded down."""
+    if not _inside(index, v, along, inner, alone, start, stop):
+        return False
+    anew = neutral.size > 0
+    if anew and not _each(out, index, neutral, a, b, c, 0, 0, 0, v, along, inner, alone, start, stop, _put):
+        return False
+    if how == 0:
+        done = _each(out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _plus)
+    elif how == 1:
+        done = _each(out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _multiply)
+    elif how == 2:
+        done = _each(out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _most)
+    else:
+        done = _each(out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _least)
+    for step in range(3 if mean else 0):
+        if not _tally(out, index, counts, a, b, c, v, along, inner, alone, start, stop, 0 if anew else 1, step):
+            return False
+    return done
+
+
+@register_jitable
+def _pass(out, index, source, sums, counts, kept, mean, a, b, c, p, q, r, v, along, inner, alone, start, stop, step):
+    for o in range(start, stop):
+        at, named = o * p, o * along * inner
+        for k in range(along):
+            if alone and c == 1 and r == 1 and inner > 3 and not mean:
+                row = index[u8(k)]
+                if row < 0 or row >= v:
+                    return False
+                place = o * a + row * b
+                total, part, given = sums[place : place + inner], out[place : place + inner], source[at : at + inner]
+                for i in range(total.size):
+                    if step == 0:
+                        total[u8(i)] = wide(part[u8(i)]) if kept else f4(0)
+                    elif step == 1:
+                        total[u8(i)] += wide(given[u8(i)])
+                    else:
+                        part[u8(i)] = rounded(out, total[u8(i)])
+            else:
+                for i in range(inner):
+                    row = index[u8(k if alone else named + i)]
+                    if row < 0 or row >= v:
+                        return False
+                    place = u8(o * a + row * b + i * c)
+                    if step == 0:
+                        sums[place] = wide(out[place]) if kept else f4(0)
+                        if mean:
+                            counts[place] = kept
+                    elif step == 1:
+                        sums[place] += wide(source[u8(at + i * r)])
+                        if mean:
+                            counts[place] += 1
+                    else:
+                        out[place] = rounded(out, _mean(sums[place], counts[place]) if mean else sums[place])
+            named += inner
+            at += q
+    return True
+
+
+@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} E0[>={_REACH}] Q0[>=mean*({_REACH})] i i (mean>=0) (mean<=1) {_BOTH} {_SIZES}",
+        dtypes="Ee")
+def scatter_add(out, index, source, sums, counts, kept, mean, a, b, c, p, q, r, outer, v, along, inner, alone, start, stop):
+    """Adds to elements, or where they are not ``kept`` to zero, in single precision, in the places of ``sums`` that are theirs, and rounds
+    once; a ``mean`` after it was divided by how many there were."""
     if not _inside(index, v, along, inner, alone, start, stop):
         return False
     for step in range(3):
-        if not _pass(out, index, source, sums, a, b, c, v, along, inner, alone, start, stop, step):
+        if not _pass(out, index, source, sums, counts, kept, mean, a, b, c, p, q, r, v, along, inner, alone, start, stop, step):
             return False
     return True
 
