@@ -94,6 +94,18 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
     return view
 
 
+def stretch(a: np.ndarray, span: int) -> np.ndarray:
+    """So many elements of memory from the first of `a` on, flat.
+
+    >>> stretch(np.arange(6).reshape(2, 3)[:, 1:], 5).tolist()
+    [1, 2, 3, 4, 5]
+    """
+    owner = a.base
+    if owner.__class__ is _ndarray and owner.base is None and owner.flags.c_contiguous and a.__class__ is _ndarray and _READS_HEADS:
+        return _new(_ndarray, (span,), a.dtype, owner, _word(id(a) + _HEAD).value - _word(id(owner) + _HEAD).value)  # type: ignore[operator]
+    return strided(a, (span,), (a.itemsize,))
+
+
 def too_large(shape: Sequence[int], itemsize: int) -> AutogradError:
     """What torch says of a tensor that NumPy has no memory for.
 

@@ -21,7 +21,7 @@ from ..dtypes import floating
 from ..executors.kernels.changes import LEAST as LEAST_CHANGED, Alone, Change, Over, broadcast
 from ..executors.kernels.elementwise import WITH_NUMBER, with_number
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
-from ..executors.kernels.sharing import BIG
+from ..executors.kernels.sharing import APART, BIG
 from ..executors.kernels import halves
 from ..executors.numpy import half_kernel, is_ufunc, narrow, of_one, rounds, widened
 from ..ops._samples import IN_ALL
@@ -204,7 +204,7 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     if scalar is None and len(big) == 2:
         # Few numbers with as few make no big result. Of more, those of other shapes may be lines with one number each, or make a table, and
         # those in columns may be beside rows.
-        quick = f"_a.size < {least} and _a.strides == {big[1]}.strides"
+        quick = f"_a.size < {least} and _a.strides == {big[1]}.strides" + f" and (_a.size < {APART} or {_BLOCK})" * (least > APART)
         if half:  # NumPy takes its time for float16
             quick = f"_a.size < ({least} if _k.np.char == 'E' else {2 * FEW})"
         alike = f"_a.shape == {big[1]}.shape and {quick}"
@@ -212,7 +212,14 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         some, both = FEW // 4 if slow else FEW, half or slow or all([p.type == "Tensor" for p in passed])
         few = f"(_a := {first}).size < {some}" + f" > {big[1]}.size" * both
         return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"
-    return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {least} else {many}(kernel, {', '.join(big)})"
+    few = f"(_a := {first}).size < {least}"
+    if not half and least > APART:
+        few = f"(_a := {first}).size < {APART} or _a.size < {least} and {_BLOCK}"
+    return f"kernel({', '.join(arguments)}) if {few} else {many}(kernel, {', '.join(big)})"
+
+
+#: Source of the test for an array that owns its memory, or lies in one block of it: of others NumPy begins each row anew.
+_BLOCK = "(_a.base is None or _a.flags.forc)"
 
 
 def _widens(rec: Record, scalar: str | None) -> str:

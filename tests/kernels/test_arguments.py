@@ -231,6 +231,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "fourier.transform": {"o": (0, 3), "m": (1, 12), "n": (1, 9), "have": (1, 18), "give": (1, 18), "lines": (1, 20), "big": (0, 60),
                           "small": (1, 30), "along": (1, 9), "given": (1, 9), "size": (0, 600), "of": (1, 12)},
     "transposed.transpose": {"o": (1, 3), "n": (1, 70), "m": (1, 70)},
+    "transposed.packed": {"n1": (1, 3), "n2": (1, 12), "n3": (1, 9), "s1": (0, 40), "s2": (0, 12), "span": (1, 120)},
     "sampling.grid_sampled": {"n": (1, 3), "c": (1, 9), "l": (1, 9), "s": (2, 3), "total": (100, 400), "taps": (1, 4), "depth": (1, 4),
                               "height": (1, 4), "width": (1, 4), "sn": (0, 40), "sc": (0, 3), "sd": (0, 20), "sh": (0, 9), "sw": (0, 9),
                               "block": (1, 9), "blocks": (1, 4), "padding": (0, 2), "align": (0, 1)},

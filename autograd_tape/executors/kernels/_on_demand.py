@@ -170,7 +170,7 @@ def contiguous(x: np.ndarray) -> np.ndarray:
     flags = x.flags
     if flags.c_contiguous and flags.aligned:
         return x
-    return x.copy(order="C") if x.size < 2 * state.cheap else state.copied(x)
+    return x.copy(order="C") if x.size < state.cheap else state.copied(x)
 
 
 def within(index: np.ndarray, size: int) -> bool:

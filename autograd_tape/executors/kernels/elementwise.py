@@ -24,7 +24,7 @@ from ._on_demand import LazyModule, compute_array, contiguous, state
 from .halves import bits, narrow, widened
 from .handy import Exact, Handy
 from .select import choose
-from .sharing import share_elements
+from .sharing import dense, share_elements
 from ...warned import ignoring
 
 __all__ = [
@@ -68,7 +68,7 @@ FEW = 256  # elements up to which a Python loop over libm's erf is quicker than 
 
 def _computed(x: np.ndarray) -> np.ndarray:
     """``x`` as a dense array of a dtype that kernels have."""
-    return _dense(x if x.dtype.char in "eE" and x.dtype.isnative else compute_array(x))
+    return dense(x if x.dtype.char in "eE" and x.dtype.isnative else compute_array(x))
 
 
 def _run1(kernel: Any, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
@@ -103,12 +103,12 @@ _ALONE = 32768  # elements that are not shared
 
 def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.ndarray | None = None) -> np.ndarray | None:
     """The function over ``x`` by machine code that is at hand, or its vjp over ``grad``, too, of the same shape and dtype; None where there
-    is none, or arrays lie neither in rows nor in columns."""
+    is none, or arrays of a vjp lie neither in rows nor in columns."""
     n, dtype, lies = x.size, x.dtype, x.flags.carray
     if not lies:  # columns are rows of the transposed
         x, grad = x.T, None if grad is None else grad.T
         if not x.flags.carray:
-            return None
+            return None if grad is not None or n > _ALONE or not (x := dense(x.T)).flags.forc else _at_once(at_hand, given, x)
     if n > _ALONE or (run := at_hand.of(dtype.char, n)) is None or not dtype.isnative:
         return None
     y = np.empty(x.shape, dtype)
@@ -322,20 +322,6 @@ def same(x: np.ndarray, z: np.ndarray) -> bool | None:
         return None
     result: bool = found.item()
     return result
-
-
-def _dense(c: np.ndarray) -> np.ndarray:
-    """``c`` itself if its elements fill one aligned block in some order of the axes, else a copy that does."""
-    flags = c.flags
-    if flags.forc and flags.aligned:
-        return c
-    if 0 in c.strides:  # expanded: the order of the axes is anybody's guess, so C order
-        return c.copy(order="C")
-    dense = np.empty_like(c)
-    if dense.strides == c.strides and flags.aligned:
-        return c
-    dense[...] = c
-    return dense
 
 
 def _in_columns(x: np.ndarray) -> bool:

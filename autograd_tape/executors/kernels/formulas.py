@@ -27,7 +27,7 @@ from ...annotations import Fn
 from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, compute_array, state, worth
 from ._store import Store, file_name
 from .pairs import in_rows
-from .sharing import share, ufunc1
+from .sharing import dense, share, ufunc1
 from ...strided import laid_out, strided
 from ...warned import ignoring
 
@@ -375,7 +375,7 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
                 return out
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
-            x = x.copy(order="C" if 0 in x.strides else "K")
+            x = dense(x)
             if not x.flags.forc:  # dense, in another order, in which the result lies as well
                 order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
                 return kernel(x.transpose(order), *options).transpose(np.argsort(order)).astype(input.dtype, copy=False)
@@ -512,7 +512,7 @@ def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bo
             @wraps(kernel)
             def short(x: np.ndarray, *options: Any) -> np.ndarray:
                 n = x.size
-                if x.dtype.char in "fd" and x.flags.forc and (n <= state.short or exact and (x.dtype in ready or n >= state.fused)):
+                if x.dtype.char in "fd" and (n <= state.short or exact and (x.dtype in ready or n >= state.fused)):
                     return formula(x, *map(float, options)) if numbers else formula(x)
                 result: np.ndarray = kernel(x, *options)
                 return result

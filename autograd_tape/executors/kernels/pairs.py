@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ...strided import contiguous_strides, memory_order, strided
+from ...strided import contiguous_strides, memory_order, stretch
 from ._on_demand import _NEVER, state
 from .halves import narrow, ufunc, widened
 from .handy import LITTLE, Exact, Run
@@ -31,6 +31,8 @@ _LONGEST = 1 << 31
 #: Fewest elements of a first operand of which another makes a big result, by a column or a table; and of a result for which machine code
 #: is looked for.
 FEW, LEAST = 128, 1024
+#: Elements of a row from which on gaps between rows do not count.
+_LONG = 256
 MANY = 512
 """Fewest elements of which a record's `many` is asked."""
 Geometry = tuple[tuple[int, ...], int, tuple[int, ...]]
@@ -154,9 +156,11 @@ def _turn(shape: tuple[int, ...], strides: Sequence[int], order: tuple[int, ...]
     return (parts if any([shape[d] > 1 for d in rest]) else None, (*axes, *rest), False, 0), strides
 
 
-def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarray, np.ndarray, Geometry, tuple[int, ...] | None] | None:
+def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True, gaps: bool = False
+            ) -> tuple[np.ndarray, np.ndarray, Geometry, tuple[int, ...] | None] | None:
     """Two operands as kernels take them, in rows: with the geometry of what they are broadcast to, as torch lays it out in memory, and the
-    order of its axes from there, None for the same; or None, as `geometry`, and where one would have to be copied that may not.
+    order of its axes from there, None for the same; or None, as `geometry`, and where one would have to be copied that may not, or has
+    gaps between its rows, unless there are many short ones and they may have (`gaps`).
 
     >>> _, _, found, back = in_rows(np.ones((2, 3), order="F"), np.ones((1, 3)))
     >>> found, back
@@ -169,7 +173,7 @@ def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarr
     if way is None:
         return None
     of_x, of_z, laid, back = way
-    if not copies and (of_x[2] or of_x[3] or of_z[2] or of_z[3]):
+    if not copies and (of_x[2] or of_z[2] or (of_x[3] or of_z[3]) and not (gaps and laid[1] >= state.cheap and laid[2][2] <= _LONG)):
         return None
     return _turned(x, of_x), _turned(z, of_z), laid, back
 
@@ -177,7 +181,7 @@ def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True) -> tuple[np.ndarr
 def _turned(a: np.ndarray, turn: Turn) -> np.ndarray:
     parts, axes, copied, span = turn
     if span:
-        return strided(a, (span,), (a.itemsize,))
+        return stretch(a, span)
     rows = (a if parts is None else a[parts]).transpose(axes)
     return rows.copy("C") if copied else rows
 
@@ -212,7 +216,7 @@ class Pairs:
                 return None
             shape, n, sizes = found
         else:
-            turned = in_rows(x, z, not numpys) if dtype.char in self._chars else None
+            turned = in_rows(x, z, not numpys, numpys) if dtype.char in self._chars else None
             if turned is None:
                 return None
             x, z, (shape, n, sizes), back = turned

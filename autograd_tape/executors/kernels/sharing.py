@@ -32,16 +32,19 @@ import numpy as np
 
 from ...annotations import Fn
 from ...locks import on_fork
-from ...strided import strided
+from ...strided import stretch, strided
 from ._common import TILE, UNARY, YIELD
 from ._kernel import AnyKernel
 from ._on_demand import LazyModule, state
 
 __all__ = [
+    "APART",
     "BIG",
     "GRAIN",
+    "apart",
     "copy",
     "copy_into",
+    "dense",
     "fill",
     "get_num_threads",
     "parallel_for",
@@ -63,6 +66,8 @@ _columns = LazyModule("transposed")
 GRAIN = 65536
 #: Fewest elements of one element-wise NumPy call worth sharing.
 BIG = 4 * GRAIN
+#: Fewest elements of which it is asked whether they lie apart from one another.
+APART = 2048
 #: Fewest elements of cheap work in one chunk of a compiled kernel.
 _SHARED_GRAIN = 32768
 #: Elements of a row from which on NumPy copies it as fast.
@@ -420,8 +425,13 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     array([1, 3, 2, 4])
     """
     n, ndim = a.size, a.ndim
-    if out is None and (n < state.cheap and n < _MANY or n < BIG and ndim > 1 and a.strides[-1] == a.itemsize and a.shape[-1] > _NARROW):
-        return a.copy()  # few, or rows that are not short
+    if out is None and n < state.cheap and n < _MANY:
+        return a.copy()
+    if ndim > 1 and a.strides[-1] == a.itemsize:
+        if (found := _packed(a, out)) is not None:
+            return found
+        if out is None and n < BIG and a.shape[-1] > _NARROW:
+            return a.copy()
     if n >= 2 * state.cheap and ndim > 1 and a.flags.aligned and (planes := _transposed(a.shape, a.strides, a.itemsize)) is not None:
         char, out = MOVED[a.itemsize], np.empty(a.shape, a.dtype) if out is None else out
         source = a.ravel("K")
@@ -479,6 +489,61 @@ def _transposed(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> 
     return (o * -(-n // TILE), TILE * m), (o, n, m)
 
 
+def dense(a: np.ndarray) -> np.ndarray:
+    """``a`` itself if its elements fill one aligned block in some order of the axes, else a copy that does.
+
+    >>> dense(np.ones((3, 4))[:, :2].T).strides
+    (8, 16)
+    """
+    flags = a.flags
+    if flags.forc and flags.aligned:
+        return a
+    if 0 in a.strides:  # expanded: the order of the axes is anybody's guess, so C order
+        return copy(a)
+    order = np.empty_like(a)
+    if order.strides == a.strides and flags.aligned:
+        return a
+    if (rows := order.flags).forc:
+        return copy(a) if rows.c_contiguous else copy(a.T).T
+    order[...] = a
+    return order
+
+
+def apart(a: np.ndarray) -> bool:
+    """Whether elements lie in many short rows with gaps between them, each of which NumPy would begin anew."""
+    return a.size >= state.cheap and _gaps(a.shape, a.strides, a.itemsize) is not None
+
+
+def _packed(a: np.ndarray, out: np.ndarray | None) -> np.ndarray | None:
+    """A copy of many short rows with gaps between them; None of others."""
+    if a.size < state.cheap or (found := _gaps(a.shape, a.strides, a.itemsize)) is None or not a.flags.aligned:
+        return None
+    span, lines, sizes = found
+    char, flat, out = MOVED[a.itemsize], stretch(a, span), np.empty(a.shape, a.dtype) if out is None else out
+    into = out
+    if a.dtype.char not in _FILLED:
+        flat, into = flat.view(char), out.view(char)
+    if a.size < _SHARED_GRAIN:  # a frame less
+        _columns.packed.shared[char](_pool.cells, lines, 1, flat, into, *sizes)
+    else:
+        share_rows(_columns.packed, char, lines, sizes[2], 1, flat, into, *sizes)
+    return out
+
+
+@lru_cache(1024)
+def _gaps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[int, int, tuple[int, int, int, int, int]] | None:
+    """Of many short rows with gaps between them: how many elements of memory they reach over, how many rows there are, and their sizes and
+    steps in three dimensions; None of others."""
+    axes = _merged_axes(shape, strides, item) if item in MOVED else []
+    if not 2 <= len(axes) <= 3 or axes[-1][1] != 1 or axes[-1][0] > _LONG or min(strides) < 0 or any([s % item for s in strides]):
+        return None
+    (n1, s1), (n2, s2), (n3, _) = [(1, 0)] * (3 - len(axes)) + axes
+    return (1 + sum([(n - 1) * s for n, s in axes]), n1 * n2, (n1, n2, n3, s1, s2)) if n1 * n2 >= _ROWS_APART else None
+
+
+_ROWS_APART = 64
+"""Rows with gaps that NumPy copies sooner than a kernel is called."""
+
 _TURNED = 1 << 15
 """Up to how many elements NumPy copies in any order as fast as a kernel is called."""
 
@@ -526,6 +591,8 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
     >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])
     """
+    if a.size < GRAIN and not a.flags.c_contiguous and apart(a):  # of more, two arrays of the system's own cost more than lines
+        a = copy(a)
     if a.size < (BIG if ufunc is not np.reciprocal else state.cheap) or not a.flags.c_contiguous:
         return ufunc(a)
     if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:

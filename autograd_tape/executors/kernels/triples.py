@@ -13,7 +13,8 @@ from .elementwise import spread, takes_half
 from .halves import narrow, widened
 from .handy import Exact, Handy
 from .pairs import steps_of
-from ._on_demand import state
+from .sharing import apart
+from ._on_demand import contiguous, state
 
 __all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
@@ -62,11 +63,10 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             turned = triple(op, value, x.T, t := a.T, t if a is b else b.T)
             return None if turned is None else turned.T
-        if not x.flags.c_contiguous:
+        if not x.flags.c_contiguous and not apart(x):
             return None
-        one = a is b
-        a = a if a.flags.c_contiguous else a.copy("C")
-        b = a if one else b if b.flags.c_contiguous else b.copy("C")
+        one, x, a = a is b, contiguous(x), contiguous(a)
+        b = a if one else contiguous(b)
     if (run := _triples.over(char, n := x.size)) is None:
         return None
     out = np.empty(shape, dtype)

@@ -1,4 +1,4 @@
-"""Copies of columns as rows."""
+"""Copies of columns as rows, and of rows without the gaps between them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .simd import LANES, turn
 
 #: Elements of a plane up to which it is copied by a table of places: loops over short rows cost more to enter than to run.
 _TABLE = 512
+_SOME = 512  # short rows that stay in the first cache
 
 
 @kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>0) (m>0) (float(o)*n*m<9e18) :o*((n+63)//64)", dtypes="fdHB")
@@ -39,3 +40,24 @@ def transpose(x, y, o, n, m, start, stop):
             for i in range(first, last):
                 for j in range(m):
                     y[u8(plane + i * m + j)] = x[u8(plane + j * n + i)]
+
+
+@kernel("r1[span] w0[n1*n2*n3] i i i i i (n1>0) (n2>0) (n3>0) (s1>=0) (s2>=0) (float(n1)*n2*n3<9e18) ((n1-1)*s1+(n2-1)*s2+n3<=span) :n1*n2",
+        dtypes="fdHB", fresh=True)
+def packed(x, y, n1, n2, n3, s1, s2, start, stop):
+    """Planes of rows with gaps between them, copied without."""
+    line = start
+    while line < stop:
+        plane, row = line // n2, line % n2
+        count = min(n2 - row, stop - line, _SOME)
+        at, to = u8(plane * s1 + row * s2), u8(line * n3)
+        if n3 < LANES and count >= LANES:  # one place of all rows after another
+            for i in range(u8(n3)):
+                for r in range(u8(count)):
+                    y[to + u8(r) * u8(n3) + u8(i)] = x[at + u8(r) * u8(s2) + u8(i)]
+        else:
+            for _ in range(count):
+                for i in range(u8(n3)):
+                    y[to + u8(i)] = x[at + u8(i)]
+                at, to = at + u8(s2), to + u8(n3)
+        line += count
