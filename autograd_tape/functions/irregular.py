@@ -23,7 +23,7 @@ from ..codegen import execute
 from ..dtypes import INT64_KIND, SCALAR_TYPE_NAMES, DType, default_dtype
 from ..errors import AutogradError, ShapeMismatchError, of_rank
 from ..held import HOLDING, as_it_is, held_in, note_write, within
-from ..modes import UNDONE, grad_mode, in_loop, noting, recordings
+from ..modes import UNDONE, GradMode, grad_mode, in_loop, noting, recordings
 from ..node import TapeEntry
 from ..record import Record, get_record, if_any
 from ..tensor import TensorRef, next_id
@@ -245,18 +245,22 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     named = frontend.returned(rec) if rec.field("quick_named") else None
     taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_lacked": frozenset(rec.lacks),
-              "_sizes": _SIZES, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
+              "_grad_mode": grad_mode, "_ENABLED": GradMode.ENABLED, "_sizes": _SIZES, "_Tensor": frontend.Tensor,
+              "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray, "_named": named}
     types = {p.name: p.type for p in rec.params if p.is_tensor and p.type != "Tensor[]"}
     names = [n for n in signature if n != "out"]
     tensors = [n for n in names if n in types]
-    tests, arrays = [], []
+    tests, arrays, leaves = [], [], []
+    # Where nobody records, it does not matter that parameters require gradients, unless an input itself is given back.
+    unrecorded, recorded = ("", "") if rec.field("gives_input") else (
+        " or _grad_mode() is not _ENABLED", " and _grad_mode() is _ENABLED")
     listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
         tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF']) "
                      f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) "
-                     f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None]")
+                     f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None{recorded}]")
         arrays.append(f"[_x._data for _x in {listed}]")
     others = {p.name: p.type for p in rec.params if not p.is_tensor}
     if only := rec.field("quick_if"):
@@ -266,12 +270,14 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             arrays.append(n)
             tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
-        plain = f"{n}._node is None and (_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
+        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
         if n != tensors[0]:  # whose kind the others mostly have
-            plain = f"{n}._node is None and ({n}._k is _k or {n}._k in _ns['{taken}'] or {n}._k in _ns['Q_HALF'])"
+            plain = f"({n}._k is _k or {n}._k in _ns['{taken}'] or {n}._k in _ns['Q_HALF'])"
         optional = types[n].endswith("?")
+        leaves.append(f"({n} is None or {n}._node is None)" if optional else f"{n}._node is None")
         tests.append(f"({n} is None or {plain})" if optional else plain)
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
+    tests += [f"({' and '.join(leaves)}{unrecorded})"] * bool(leaves)
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
     own = []
     if rec.field("gives_input"):
