@@ -26,7 +26,8 @@ __all__ = [
 _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
 _exchanged, _traced = Handy("matrices", "exchange"), Handy("matrices", "trace")
-_reflect, _unreflect, _factor = [Handy("matrices", name) for name in ("reflect", "unreflect", "factor")]
+_reflect, _unreflect, _factor, _bunched, _symmetric = [
+    Handy("matrices", name) for name in ("reflect", "unreflect", "factor", "factor_symmetric", "solve_symmetric")]
 _apart, _crossed = Exact("matrices", "apart"), Exact("matrices", "cross")
 #: Up to how many columns a matrix is one block, and how many columns blocks have otherwise.
 _WHOLE, _BLOCK = 64, 32
@@ -60,12 +61,15 @@ def lu(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ([[[4.0, 0.25], [2.0, 1.5]]], [[2, 2]], [0])
     """
     count, n, m = matrices.shape
-    k = min(n, m)
+    k = n if n < m else m
     pivots, zeros = np.empty((count, k), np.int32), np.zeros(count, np.int32)
     work = matrices.size * k
     if not work:
         return pivots, zeros
     char = matrices.dtype.char
+    if 8 * work < KEPT and (run := _eliminated.of(char, work) if char in "fd" else None) is not None:  # few, which are asked for most
+        run(count, 1, matrices, pivots, zeros, 0, k)
+        return pivots, zeros
     if (k >= _SOME or m >= _TALL) and routines.shown(char) and isfinite(squares(matrices)):  # else its choice of pivots is anybody's guess
         found = np.empty((count, k), np.int64)
         for i in range(count):
@@ -389,19 +393,21 @@ def solve_lu(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarray, adjo
 
 def factor_symmetric(matrices: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Overwrites symmetric matrices (b, n, n), C-contiguous, of which the upper triangle counts, or Hermitian ones, with Bunch and
-    Kaufman's factors, D L^T in rows; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D, or 0. None, and
-    nothing done, where there is no kernel for them or too little work."""
+    Kaufman's factors, D L^T in rows, and zeros below; gives the pivots (b, n), and of each matrix the first zero on the diagonal of D,
+    or 0. None, and nothing done, where there is no kernel for them or too little work."""
     count, n, _ = matrices.shape
-    zeros = np.zeros(count, np.int32)
-    if n >= _SOME and routines.shown(matrices.dtype.char):
+    zeros, char = np.zeros(count, np.int32), matrices.dtype.char
+    loops = char in "fd" and uses_numba(_STEPS * n * matrices.size)
+    if n >= (_WHOLE if loops else _SOME) and routines.shown(char):
         found = np.empty((count, n), np.int64)
         for i in range(count):
             zeros[i] = routines.factor_symmetric(matrices[i], found[i], hermitian)
+        keep_triangle(matrices, 1, 0)
         return found.astype(np.int32), zeros
-    if matrices.dtype.char not in "fd" or not uses_numba(_STEPS * n * matrices.size):
+    if not loops:
         return None
     pivots = np.zeros((count, n), np.int32)
-    share_rows(_compiled.factor_symmetric, matrices.dtype.char, count, n * n, n, matrices, pivots, zeros)
+    _bunched.share(char, count, n * n, n, matrices, pivots, zeros)
     return pivots, zeros
 
 
@@ -536,7 +542,7 @@ def solve_symmetric(factors: np.ndarray, pivots: np.ndarray, matrices: np.ndarra
         return None
     x, exchanges = matrices.copy("C"), np.ascontiguousarray(pivots, np.int64)
     try:
-        share_rows(_compiled.solve_symmetric, x.dtype.char, count, n * k, n, contiguous(factors), exchanges, x)
+        _symmetric.share(x.dtype.char, count, n * k, n, contiguous(factors), exchanges, x)
     except IndexError:
         return None
     return x.swapaxes(1, 2).copy()

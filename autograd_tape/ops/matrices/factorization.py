@@ -37,8 +37,13 @@ from ...annotations import Functions, Values
 linalg = np.linalg
 
 
+_QUICK = 2048  # elements below which NumPy copies as quick as anybody
+
+
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
+    if 0 < a.size < _QUICK:
+        return a.copy("F") if a.ndim == 2 else a.swapaxes(-2, -1).copy().swapaxes(-2, -1)
     if a.size:
         return copy(a.swapaxes(-2, -1)).swapaxes(-2, -1)  # a copy even of what is contiguous either way, for the strides of sizes 1
     *batch, step, column = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))

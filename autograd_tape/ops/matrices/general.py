@@ -45,13 +45,19 @@ def _lu_factor(A: np.ndarray, pivot: bool = True, check_errors: bool = False) ->
     pivoting."""
     if A.ndim < 2 or not pivot:
         raise ValueError("matrices expected, whose rows may change places")
-    *lead, m, n = A.shape
-    LU = _columns(A)
-    columns = LU.swapaxes(-2, -1)
-    pivots, info = kernels.lu(columns if A.ndim == 3 else columns.reshape(prod(lead), n, m))
+    LU, ndim = _columns(A), A.ndim
+    if ndim == 2:
+        pivots, info = kernels.lu(LU.T[None])
+        pivots, info = pivots[0], info.reshape(())
+    elif ndim == 3:
+        pivots, info = kernels.lu(LU.swapaxes(1, 2))
+    else:
+        *lead, m, n = A.shape
+        pivots, info = kernels.lu(LU.swapaxes(-2, -1).reshape(prod(lead), n, m))
+        pivots, info = pivots.reshape(*lead, min(m, n)), info.reshape(lead)
     if check_errors and info.any():
         _refuse_singular(info, A.shape)
-    return LU, pivots.reshape(*lead, min(m, n)), info.reshape(lead)
+    return LU, pivots, info
 
 
 def _regular_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

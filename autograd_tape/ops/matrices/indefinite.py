@@ -18,7 +18,7 @@ from ...record import Sample, get_record, no_derivative, op
 from .. import _batch as batches
 from .._host import on_host
 from .._samples import category
-from .factorization import _check_matrix, _columns, alone, check_equation, from_columns
+from .factorization import _check_matrix, _columns, alone, check_equation, from_columns, one_batch
 from .general import INT32, like_lapack, without_data
 from ...warned import ignoring
 
@@ -98,7 +98,9 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
     batch = A.shape[:-2]
     if A.shape[-1] != A.shape[-2]:
         raise ValueError("square matrices expected")
-    rows = np.array(A.swapaxes(-2, -1), order="C").reshape(math.prod(batch), *A.shape[-2:])  # columns of A, whose lower triangle counts
+    rows = A.swapaxes(-2, -1).copy()  # columns of A, whose lower triangle counts
+    if rows.ndim != 3:
+        rows = rows[None] if rows.ndim == 2 else rows.reshape(math.prod(batch), *A.shape[-2:])
     found = kernels.factor_symmetric(rows, hermitian)
     if found is not None:
         pivots, info = found
@@ -107,10 +109,13 @@ def _ldl_factor(A: np.ndarray, hermitian: bool = False, check_errors: bool = Fal
         with ignoring():
             for i, a in enumerate(kernels.keep_triangle(rows, 1, 0)):
                 info[i] = _ldl(a.T, hermitian and A.dtype.kind == "c", pivots[i])
+        kernels.keep_triangle(rows, 1, 0)
     if check_errors and info.any():
         raise AutogradError(f"torch.linalg.ldl_factor: Unknown error code: {info[info.nonzero()[0][0]]}.",
                             found="a singular matrix", remedy="use ldl_factor_ex, which tells of it in `info`")
-    LD = kernels.keep_triangle(rows, 1, 0).reshape(A.shape).swapaxes(-2, -1)
+    LD = (rows[0] if A.ndim == 2 else rows if A.ndim == 3 else rows.reshape(A.shape)).swapaxes(-2, -1)
+    if A.ndim == 2:
+        return LD if LD.size else _columns(LD), pivots[0], info.reshape(())
     return LD if LD.size else _columns(LD), pivots.reshape(A.shape[:-1]), info.reshape(batch)
 
 
@@ -196,21 +201,20 @@ def _ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: boo
     n = LD.shape[-1]
     if LD.ndim < 2 or LD.shape[:-1] != pivots.shape or B.ndim < 2 or not n == LD.shape[-2] == B.shape[-2] or LD.dtype != B.dtype:
         raise ValueError("square factors, with their pivots, and matrices of as many rows expected")
-    named = np.abs(pivots)
-    if pivots.size and (np.minimum.reduce(named, None) < 1 or np.maximum.reduce(named, None) > n):
-        raise AutogradError("torch.linalg.ldl_solve: pivots must be rows of LD, counted from 1", expected=f"1 to {n}")
     if LD.ndim == 2 < B.ndim and B.size:  # all right sides beside one another
         found = _ldl_solve(LD, pivots, np.moveaxis(B, -2, 0).reshape(n, -1), hermitian)
         return _columns(np.moveaxis(found.reshape(n, *B.shape[:-2], B.shape[-1]), 0, -2))
-    batch = broadcast_shape(LD.shape[:-2], B.shape[:-2])
-    items = [np.broadcast_to(x, (*batch, *x.shape[-d:])).reshape(math.prod(batch), *x.shape[-d:])
-             for x, d in ((LD, 2), (pivots, 1), (B, 2))]
-    solved = kernels.solve_symmetric(items[0].swapaxes(-2, -1), items[1], items[2])
+    batch = LD.shape[:-2] if LD.ndim == B.ndim == 2 else broadcast_shape(LD.shape[:-2], B.shape[:-2])
+    factors, rows, sides = one_batch(LD, batch), one_batch(pivots[..., None], batch)[..., 0], one_batch(B, batch)
+    solved = kernels.solve_symmetric(factors.swapaxes(1, 2), rows, sides)
     if solved is not None:
         return from_columns(solved, batch)
-    result = np.empty(items[2].shape, B.dtype)
+    named = np.abs(pivots)
+    if pivots.size and (np.minimum.reduce(named, None) < 1 or np.maximum.reduce(named, None) > n):
+        raise AutogradError("torch.linalg.ldl_solve: pivots must be rows of LD, counted from 1", expected=f"1 to {n}")
+    result = np.empty(sides.shape, B.dtype)
     with ignoring():
-        for i, (factor, exchanges, b) in enumerate(zip(*items)):
+        for i, (factor, exchanges, b) in enumerate(zip(factors, rows, sides)):
             result[i] = _ldl_solved(factor, exchanges, b, hermitian and LD.dtype.kind == "c")
     return _columns(result.reshape(*batch, *B.shape[-2:]))
 

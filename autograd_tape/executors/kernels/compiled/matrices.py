@@ -71,9 +71,9 @@ def substitute(triangles, matrices, upper, unit, first, last, start, stop):
 
 @kernel("w3[b,n,n] T2[b,n] T1[b] :b")
 def factor_symmetric(matrices, pivots, zeros, start, stop):
-    """Bunch and Kaufman's factors of symmetric matrices in [start, stop), of which the lower triangles are stored column by column: in
-    ``pivots`` the rows exchanged, counted from 1, negative where two columns are eliminated together, and in ``zeros`` the first zero on
-    the diagonal of D."""
+    """Bunch and Kaufman's factors of symmetric matrices in [start, stop), of which the lower triangles are stored column by column, and
+    zeros above: in ``pivots`` the rows exchanged, counted from 1, negative where two columns are eliminated together, and in ``zeros`` the
+    first zero on the diagonal of D."""
     n = matrices.shape[1]
     alpha = 0.6403882032022076  # (1 + sqrt(17)) / 8
     for b in range(start, stop):
@@ -136,6 +136,9 @@ def factor_symmetric(matrices, pivots, zeros, start, stop):
                     column[j] = x
                     second[j] = y
             k = end
+        for j in range(n):
+            for i in range(j):
+                a[j, i] = 0
 
 
 @kernel("r3[b,n,n] x2[b,n] w3[b,n,m] :b")
