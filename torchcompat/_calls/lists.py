@@ -5,7 +5,8 @@ Records say which of the kernel's changes an operation is: by a number, by a ten
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_tape.executors.kernels._common import WITHIN
@@ -17,7 +18,7 @@ from autograd_tape.version import Version
 
 from .._tensor import Tensor, frontend
 
-__all__ = ["CLIPPED", "LARGE", "Change", "changed", "changes_of"]
+__all__ = ["CLIPPED", "LARGE", "Change", "Rows", "changed", "changes_of"]
 
 _ENABLED = GradMode.ENABLED
 LARGE = 1 << 15
@@ -26,6 +27,7 @@ CLIPPED = Change(WITHIN)
 """`clamp` to a number on both sides of zero."""
 
 
+@functools.cache
 def changes_of(name: str) -> dict[int, Change]:
     """By how many tensors there are beside the first of a row, which of the kernel's changes an operation is."""
     changes = (RECORDS[name].field("changes") or {}) if name in RECORDS else {}
@@ -79,3 +81,52 @@ def _changed(change: Change, lists: Sequence[Sequence[Tensor]], value: Any, inpl
         return first
     new = frontend.wrap
     return [new(x, kind) for x in target]
+
+
+class Rows:
+    """A list of tensors as one, which has a tensor's methods: each changes all of them by one call of machine code where there is one for
+    that, else one by one. So what is written for a tensor serves lists, with the same bits. Other arguments may be `Rows`, too."""
+
+    __slots__ = ("tensors",)
+    is_sparse = False
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = tensors
+
+    def __getattr__(self, name: str) -> Callable[..., Rows]:
+        return functools.partial(self._each, name)
+
+    def _each(self, name: str, *args: Any, **options: Any) -> Rows:
+        others, inplace = [a.tensors for a in args if a.__class__ is Rows], name.endswith("_")
+        numbers = [*[a for a in args if a.__class__ is not Rows], *options.values()]
+        change = changes_of(name.rstrip("_")).get(len(others)) if len(numbers) < 2 else None
+        done = None if change is None else changed(change, [self.tensors, *others], numbers[0] if numbers else 1, inplace)
+        if done is None:
+            done = [getattr(x, name)(*[a.tensors[i] if a.__class__ is Rows else a for a in args], **options)
+                    for i, x in enumerate(self.tensors)]
+        return self if inplace else Rows(done)
+
+    def item(self) -> Any:
+        """The number that each of them is."""
+        return self.tensors[0].item()
+
+    def __neg__(self) -> Rows:
+        return self._each("neg")
+
+    def __add__(self, other: object) -> Rows:
+        return self._each("add", other)
+
+    def __mul__(self, other: object) -> Rows:
+        return self._each("mul", other)
+
+    def __truediv__(self, other: object) -> Rows:
+        return self._each("div", other)
+
+    def __rtruediv__(self, other: object) -> Rows:
+        return Rows([other / x for x in self.tensors])
+
+    def __iadd__(self, other: object) -> Rows:
+        return self._each("add_", other)
+
+    def __imul__(self, other: object) -> Rows:
+        return self._each("mul_", other)

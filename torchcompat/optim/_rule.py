@@ -15,6 +15,7 @@ from autograd_tape.executors.kernels._on_demand import contiguous
 from autograd_tape.executors.kernels.handy import Exact, Listed
 from autograd_tape.executors.kernels.sharing import BIG, get_num_threads
 from autograd_tape.version import Version
+from torchcompat._calls.lists import LARGE, Rows
 from torchcompat._tensor import Tensor, frontend
 
 from .optimizer import (
@@ -45,6 +46,8 @@ class RuleOptimizer(Optimizer):
     """Whether each parameter's state has a "step", counted before the update."""
     takes_sparse = False
     """Whether it knows what to do with sparse gradients."""
+    by_rows = True
+    """Whether `update` takes `Rows`, too: each of its steps is a method of one tensor, which computes element by element."""
     by_parts = True
     """Whether complex parameters are updated as pairs of reals."""
     zeros: tuple[str, ...] = ()
@@ -119,11 +122,41 @@ class RuleOptimizer(Optimizer):
         """Updates `params`, which have gradients."""
         options = with_scalars(group)
         compiled = self.kernel is not None and not (group["differentiable"] or group.get("capturable") or isinstance(options["lr"], Tensor))
-        for p in params:
+        for p in self.update_rows(params, options):
             assert p.grad is not None
             state = self.state_of(p, group)
             if not (compiled and self.update_compiled(p, p.grad, state, options)):
                 self.update_one(p, p.grad, state, options)
+
+    def update_rows(self, params: list[Tensor], group: Keywords) -> list[Tensor]:
+        """Updates at once those in half precision that are at the same step; what is left are the others."""
+        sets = frontend.namespace
+        if not self.by_rows or isinstance(group["lr"], Tensor) or any(map(group.get, ("fused", "capturable", "differentiable"))):
+            return params
+        few = [p for p in params if p._k in sets["Q_HALF"] and p._data.size < LARGE]
+        if len(few) < 2 or len({*map(id, params)}) < len(params):
+            return params
+        kind, names = few[0]._k, None
+        columns: dict[str, list[Tensor]] = {}
+        for p in few:
+            state, grad, shape = self.state_of(p, group), p.grad, p._data.shape
+            if p._k is not kind or grad is None or grad._k is not kind or grad._node is not None or grad._data.shape != shape or (
+                    names is not None and state.keys() != names):
+                return params
+            names = state.keys()
+            for name, x in state.items():
+                if x.__class__ is not Tensor or x._node is not None or (
+                        x._data.shape != shape if x._k is kind else x._data.shape or x._k not in sets["Q_FLOAT"]):
+                    return params
+                columns.setdefault(name, []).append(x)
+        if any([len({x.item() for x in column}) > 1 for column in columns.values() if column[0]._k is not kind]):
+            return params
+        rows: Keywords = {name: Rows(column) for name, column in columns.items()}
+        self.update_one(Rows(few), Rows([p.grad for p in few]), rows, group)  # type: ignore[arg-type, list-item]  # which are as tensors
+        for name in rows.keys() - columns.keys():  # of a first step
+            for p, x in zip(few, rows[name].tensors):
+                self.state[p][name] = x
+        return [p for p in params if p._k is not kind or p._data.size >= LARGE]
 
     def update_compiled(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> bool:
         """Updates one parameter by `kernel`; whether that takes it."""
@@ -167,7 +200,7 @@ class RuleOptimizer(Optimizer):
             grad = -grad
         if cls.counts:
             state["step"] += 1
-        if cls.by_parts and p.is_complex():
+        if cls.by_parts and p.__class__ is not Rows and p.is_complex():
             parts = {k: torch.view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
             cls.update(torch.view_as_real(p), torch.view_as_real(grad), parts, group)
         elif group.get("fused") and p.element_size() < 4:  # fused steps compute in float32 and round once

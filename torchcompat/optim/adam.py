@@ -137,7 +137,7 @@ class Adam(RuleOptimizer):
         size, root = lr / (1 - beta1**step), (1 - beta2**step) ** 0.5
         if group["amsgrad"]:
             top = state["max_exp_avg_sq"]
-            square = top.copy_(torch.maximum(top.clone() if differentiable else top, square))
+            square = top.copy_((top.clone() if differentiable else top).maximum(square))
         if differentiable:
             p.addcdiv_(mean.clone(), square.sqrt() / (root * -size) + group["eps"] / -size)
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from autograd_tape.executors.kernels.handy import Exact
 from autograd_tape.annotations import Keywords
-import torchcompat as torch
 
 from .._calls.absent import absences as _absences
 from ._rule import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
@@ -59,7 +58,7 @@ class Adamax(RuleOptimizer):
         grad = decayed(p, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         norm = state["exp_inf"]
-        norm.copy_(torch.maximum(norm * beta2, grad.abs() + group["eps"]))
+        norm.copy_((norm * beta2).maximum(grad.abs() + group["eps"]))
         p.addcdiv_(mean, norm, value=-group["lr"] / (1 - beta1 ** state["step"].item()))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from autograd_tape.annotations import Keywords
 from autograd_tape.executors.kernels.handy import Listed
 from autograd_tape.version import Version
 from .._calls.absent import absences as _absences
-from .._calls.lists import LARGE, changed, changes_of
-from torchcompat._tensor import Tensor, frontend
+from torchcompat._tensor import Tensor
 
 from ._rule import (
     RuleOptimizer, at_once, check, check_implementation, check_lr, check_not_negative, decayed, fits, may_be_at_once, on_buffers,
@@ -75,9 +73,6 @@ class SGD(RuleOptimizer):
         lr, momentum, decay = float(group["lr"]), group["momentum"], float(group["weight_decay"])
         if params and not differentiable and self._all_at_once(params, group, lr, decay):
             return
-        few = [] if differentiable or group["fused"] else [p for p in params if p._data.size < LARGE]
-        if few and self._by_lists(few, group, lr, decay):
-            params = [p for p in params if p._data.size >= LARGE]
         rest = []
         for p in params:
             if not on_buffers(p, differentiable):
@@ -118,31 +113,6 @@ class SGD(RuleOptimizer):
                 self.state[p]["momentum_buffer"] = buf
         return done
 
-    def _by_lists(self, params: list[Tensor], group: Keywords, lr: float, decay: float) -> bool:
-        """Whether all of them were updated, rounded at each step as `update` does: different ones of half precision, as are their
-        gradients."""
-        kind, momentum = params[0]._k, group["momentum"]
-        grads: Any = [p.grad for p in params]
-        if kind not in frontend.namespace["Q_HALF"] or len({*map(id, params)}) < len(params) or isinstance(group["lr"], Tensor) or not all(
-                [p._k is kind and g._k is kind and g._node is None and g._data.shape == p._data.shape for p, g in zip(params, grads)]):
-            return False
-        if group["maximize"]:
-            grads = [-g for g in grads]
-        if decay:
-            grads = _sums(grads, params, decay, False)
-        if momentum:
-            states = [self.state[p] for p in params]
-            bufs: Any = [state.get("momentum_buffer") for state in states]
-            if any([buf is None or buf._k is not kind or buf._data.shape != p._data.shape for p, buf in zip(params, bufs)]):
-                return False  # the first step
-            if changed(changes_of("mul")[0], [bufs], momentum) is None:
-                for buf in bufs:
-                    buf.mul_(momentum)
-            _sums(bufs, grads, 1 - group["dampening"], True)
-            grads = _sums(grads, bufs, momentum, False) if group["nesterov"] else bufs
-        _sums(params, grads, -lr, True)
-        return True
-
     @staticmethod
     def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
@@ -160,12 +130,6 @@ class SGD(RuleOptimizer):
             p.addcmul_(grad, lr, value=-1)
         else:
             p.add_(grad, alpha=-lr)
-
-
-def _sums(x: Sequence[Tensor], y: Sequence[Tensor], alpha: float, inplace: bool) -> Sequence[Tensor]:
-    """``x + alpha * y`` of each row."""
-    found = changed(changes_of("add")[1], [x, y], alpha, inplace)
-    return [(a.add_ if inplace else a.add)(b, alpha=alpha) for a, b in zip(x, y)] if found is None else found
 
 
 def sgd(params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None], has_sparse_grad: bool = False,
