@@ -295,7 +295,8 @@ class Caller:
                 sizes = []
                 for dim in dims:
                     low = eval(_code(dim[2:]), {}, env) if dim.startswith(">=") else 0
-                    sizes.append(int(low + self.rng.integers(0, 4)) if dim == "_" or dim.startswith(">=") else int(eval(_code(dim), {}, env)))
+                    drawn = dim == "_" or dim.startswith(">=")
+                    sizes.append(int(low + self.rng.integers(0, 4) if drawn else eval(_code(dim), {}, env)))
                 if env["empty"][name]:
                     sizes = [0] * len(sizes)
                 shapes[name] = tuple(sizes)
