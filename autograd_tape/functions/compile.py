@@ -645,8 +645,9 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
     operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, True)
     # Of no dimensions, it may be one of NumPy's scalars, and a wider one. Truth values are zeros and ones of any dtype.
     exact = " and _r.dtype is _k.np" * (rec.result not in ("bool", "same"))
-    finish = [f"if _r.shape == _a.shape{exact}:",
-              "    _a[...] = _r", *[f"    {line}" for line in counted(first)], f"    return {first}"]
+    finish = ["_a[...] = _r", *counted(first), f"return {first}"]
+    if exact or rec.family != "unary" or len(rec.tensor_params) > 1:
+        finish = [f"if _r.shape == _a.shape{exact}:", *[f"    {line}" for line in finish]]
 
     def writable(tensors: list[Param]) -> list[str]:
         tests = ["0 not in _a.strides", *(["_more is ..."] if more else []),
@@ -676,6 +677,9 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         else:
             beside = [p for p in rec.tensor_params[1:] if p.name != scalar]
             at_once = _change_lines(rec, beside, _number_beside(rec, scalar), half, integers)
+            if not beside and not half and not integers and getattr(rec.field("numpy"), "over", None) is not None:
+                given = ["_a", *[_raw(p) for p in rec.params[1:] if p.passed]]
+                at_once += [f"if written({', '.join(given)}):", *[f"    {line}" for line in counted(first)], f"    return {first}"]
             if rec.field("store_all") is not None:
                 at_once += [f"if all_of({', '.join(['_a', *[_raw(p) for p in rec.params[1:] if p.passed]])}):",
                             *[f"    {line}" for line in counted(first)], f"    return {first}"]
@@ -795,6 +799,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells["broadcast"] = broadcast
     if inplace and rec.field("changes"):
         cells |= {f"over{others}": Over(change) for others, change in rec.field("changes").items()}
+    if inplace and getattr(rec.field("numpy"), "over", None) is not None:
+        cells["written"] = rec.field("numpy").over
     for field, cell in ("many", "many"), ("store_part", "part"), ("store_all", "all_of"):
         if rec.field(field) is not None:
             cells[cell] = rec.field(field)

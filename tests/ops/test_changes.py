@@ -212,3 +212,21 @@ def test_operands_in_the_memory_beside_are_read_before_it_is_written(name: str, 
         x, before, other = memory[1:], memory.data[:-1], torch.full((n,), 3).to(dtype)
         expected = getattr(torch, name)(x.clone(), before.clone(), other)
         assert _bits(getattr(x, name + "_")(before, other)) == _bits(expected)
+
+
+OF_ONE = [name for name, rec in RECORDS.items() if hasattr(torch, name) and hasattr(torch.Tensor, f"{name}_") and rec.family == "unary"
+          and rec.quiet != "none" and name not in ("bitwise_not", "relu", "clamp") and all(p.default is not None for p in rec.params[1:])]
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_a_function_of_one_number_in_place_is_what_it_is_elsewhere(name: str, kept: None) -> None:
+    """Of few numbers and of many, in rows and columns, and once machine code is at hand."""
+    rng, function, inplace = np.random.default_rng(0), getattr(torch, name), getattr(torch.Tensor, f"{name}_")
+    for dtype, shape in itertools.product(DTYPES, ((), (2, 3), (40, 31))):
+        x = _numbers(rng, dtype, shape) if shape else torch.tensor(0.75).to(getattr(torch, dtype))
+        expected = function(x).to(x.dtype)
+        for target in (x.clone(), x.mT.contiguous().mT if shape else x.clone()):
+            for _ in range(2):
+                found, steps = target.copy_(x), target.stride()
+                assert inplace(found) is found and found.stride() == steps
+                assert _bits(found) == _bits(expected), (name, dtype, shape, steps)

@@ -384,7 +384,16 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
         (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
+    def over(input: np.ndarray, *options: float) -> bool:
+        """Writes what machine code at hand gives over an array in rows; whether it did. It reads a copy, which a formula relies on."""
+        alone = ready.get(input.dtype)
+        if alone is None or input.size > most or state.fused == _NEVER or not input.flags.carray:
+            return False
+        alone[0](alone[1], input.size, 1, input.copy(), input, *options)
+        return True
+
     kernel.formula, kernel.slow_from = of_single, 0  # type: ignore[attr-defined]  # for who asks whether it is compiled, or takes long
+    kernel.over = over  # type: ignore[attr-defined]
     return kernel
 
 
@@ -526,6 +535,14 @@ def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bo
                 result: np.ndarray = kernel(x, y)
                 return result
 
+        if operands == 1:
+            over: Callable[..., bool] = formula.over  # type: ignore[attr-defined]
+
+            def over_few(x: np.ndarray, *options: Any) -> bool:
+                """The same of an array that it is to be written over."""
+                return (x.size <= state.short or exact) and (over(x, *map(float, options)) if numbers else over(x))
+
+            short.over = over_few  # type: ignore[attr-defined]
         short.slow_from = 0  # type: ignore[attr-defined]
         return short
 

@@ -39,6 +39,15 @@ def _tanh(input: np.ndarray) -> np.ndarray:
     return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
 
 
+def _tanh_over(input: np.ndarray) -> bool:
+    """Writes what NumPy gives for few numbers over them; whether it did."""
+    if input.size >= state.cheap:
+        return False
+    np.tanh(input, input)
+    return True
+
+
+_tanh.over = _tanh_over  # type: ignore[attr-defined]
 _ndarray = np.ndarray
 _reciprocal, _add, _subtract, _exp, _negative = np.reciprocal, np.add, np.subtract, np.exp, np.negative
 
