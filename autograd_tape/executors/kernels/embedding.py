@@ -208,10 +208,10 @@ def _geometry(have: tuple[int, ...], strides: tuple[int, ...], item: int, dim: i
     if by in (ELEMENTS, ONE):
         region = index
         fits = all([a <= b for i, (a, b) in enumerate(zip(region, have)) if i != d]) and (
-            by == ONE or len(size) == n and all([a <= b for a, b in zip(region, size)]))
+            not size if by == ONE else len(size) == n and all([a <= b for a, b in zip(region, size)]))
     else:
         region = (*have[:d], *index, *have[d + 1:])
-        fits = by == ONE_PART or size == region
+        fits = not size if by == ONE_PART else size == region
     if not fits or min(*strides, *steps, 0) < 0:
         return None
     cuts = slice(0, d), slice(d, d + 1), slice(d + 1, n)

@@ -14,6 +14,7 @@ from ...executors.kernels._on_demand import within
 from ...executors.kernels.embedding import ONE_PART, PARTS, index_add as index_add_, put_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
+from ...functions.namespace import KIND_SETS
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
@@ -408,6 +409,18 @@ def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: float | n
     return result
 
 
+_FEW = 4096  # positions that are put one by one
+
+
+def _put_number(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> bool:
+    """Whether a kernel put a number at positions."""
+    if value.__class__ is not np.ndarray:
+        if not is_plain(value, a.dtype):
+            return False
+        value = one_of(value, a.dtype)
+    return _put_parts(a, dim, index, value, None, True, ONE_PART)
+
+
 def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
     n = target.shape[d]
     if target.size and not (index.dtype.char == "l" and within(index, n)) and index.size and (index.min() < -n or index.max() >= n):
@@ -416,10 +429,10 @@ def _check_positions(target: np.ndarray, d: int, index: np.ndarray) -> None:
 
 
 def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.ndarray | bool) -> None:
-    if value.__class__ is np.ndarray or is_plain(value, a.dtype):
-        one = value if value.__class__ is np.ndarray else one_of(value, a.dtype)
-        if one.dtype is a.dtype and _put_parts(a, dim, index, one, None, True, ONE_PART):
-            return
+    if index.size < _FEW and _put_number(a, dim, index, value):
+        return
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise ValueError("the value is no number")
     target = a if a.ndim else a.reshape(1)
     _is_vector(index)
     d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
@@ -427,6 +440,12 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: float | np.nda
     if not target.size:
         return
     _check_positions(target, d, flat)
+    if flat.size > target.shape[d]:  # each once
+        named = np.zeros(target.shape[d], bool)
+        named[flat] = True
+        flat = named.nonzero()[0]
+        if _put_number(a, d, flat, value):
+            return
     if isinstance(value, np.ndarray):
         value = value if value.dtype is a.dtype else value.item()  # torch, too, takes it for a number
     if value.__class__ is not float or a.dtype.kind != "f" or abs(value) > IN_ALL:
@@ -514,6 +533,16 @@ class index_fill:
     """
 
     lacks = {"uint float8": "index_fill_cpu"}
+
+    def quick(input, dim, index, value):
+        if isinstance(value, TensorRef):
+            if value._node is not None or value._k.np is not input.dtype or value._k not in KIND_SETS["Q_ANY"]:
+                return None
+            value = value._data
+        elif not is_plain(value, input.dtype):
+            return None
+        return _index_fill(input, dim, index, value) if index.dtype.char == "l" else None
+
     def overwrites(a, dim, index, value):
         if not is_index_apart(index, a) or index._data.ndim > 1:
             return False
@@ -539,6 +568,7 @@ class index_fill:
 
 
 _REDUCTIONS = ("prod", "mean", "amax", "amin")
+_BETA = "index_reduce() is in beta and the API may change at any time."
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
@@ -550,6 +580,7 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
 def _reduce_part(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
     if reduce not in _REDUCTIONS or reduce == "mean" and a.dtype.char == "?":
         raise ValueError("no such reduction")
+    warn_once(_BETA)
     if (how := how_of(reduce, a.dtype)) >= 0 and _put_parts(a, dim, index, source, how, include_self):
         return
     if not include_self and a.ndim:  # where torch begins by filling what is to be reduced to
@@ -592,11 +623,12 @@ class index_reduce:
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input
 
+    @takes_floats
     def check(input, dim, index, source, reduce, include_self):
         if reduce not in _REDUCTIONS:
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_parts("index_reduce_")(input, dim, index, source)
-        warn_once("index_reduce() is in beta and the API may change at any time.")
+        warn_once(_BETA)
         refuse_complex_gradient("index_reduce", input, source)
         category = input.dtype.category
         if category in (BOOL, COMPLEX) and input.ndim < 2 or category == BOOL and reduce == "mean":

@@ -20,7 +20,7 @@ from ...strided import empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .._host import data_dependent, on_host, values_of
-from .._samples import IN_ALL, check_number
+from .._samples import IN_ALL, check_number, takes_floats
 from ..elementwise.arithmetic import broadcast_shapes
 from ..networks._losses import constant
 from ..views.shape import _common_shape, _expand
@@ -274,7 +274,7 @@ def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
     n = np.count_nonzero(mask)
     if source.size < n:
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
-    if np.may_share_memory(a, source):
+    if (a.base is not None or source.base is not None or source is a) and np.may_share_memory(a, source):
         source = source.copy()  # parts of which would be overwritten before they are read
     if source.dtype is a.dtype:
         if put_where(a, mask, source):
@@ -298,6 +298,7 @@ class masked_scatter:
     store_part = _scatter_part
     compose = on_host(_scatter)
 
+    @takes_floats
     def check(input, mask, source):
         _check_mask(mask, "masked_scatter_")
         if source._k.dtype is not input._k.dtype:

@@ -203,7 +203,9 @@ def _scatter_parts(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarr
 
 def copied(input: np.ndarray) -> np.ndarray:
     """A copy in rows."""
-    return input.copy() if input.__class__ is np.ndarray else np.array(input)  # a reduction's NumPy scalar would stay one under copy()
+    if input.__class__ is not np.ndarray:
+        return np.array(input)  # a reduction's NumPy scalar would stay one under copy()
+    return input.copy() if input.flags.c_contiguous else copy(input)
 
 
 def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, how: int | None = None, kept: bool = True, by: int = ELEMENTS
@@ -717,6 +719,8 @@ def _coordinates(index: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray,
 def _take(input: np.ndarray, index: np.ndarray) -> np.ndarray:
     try:
         if not input.flags.c_contiguous and 4 * index.size <= input.size:
+            if (at := lying(index.reshape(-1), input)) is not None:
+                return elements.memory(input).reshape(-1)[at].reshape(index.shape)
             return input[_coordinates(index, input.shape)]
         return (input if input.flags.c_contiguous else copy(input)).reshape(-1)[index]
     except IndexError:
@@ -770,12 +774,12 @@ def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: 
     if index.size != source.size:
         raise ValueError("the sizes differ")
     how = how_added(a.dtype) if accumulate else None
-    if a.flags.c_contiguous:
-        try:
-            if put_others(a, 0, index, source, how, True, FLAT):
-                return
-        except IndexError:
-            pass  # positions from the end, or outside
+    try:
+        if (at := index if a.flags.c_contiguous else lying(index.reshape(-1), a)) is not None and put_others(
+                a if at is index else elements.memory(a), 0, at, source, how, True, FLAT):
+            return
+    except IndexError:
+        pass  # positions from the end, or outside
     n, (index, source) = a.size, [(x if x.flags.c_contiguous else copy(x)).reshape(-1) for x in (index, source)]
     if index.size and not n:
         raise IndexRangeError("put_(): Tried to put elements into an empty tensor")
