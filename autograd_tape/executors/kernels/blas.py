@@ -264,7 +264,9 @@ def few_halves(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) ->
     try:
         _multiplied.surely(char)(sizes[0] * sizes[1], 1, x, z, c, y, *sizes, *more)
     except TypeError:  # neither rows nor columns
-        return None
+        if a.flags.forc and b.flags.forc and (added is None or added.flags.c_contiguous):
+            return None
+        return few_halves(a.copy(), b.copy(), added if added is None else added.copy())
     return y
 
 

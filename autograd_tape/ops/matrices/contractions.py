@@ -23,7 +23,7 @@ from ...warned import ignoring, warn_once
 from .. import _batch as batches
 from .._host import data_dependent, on_one_device
 from .._samples import refuse_complex_gradient, takes_floats
-from .products import _mm, alike, outer_product, same_scalar_type
+from .products import alike, outer_product, same_scalar_type
 from ..networks._losses import buffer
 from ..reductions.sums import sum_of_products
 from ...annotations import Fn, Functions
@@ -255,9 +255,9 @@ def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[str,
 
 
 @lru_cache(256)
-def _kernel(name: str) -> Fn:
-    """The kernel of an operation on arrays."""
-    found: Fn = get_record(name).field("numpy")
+def _kernel(name: str, half: bool = False) -> Fn:
+    """The kernel of an operation on arrays, or that of half precision."""
+    found: Fn = get_record(name).field("half" if half else "numpy")
     return found
 
 
@@ -280,6 +280,7 @@ class _Plan:
     Attributes:
         steps: (operation, the numbers of its operands among operands and results, other arguments).
         computed: how many steps there are up to the last that makes new numbers.
+        any_kind: whether it does the same to elements of every dtype: sums of these are of their own.
     """
 
     def __init__(self, equation: str, shapes: Sequence[Sequence[int]]) -> None:
@@ -288,6 +289,7 @@ class _Plan:
         stands: Any = [_Stand(self, i, shape) for i, shape in enumerate(shapes)]
         front_end: Any = self
         self.result: Any = _einsum(front_end, equation, stands)
+        self.any_kind = not [name for name, _, _ in self.steps if name in ("matmul", "sum")]
 
     def step(self, name: str, operands: tuple[int, ...], arguments: tuple[Any, ...], shape: Sequence[int]) -> _Stand:
         self.steps.append((name, operands, arguments))
@@ -314,7 +316,9 @@ class _Plan:
         return self.step("matmul", (a.at, b.at), (), (*a.shape[:-1], b.shape[-1]))
 
     def carried_out(self, F: Functions, operands: Sequence[TensorRef], k: Kind) -> TensorRef:
-        """The result of plain tensors: on arrays as far as new numbers are made, views of these after that."""
+        """The result of plain tensors: on arrays as far as new numbers are made, views of these after that, or of the tensor itself."""
+        if not self.computed:
+            return self.shown(F, operands[0])
         found: list[Any] = [x._data for x in operands]
         half = is_half(k.np)
         for name, at, arguments in self.steps[:self.computed]:
@@ -329,7 +333,10 @@ class _Plan:
                 arrays = [x] if name == "sum" else [x, found[at[1]]]
                 new = _kernel(name)(*[halves.widened(a) for a in arrays] if half else arrays, *arguments)
                 found.append(halves.narrow(new, k.np) if half else new if new.__class__ is np.ndarray else np.asarray(new))
-        result: TensorRef = F.wrap(found[-1], k)
+        return self.shown(F, F.wrap(found[-1], k))
+
+    def shown(self, F: Functions, result: TensorRef) -> TensorRef:
+        """What the steps behind the last new numbers show of them."""
         for name, _, arguments in self.steps[self.computed:]:
             result = getattr(F, name)(result, *arguments)
         return result
@@ -337,11 +344,11 @@ class _Plan:
 
 @lru_cache(256)
 def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> _Plan | None:
-    """The plan of an einsum; None where it makes no new numbers, or ends with others than those made last."""
+    """The plan of an einsum; None where it does nothing, or ends with other numbers than those made last."""
     plan = _Plan(equation, shapes)
     last = plan.computed
     chained = all([at == (plan.count + last + i - 1,) for i, (_, at, _) in enumerate(plan.steps[last:])])
-    return plan if last and chained and plan.result.at == plan.count + len(plan.steps) - 1 else None
+    return plan if plan.steps and (last or plan.count == 1) and chained and plan.result.at == plan.count + len(plan.steps) - 1 else None
 
 
 @lru_cache(256)
@@ -382,10 +389,10 @@ class einsum:
         else:
             equation, operands = _from_sublists(args)
         k, quiet = getattr(operands[0], "_k", None), F.namespace
-        if (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"] or k in quiet["Q_HALF"] or k in quiet["Q_INT64"]) and not [
-                x for x in operands if x._k is not k or x._node is not None]:
+        if (k is quiet["Q_F32"] or k in quiet["Q_ANY"]) and not [x for x in operands if x._k is not k or x._node is not None]:
             plan = _planned(equation, tuple([x._data.shape for x in operands]))
-            if plan is not None:
+            if plan is not None and (k is quiet["Q_F32"] or k in quiet["Q_FLOAT"] or k in quiet["Q_HALF"] or k in quiet["Q_INT64"]
+                                     or plan.any_kind and (k in quiet["Q_REAL"] or not plan.computed)):
                 return plan.carried_out(F, operands, k)
         return _einsum(F, equation, operands)
 
@@ -422,7 +429,7 @@ class tensordot:
     lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = TENSORDOT
     def quick(a, b, dims=2):
-        if a.dtype is not b.dtype or a.dtype.char not in "fd":
+        if a.dtype is not b.dtype or a.dtype.char not in "fdl" and not is_half(a.dtype):
             return None
         if dims.__class__ is int:
             if not 0 <= dims <= min(a.ndim, b.ndim):
@@ -437,8 +444,8 @@ class tensordot:
         shape_a, shape_b, inner = [a.shape[d] for d in rest_a], [b.shape[d] for d in rest_b], prod(sizes)
         left, right = a.transpose((*rest_a, *over_a)), b.transpose((*over_b, *rest_b))
         if prod(shape_a) == prod(shape_b) == 1:
-            return np.asarray(left.reshape(inner).dot(right.reshape(inner))).reshape((*shape_a, *shape_b))
-        if inner == 1 and a.size * b.size > _PAIRS:
+            return np.asarray(_kernel("dot", is_half(a.dtype))(left.reshape(inner), right.reshape(inner))).reshape((*shape_a, *shape_b))
+        if inner == 1 and a.size * b.size > _PAIRS and not is_half(a.dtype):
             return outer_product(left.reshape(-1), right.reshape(-1)).reshape((*shape_a, *shape_b))
         return multiplied(left.reshape(prod(shape_a), inner), right.reshape(inner, prod(shape_b))).reshape((*shape_a, *shape_b))
 
@@ -491,6 +498,25 @@ class tensordot:
             "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 4 in dim 0")
 
 
+def _kron(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The Kronecker product of arrays in rows, each of whose products is rounded."""
+    many = input.size * other.size > _PRODUCTS
+    if many and (0, *other.shape)[-1] < _LONG and (found := blas.kron(input, other)) is not None:
+        return found
+    n = max(input.ndim, other.ndim)
+    a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
+    left = input.reshape([s for size in a for s in (size, 1)])
+    right = other.reshape([s for size in b for s in (1, size)])
+    product = OF_UFUNC[np.multiply](left, right) if many else None
+    if product is None and n and many and b[-1] < (_LONG if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
+        # Rows as long as those of the result: NumPy takes its time from row to row.
+        left = input.reshape(a).repeat(b[-1], -1).reshape([s for size in a[:-1] for s in (size, 1)] + [-1])
+        right = np.tile(other.reshape(b), a[-1]).reshape([s for size in b[:-1] for s in (1, size)] + [-1])
+    if product is None:
+        product = left * right if input.size * other.size < BIG else ufunc2(np.multiply, left, right)
+    return product.reshape([x * y for x, y in zip(a, b)])
+
+
 @op("kron(Tensor input, Tensor other) -> Tensor")
 class kron:
     """The Kronecker product: every element of `input` times all of `other`.
@@ -500,23 +526,11 @@ class kron:
     """
 
     def quick(input, other):
-        if input.dtype is not other.dtype or is_half(input.dtype) or not (input.flags.c_contiguous and other.flags.c_contiguous):
+        if input.dtype is not other.dtype or not (input.flags.c_contiguous and other.flags.c_contiguous):
             return None
-        many = input.size * other.size > _PRODUCTS
-        if many and (0, *other.shape)[-1] < _LONG and (found := blas.kron(input, other)) is not None:
-            return found
-        n = max(input.ndim, other.ndim)
-        a, b = (1,) * (n - input.ndim) + input.shape, (1,) * (n - other.ndim) + other.shape
-        left = input.reshape([s for size in a for s in (size, 1)])
-        right = other.reshape([s for size in b for s in (1, size)])
-        product = OF_UFUNC[np.multiply](left, right) if many else None
-        if product is None and n and many and b[-1] < (_LONG if prod(a[:-1]) * prod(b[:-1]) > 8 else 32):
-            # Rows as long as those of the result: NumPy takes its time from row to row.
-            left = input.reshape(a).repeat(b[-1], -1).reshape([s for size in a[:-1] for s in (size, 1)] + [-1])
-            right = np.tile(other.reshape(b), a[-1]).reshape([s for size in b[:-1] for s in (1, size)] + [-1])
-        if product is None:
-            product = left * right if input.size * other.size < BIG else ufunc2(np.multiply, left, right)
-        return product.reshape([x * y for x, y in zip(a, b)])
+        if is_half(input.dtype):
+            return halves.narrow(_kron(halves.widened(input), halves.widened(other)), input.dtype)
+        return _kron(input, other)
 
     def function(F, input, other):
         n = max(input.ndim, other.ndim)
@@ -728,13 +742,14 @@ _splits = lru_cache(256)(_cheapest_splits)
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The product of two matrices; of half precision rounded."""
-    return _mm(a, b) if not is_half(a.dtype) else halves.narrow(_mm(halves.widened(a), halves.widened(b)), a.dtype)
+    found: np.ndarray = _kernel("mm", is_half(a.dtype))(a, b)
+    return found
 
 
 def _dots(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
     """The same of plain arrays, where nothing is wrong with them."""
     first, last = arrays[0], arrays[-1]
-    if len(arrays) < 2 or first.dtype.kind in "biu" or not 0 < first.ndim < 3 or not 0 < last.ndim < 3 or any([
+    if len(arrays) < 2 or first.dtype.kind == "b" or not 0 < first.ndim < 3 or not 0 < last.ndim < 3 or any([
             x.ndim != 2 for x in arrays[1:-1]]):
         return None
     xs = [x if x.ndim == 2 else x.reshape(1, -1) if x is first else x.reshape(-1, 1) for x in arrays]
