@@ -313,7 +313,7 @@ class Caller:
             return None
 
     def array(self, letter: str, shape: tuple[int, ...], limit: int) -> Guarded:
-        real = "f" in self.kernel.dtypes or "wide" in self.kernel.function.__code__.co_names
+        real = "f" in self.kernel.dtypes or "e" in self.kernel.dtypes
         dtype = _LETTERS.get(letter.lower(), np.float32 if real else np.int64)
         if letter in "xt":
             values = self.rng.integers(-1, limit + 1, shape) if self.rng.random() < 0.3 else self.rng.integers(0, max(limit, 1), shape)

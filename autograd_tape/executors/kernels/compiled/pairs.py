@@ -33,55 +33,6 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
     first = number if quick is None else register_jitable(**options)(quick)
     unsure = quick is not None
 
-    @register_jitable(**options)
-    def along(x, z, y, of, by, to, lines, count, pitch, x2, x3, z2, z3):
-        """Lines of so many elements, ``pitch`` apart, from unsigned places on: of others each would be asked whether it is negative. What
-        is chosen is chosen around all of them, or short lines would take several times as long."""
-        failed, begin_x, begin_z, begin_y = False, of, by, to
-        if count < SHORT and lines >= SHORT:  # one place of all lines after another
-            for i in range(u8(count)):
-                at_x, at_z, at_y = of + u8(i) * u8(x3), by + u8(i) * u8(z3), to + u8(i)
-                for line in range(u8(lines)):
-                    v = first(wide(x[at_x + u8(line) * u8(x2)]), wide(z[at_z + u8(line) * u8(z2)]), y)
-                    y[at_y + u8(line) * u8(pitch)] = rounded(y, v)
-                    failed |= v != v
-        elif x3 == 1 and z3 == 1:
-            for _ in range(lines):
-                for i in range(u8(count)):
-                    v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
-                    y[to + u8(i)] = rounded(y, v)
-                    failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
-        elif x3 == 1 and z3 == 0:
-            for _ in range(lines):
-                b = wide(z[by])
-                for i in range(u8(count)):
-                    v = first(wide(x[of + u8(i)]), b, y)
-                    y[to + u8(i)] = rounded(y, v)
-                    failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
-        elif x3 == 0 and z3 == 1:
-            for _ in range(lines):
-                a = wide(x[of])
-                for i in range(u8(count)):
-                    v = first(a, wide(z[by + u8(i)]), y)
-                    y[to + u8(i)] = rounded(y, v)
-                    failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
-        else:
-            for _ in range(lines):
-                for i in range(u8(count)):
-                    v = first(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y)
-                    y[to + u8(i)] = rounded(y, v)
-                    failed |= v != v
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
-        if unsure and failed:
-            of, by, to = begin_x, begin_z, begin_y
-            for _ in range(lines):
-                for i in range(u8(count)):
-                    y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
-                of, by, to = of + u8(x2), by + u8(z2), to + u8(pitch)
-
     def loop(x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3, start, stop):
         row, begin, at = start // n3, start % n3, start
         plane, line, whole = row // n2, row % n2, n2 * n3
@@ -94,7 +45,58 @@ def _made(formula: Fn, out: str, exact: bool, quick: Fn | None = None, dtypes: s
                 lines = min(n2 - line, (stop - at) // n3, max(1, _SOME // n3))
             xat, zat = plane * x1 + line * x2 + begin * x3, plane * z1 + line * z2 + begin * z3
             for j in range(rows):
-                along(x, z, y, u8(xat + j * x2), u8(zat + j * z2), u8(at + j * n3), lines, count, pitch, next_x, x3, next_z, z3)
+                # Lines of so many elements, `pitch` apart, from unsigned places on: of others each would be asked whether it is negative.
+                # What is chosen is chosen around all of them, or short lines would take several times as long.
+                of, by, to, failed = u8(xat + j * x2), u8(zat + j * z2), u8(at + j * n3), False
+                if count < SHORT and lines >= SHORT:  # one place of all lines after another
+                    for i in range(u8(count)):
+                        at_x, at_z, at_y = of + u8(i) * u8(x3), by + u8(i) * u8(z3), to + u8(i)
+                        for k in range(u8(lines)):
+                            v = first(wide(x[at_x + u8(k) * u8(next_x)]), wide(z[at_z + u8(k) * u8(next_z)]), y)
+                            y[at_y + u8(k) * u8(pitch)] = rounded(y, v)
+                            if unsure:
+                                failed |= v != v
+                elif x3 == 1 and z3 == 1:
+                    for _ in range(lines):
+                        for i in range(u8(count)):
+                            v = first(wide(x[of + u8(i)]), wide(z[by + u8(i)]), y)
+                            y[to + u8(i)] = rounded(y, v)
+                            if unsure:
+                                failed |= v != v
+                        of, by, to = of + u8(next_x), by + u8(next_z), to + u8(pitch)
+                elif x3 == 1 and z3 == 0:
+                    for _ in range(lines):
+                        b = wide(z[by])
+                        for i in range(u8(count)):
+                            v = first(wide(x[of + u8(i)]), b, y)
+                            y[to + u8(i)] = rounded(y, v)
+                            if unsure:
+                                failed |= v != v
+                        of, by, to = of + u8(next_x), by + u8(next_z), to + u8(pitch)
+                elif x3 == 0 and z3 == 1:
+                    for _ in range(lines):
+                        a = wide(x[of])
+                        for i in range(u8(count)):
+                            v = first(a, wide(z[by + u8(i)]), y)
+                            y[to + u8(i)] = rounded(y, v)
+                            if unsure:
+                                failed |= v != v
+                        of, by, to = of + u8(next_x), by + u8(next_z), to + u8(pitch)
+                else:
+                    for _ in range(lines):
+                        for i in range(u8(count)):
+                            v = first(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y)
+                            y[to + u8(i)] = rounded(y, v)
+                            if unsure:
+                                failed |= v != v
+                        of, by, to = of + u8(next_x), by + u8(next_z), to + u8(pitch)
+                if unsure:
+                    if failed:
+                        of, by, to = u8(xat + j * x2), u8(zat + j * z2), u8(at + j * n3)
+                        for _ in range(lines):
+                            for i in range(u8(count)):
+                                y[to + u8(i)] = rounded(y, number(wide(x[of + u8(i) * u8(x3)]), wide(z[by + u8(i) * u8(z3)]), y))
+                            of, by, to = of + u8(next_x), by + u8(next_z), to + u8(pitch)
             at += rows * lines * count
             if together:
                 plane += lines
