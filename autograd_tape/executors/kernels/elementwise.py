@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, state
 from .halves import bits, narrow, widened
 from .handy import Exact, Handy
 from .select import choose
@@ -99,6 +99,8 @@ def _enough(x: np.ndarray) -> int:
 
 _PADDING: tuple[tuple[float, ...], ...] = ((0.0, 0.0), (0.0,), ())  # of a kernel's two numbers, by how many are given
 _ALONE = 32768  # elements that are not shared
+#: Elements of half precision up to which machine code takes less time than a table, of what is simple and of what is not.
+_TABLED, _SPARED = 256, 64
 
 
 def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.ndarray | None = None) -> np.ndarray | None:
@@ -144,6 +146,7 @@ def one_pass(
     elements, too. What is exact, or ``simple``, takes less time for a number than to look it up in a table. What is ``cheap`` is one pass
     of NumPy's, and compiled for more elements only."""
     at_hand, always = Handy("elementwise", name), not exact
+    ready = at_hand.at_hand
 
     def decorate(formula: Fn) -> Fn:
         if exact:
@@ -151,6 +154,17 @@ def one_pass(
 
         @wraps(formula)
         def kernel(x: np.ndarray, *options: Any) -> np.ndarray:
+            dtype, n = x.dtype, x.size
+            if (run := ready.get(dtype.char)) is not None and n <= _ALONE and dtype.isnative and state.fused != _NEVER and (
+                    exact or n >= (state.fused if dtype.itemsize != 2 else state.half)):  # as below, by one frame
+                rows = x if x.flags.carray else x.T
+                if rows.flags.carray and (given := options if numbers is None else numbers(*options)) is not None:
+                    y = np.empty(rows.shape, dtype)
+                    if given:
+                        run(n, 1, rows, y, *given, *_PADDING[len(given)])
+                    else:
+                        run(n, 1, rows, y, 0.0, 0.0)
+                    return y if rows is x else y.T
             if always and x.size < state.fused and x.itemsize != 2:
                 return formula(x, *options)
             char = x.dtype.char
@@ -169,6 +183,7 @@ def one_pass(
             return formula(x, *options)
 
         kernel.simple = exact or simple  # type: ignore[attr-defined]
+        kernel.at_once = _TABLED if exact or simple else _SPARED  # type: ignore[attr-defined]
         return takes_half(kernel)
 
     return decorate

@@ -77,11 +77,15 @@ class _Tabled:
         self.function = function
         #: From how many numbers on the function itself is quicker, as one that chooses is.
         self.end = _TABLED if getattr(function, "simple", False) else 1 << 62
+        #: Up to how many it is, where machine code computes them.
+        self.at_once: int = getattr(function, "at_once", 0)
         self.formula = getattr(function, "formula", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
+        if state.half <= x.size <= self.at_once:
+            return self.function(x, *how)
         if ((n := x.size) <= _TABLED or 2 * _TABLED <= n < self.end) and (char := x.dtype.char) in "eE":
             if not x.flags.c_contiguous:  # columns are rows of the transposed
                 return self(x.T, *how).T if x.flags.f_contiguous else self.function(x, *how)
