@@ -243,6 +243,9 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "drawn.normals": {"n": (16, 17), "m": (16, 33)}, "drawn.choices": {"rows": (0, 3), "n": (1, 4), "count": (0, 3)},
     **dict.fromkeys(("in_place.tested", "in_place.combined"), {
         "op": (0, 9), "n1": (1, 2), "n2": (1, 9), "n3": (1, 9), "z3": (0, 1), "nz": (1, 20)}),
+    "arithmetic.triples_of_lines": {
+        "n1": (1, 2), "n2": (1, 3), "n3": (1, 5), "x3": (1, 1), **dict.fromkeys(("x1", "x2", "a1", "a2", "b1", "b2"), (0, 6)),
+        "a3": (0, 1), "b3": (0, 1), **dict.fromkeys(("nx", "na", "nb"), (1, 30))},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip
 

@@ -85,30 +85,31 @@ def _steps(shape: tuple[int, ...], strides: Sequence[int], ndim: int) -> list[in
     return [0] * (ndim - len(shape)) + [s if n > 1 else 0 for n, s in zip(shape, strides)]
 
 
-def _sizes(shape: Sequence[int], first: Sequence[int], second: Sequence[int]) -> tuple[int, ...] | None:
-    """Sizes in three dimensions, the innermost last, with the steps of two operands; None where it takes more."""
-    axes: list[tuple[int, int, int]] = []  # size, and steps
-    for size, s, t in zip(shape, first, second):
+def _sizes(shape: Sequence[int], *steps: Sequence[int]) -> tuple[int, ...] | None:
+    """Sizes in three dimensions, the innermost last, with the steps of each operand; None where it takes more."""
+    axes: list[tuple[int, ...]] = []  # size, and steps
+    for size, *along in zip(shape, *steps):
         if size == 1:
             continue
-        if axes and axes[-1][1] == size * s and axes[-1][2] == size * t:
-            axes[-1] = axes[-1][0] * size, s, t
+        if axes and all([before == size * s for before, s in zip(axes[-1][1:], along)]):
+            axes[-1] = axes[-1][0] * size, *along
         else:
-            axes.append((size, s, t))
+            axes.append((size, *along))
     if len(axes) > 3:
         return None
-    axes = [(1, 0, 0)] * (3 - len(axes)) + axes if axes else [(1, 0, 0), (1, 0, 0), (1, 1, 1)]
-    return tuple([a[i] for i in range(3) for a in axes])
+    none, one = (1, *[0] * len(steps)), (1, *[1] * len(steps))
+    axes = [none] * (3 - len(axes)) + axes if axes else [none, none, one]
+    return tuple([a[i] for i in range(1 + len(steps)) for a in axes])
 
 
 @lru_cache(_MOST)
-def steps_of(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The sizes of a result in three dimensions, with the steps of two operands in rows that are broadcast to it; None where it takes more.
+def steps_of(shape: tuple[int, ...], *operands: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The sizes of a result in three dimensions, with the steps of operands in rows that are broadcast to it; None where it takes more.
 
     >>> steps_of((2, 3), (3,), (2, 1))
     (1, 2, 3, 0, 0, 1, 0, 1, 0)
     """
-    return _sizes(shape, *[_steps(a, contiguous_strides(a), len(shape)) for a in (x, z)])
+    return _sizes(shape, *[_steps(a, contiguous_strides(a), len(shape)) for a in operands])
 
 
 Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool, int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...annotations import Fn
 from ._common import BETWEEN, PRODUCT, QUOTIENT, SCALED, WEIGHED
 from .elementwise import spread, takes_half
 from .halves import narrow, widened
-from .handy import Exact, Handy
+from .handy import LITTLE, Exact, Handy
 from .pairs import steps_of
 from .sharing import apart
 from ._on_demand import contiguous, state
@@ -43,19 +44,22 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE":
         return None
     if a.shape != shape or b.shape != shape:
-        if (joint := _joint(shape, a.shape, b.shape)) is None:
+        if (found := _joint(shape, a.shape, b.shape)) is None:
             return None
-        if joint != shape:
-            shape, x = joint, _in_rows(x, joint)
-        if x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous and (
-                steps := steps_of(shape, a.shape, b.shape)) is not None and steps[5] + steps[8] and (
-                x.size >= state.fused or _of_lines.of(char, x.size) is not None):
-            out = np.empty(shape, dtype)
+        joint, n, steps = found
+        if steps is not None and x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous and (
+                run := _of_lines.of(char, n) if n < state.fused else _of_lines.surely(char)) is not None:
+            out = np.empty(joint, dtype)
             try:
-                _of_lines.share(char, steps[0] * steps[1], steps[2], 1, op, value, x, a, b, out, *steps)
+                if n < LITTLE:
+                    run(steps[0] * steps[1], 1, op, value, x, a, b, out, *steps)
+                else:
+                    _of_lines.share(char, steps[0] * steps[1], steps[2], 1, op, value, x, a, b, out, *steps)
             except TypeError:  # memory that is not aligned, a number that is complex
                 return None
             return out
+        if joint != shape:
+            shape, x = joint, _in_rows(x, joint)
         one, large = a is b, _in_rows if x.flags.c_contiguous else _as_first
         a = a if a.shape == shape else large(a, shape, x)
         b = a if one else b if b.shape == shape else large(b, shape, x)
@@ -93,11 +97,12 @@ def _as_first(a: np.ndarray, shape: tuple[int, ...], x: np.ndarray) -> np.ndarra
 
 
 @lru_cache(1024)
-def _joint(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """What operands are broadcast to; None where they do not fit, or there are no elements."""
+def _joint(*shapes: tuple[int, ...]) -> tuple[tuple[int, ...], int, tuple[int, ...] | None] | None:
+    """What operands are broadcast to, its elements, and their sizes and steps where the first has one for each place along a line; None
+    where they do not fit, or there are no elements."""
     try:
         joint = np.broadcast_shapes(*shapes)
     except ValueError:
         return None
-    return None if 0 in joint else joint
-
+    steps = None if 0 in joint else steps_of(joint, *shapes)
+    return None if 0 in joint else (joint, prod(joint), steps if steps is not None and steps[5] == 1 else None)

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from .._common import (
     ABSOLUTE, AT_LEAST, AT_MOST, BETWEEN, CEILED, COPIED, DIVIDED, FILLED, FLOORED, INVERT, INVERTED, LARGER, MAGNITUDE, MORE, MULTIPLIED,
@@ -262,10 +264,20 @@ def _alone(op, ys):
             ys[i] = rounded(ys, np.rint(wide(ys[i])))
 
 
+def _of(x: Any, i: Any) -> Any:
+    """An element, or the one number."""
+    return x[i] if np.ndim(x) else x
+
+
+@overload(_of, inline="always", strict=False)
+def _of_(x: object, i: object) -> object:
+    return (lambda x, i: x[i]) if isinstance(x, types.Array) else (lambda x, i: x)
+
+
 @njit(inline="always")
 def _triple(op, value, xs, fs, gs, ys):
     """``x + a * value * b``, ``x + a * value / b``, ``x + value * (a * b)``, or what is between ``x`` and ``a``, from the nearer end, at
-    ``value`` or at ``b``. Half precision computes in single."""
+    ``value`` or at ``b``, each of which may be one number for all. Half precision computes in single."""
     if ys.size == 0:
         return
     first = wide(xs[0])
@@ -275,26 +287,26 @@ def _triple(op, value, xs, fs, gs, ys):
         if like(first, -0.5) < v < like(first, 0.5):
             for i in range(ys.size):
                 c = wide(xs[i])
-                ys[i] = rounded(ys, c + v * (wide(fs[i]) - c))
+                ys[i] = rounded(ys, c + v * (wide(_of(fs, i)) - c))
         else:
             for i in range(ys.size):
-                c = wide(fs[i])
+                c = wide(_of(fs, i))
                 ys[i] = rounded(ys, c - (c - wide(xs[i])) * rest)
     elif op == WEIGHED:
         for i in range(ys.size):
-            c, d, w = wide(xs[i]), wide(fs[i]), wide(gs[i])
+            c, d, w = wide(xs[i]), wide(_of(fs, i)), wide(_of(gs, i))
             change = d - c
             near, far = c + w * change, d - change * (one - w)  # both, so that there is no branch
             ys[i] = rounded(ys, near if abs(w) < like(first, 0.5) else far)
     elif op == SCALED:
         for i in range(ys.size):
-            ys[i] = rounded(ys, wide(xs[i]) + v * (wide(fs[i]) * wide(gs[i])))
+            ys[i] = rounded(ys, wide(xs[i]) + v * (wide(_of(fs, i)) * wide(_of(gs, i))))
     elif op == PRODUCT:
         for i in range(ys.size):
-            ys[i] = rounded(ys, wide(xs[i]) + wide(fs[i]) * v * wide(gs[i]))
+            ys[i] = rounded(ys, wide(xs[i]) + wide(_of(fs, i)) * v * wide(_of(gs, i)))
     else:
         for i in range(ys.size):
-            ys[i] = rounded(ys, wide(xs[i]) + wide(fs[i]) * v / wide(gs[i]))
+            ys[i] = rounded(ys, wide(xs[i]) + wide(_of(fs, i)) * v / wide(_of(gs, i)))
 
 
 @kernel("i s r0[n] r0[n] r0[n] w0[n] :n", frozenset())
@@ -303,24 +315,25 @@ def triples(op, value, x, a, b, y, start, stop):
 
 
 @kernel(
-    "i s r0[n1*n2*n3] r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (a1>=0) (a2>=0) (a3>=0) (a3<2) (b1>=0) (b2>=0) "
-    "(b3>=0) (b3<2) (a3+b3>0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", frozenset(),
+    "i s r0[nx] r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i i i i (n1>0) (n2>0) (n3>0) (x1>=0) (x2>=0) (x3==1) (a1>=0) (a2>=0) (a3>=0) "
+    "(a3<2) (b1>=0) (b2>=0) (b3>=0) (b3<2) ((n1-1)*x1+(n2-1)*x2+n3<=nx) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) "
+    "((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", frozenset(), fresh=True,
 )
-def triples_of_lines(op, value, x, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
-    """The same of operands that are broadcast, with their steps. What is repeated along a line is spread in the line of the results."""
+def triples_of_lines(op, value, x, a, b, y, n1, n2, n3, x1, x2, x3, a1, a2, a3, b1, b2, b3, start, stop):
+    """The same of operands that are broadcast, with their steps, of which the first has one for each place along a line."""
     x, a, b, y = borrowed(x), borrowed(a), borrowed(b), borrowed(y)
     for line in range(start, stop):
         plane, row = line // n2, line % n2
-        at, by, to = plane * a1 + row * a2, plane * b1 + row * b2, line * n3
-        xs, ys = x[to : to + n3], y[to : to + n3]
+        of, at, by, to = plane * x1 + row * x2, plane * a1 + row * a2, plane * b1 + row * b2, line * n3
+        xs, ys = x[of : of + n3], y[to : to + n3]
         if a3 and b3:
             _triple(op, value, xs, a[at : at + n3], b[by : by + n3], ys)
         elif a3:
-            ys[:] = b[by]
-            _triple(op, value, xs, a[at : at + n3], ys, ys)
+            _triple(op, value, xs, a[at : at + n3], b[u8(by)], ys)
+        elif b3:
+            _triple(op, value, xs, a[u8(at)], b[by : by + n3], ys)
         else:
-            ys[:] = a[at]
-            _triple(op, value, xs, ys, b[by : by + n3], ys)
+            _triple(op, value, xs, a[u8(at)], b[u8(by)], ys)
 
 
 @kernel("i s r0[n] r0[n] w0[n] :n", frozenset(), lists=True)
