@@ -585,8 +585,8 @@ def _check_cell(input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, 
             raise AutogradError(f"hidden{i} has inconsistent hidden_size: got {have[1]}, expected {size}")
 
 
-def _fits_once(mode: str, x: np.ndarray, states: Sequence[TensorRef], w_ih: np.ndarray, w_hh: np.ndarray, biases: Sequence[TensorRef | None]
-               ) -> bool:
+def _fits_once(mode: str, x: np.ndarray, states: Sequence[np.ndarray], w_ih: np.ndarray, w_hh: np.ndarray,
+               biases: Sequence[np.ndarray | None]) -> bool:
     """`_fits` of one step."""
     if x.ndim != 2 or w_hh.ndim != 2 or not x.size or not w_hh.size:
         return False
@@ -594,20 +594,39 @@ def _fits_once(mode: str, x: np.ndarray, states: Sequence[TensorRef], w_ih: np.n
     gates = GATES[mode] * size
     if w_hh.shape[0] != gates or w_ih.shape != (gates, x.shape[1]):
         return False
-    for t in states:
-        if t._data.shape != (n, size):
+    for state in states:
+        if state.shape != (n, size):
             return False
     for b in biases:
-        if b is not None and b._data.shape != (gates,):
+        if b is not None and b.shape != (gates,):
             return False
     return True
+
+
+def _once(mode: str, x: np.ndarray, states: Sequence[np.ndarray], w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray | None,
+          b_hh: np.ndarray | None) -> Sequence[np.ndarray] | None:
+    """The states after one step of arrays of one dtype; None where there is no kernel, or shapes do not fit."""
+    if not _fits_once(mode, x, states, w_ih, w_hh, (b_ih, b_hh)):
+        return None
+    h, c = (*states, None)[:2]
+    half = x.dtype
+    if half.char in "fd":
+        found = fused.forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh, None, (len(x),), False)
+        return found[1:2] if c is None else found[1:3]
+    if half.char != "E" or (run := fused.rounded_step(mode, _STEP)) is None:
+        return None
+    linear = get_record("linear").field("numpy")
+    wide = [None if a is None else widened(a) for a in (x, w_ih, b_ih, w_hh, b_hh)]
+    before = [contiguous(widened(s)) for s in states]
+    gates = narrow(linear(*wide[:3]), half)
+    return [narrow(s, half) for s in run(gates, linear(before[0], *wide[3:]), *before)]
 
 
 def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None]
              ) -> Sequence[TensorRef] | None:
     """One step of plain tensors where nothing is recorded; None elsewhere."""
     kind = input._k
-    if kind not in F.namespace["Q_FLOAT"]:
+    if kind not in F.namespace["Q_FLOAT"] and kind not in F.namespace["Q_HALF"]:
         return None
     recorded = input._node is not None
     for t in (*states, *weights):
@@ -615,12 +634,12 @@ def _at_once(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorR
             if t._k is not kind:
                 return None
             recorded = recorded or t._node is not None
-    c, w_ih, w_hh, b_ih, b_hh = [None if t is None else t._data for t in (states[1] if len(states) > 1 else None, *weights[:4])]
-    assert w_ih is not None and w_hh is not None
-    if recorded and grad_mode() is GradMode.ENABLED or not _fits_once(mode, input._data, states, w_ih, w_hh, weights[2:4]):
+    if recorded and grad_mode() is GradMode.ENABLED:
         return None
-    _, h, c, _, _ = fused.forward(mode, input._data, states[0]._data, c, w_ih, w_hh, b_ih, b_hh, None, (input._data.shape[0],), False)
-    return [F.wrap(h, kind)] if c is None else [F.wrap(h, kind), F.wrap(c, kind)]
+    w_ih, w_hh, b_ih, b_hh = [None if t is None else t._data for t in weights[:4]]
+    assert w_ih is not None and w_hh is not None
+    found = _once(mode, input._data, [t._data for t in states], w_ih, w_hh, b_ih, b_hh)
+    return None if found is None else [F.wrap(h, kind) for h in found]
 
 
 def _step(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef], w_ih: TensorRef, w_hh: TensorRef,
@@ -647,6 +666,12 @@ def _cell(name: str, mode: str, what: str, shown: str) -> None:
         found = _step(F, mode, input, _two(name, hx) if is_lstm else (hx,), w_ih, w_hh, b_ih, b_hh)
         return tuple(found) if is_lstm else found[0]
 
+    def quick(input, hx, w_ih, w_hh, b_ih, b_hh):
+        if any([a is not None and a.dtype is not input.dtype for a in (hx, w_ih, w_hh, b_ih, b_hh)]):
+            return None
+        found = _once(mode, input, (hx,), w_ih, w_hh, b_ih, b_hh)
+        return None if found is None else found[0]
+
     def samples(rng):
         r, gates = rng.standard_normal, GATES[mode] * 4
         h = (r((2, 4)), r((2, 4)))
@@ -660,7 +685,7 @@ def _cell(name: str, mode: str, what: str, shown: str) -> None:
         "__doc__": f"{what} `input` [N, features], states [N, size].\n\n"
                    f">>> w, h = torch.ones({GATES[mode]}, 1), torch.ones(1, 1)\n"
                    f">>> torch.{name}(h, {'(h, h)' if is_lstm else 'h'}, w, w)\n{shown}",
-        "__module__": __name__, "function": function, "samples": samples, "fused": True, **more}))
+        "__module__": __name__, "function": function, "samples": samples, "fused": True, **more, **({} if is_lstm else {"quick": quick})}))
 
 
 _cell("lstm_cell", "LSTM", "One step of an LSTM: (h, c).", "(tensor([[0.8271]]), tensor([[1.7299]]))")
