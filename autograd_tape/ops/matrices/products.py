@@ -184,8 +184,9 @@ def _in_halves(kernel: Fn, *ranks: int, few: _Way = blas.few_halves, many: _Way 
     """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, by `many` where that takes others,
     else computed in single precision and rounded."""
     def half(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-        found = None if ranks and (input.ndim, other.ndim) != ranks else few(input, other)
-        if found is None and many is not None and other.ndim == 1 and 0 < input.ndim < 3:
+        fit = not ranks or (input.ndim, other.ndim) == ranks
+        found = few(input, other) if fit else None
+        if found is None and fit and many is not None and other.ndim == 1 and 0 < input.ndim < 3:
             found = many(input, other)
         return halves.narrow(kernel(halves.widened(input), halves.widened(other)), input.dtype) if found is None else found
 
@@ -541,6 +542,7 @@ class vdot:
     half = _in_halves(_dot, 1, 1, many=folds.dot_rows)
     as_elementwise = True
     def shape(input, other): return ()
+    @takes_floats
     def check(input, other): _check_dot(input, other)
     def compose(F, input, other): return F.sum(F.conj(input) * other)
     def vjp_input(F, grad, other): return F.conj(grad) * other
@@ -643,8 +645,10 @@ class inner:
 
 
 def _plus(product: np.ndarray, input: np.ndarray, beta: Number) -> np.ndarray:
-    """beta * input + product, in the product's memory; a `beta` of 0 ignores even a NaN."""
+    """beta * input + product, in the product's memory; a `beta` of 0 ignores even a NaN, but no shape."""
     if beta == 0:
+        if input.shape != product.shape and np.broadcast_shapes(input.shape, product.shape) != product.shape:
+            raise ValueError("what is broadcast to the product expected")
         return product
     return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
 
@@ -840,6 +844,7 @@ class addmv:
     def compose(F, input, mat, vec, beta=1):
         product = F.mv(mat, vec)
         return product if beta == 0 else product + _scaled(F, input, beta)
+    @takes_floats
     def check(input, mat, vec, beta, alpha): _check_mv(mat, vec, input)
     vjp_input = _grad_added
     def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.outer(grad, vec), alpha)
@@ -991,6 +996,7 @@ class addr:
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)
         return product if beta == 0 else product + _scaled(F, input, beta)
+    @takes_floats
     def check(input, vec1, vec2, beta, alpha):
         for name, number in (("beta", beta), ("alpha", alpha)):
             check_factor(name, number, max(category(input), category(vec1), category(vec2)))
