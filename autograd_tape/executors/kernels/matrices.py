@@ -239,13 +239,15 @@ def trace(matrix: np.ndarray) -> np.ndarray | None:
     if matrix.ndim != 2:
         return None
     dtype = matrix.dtype
-    run = _traced.of(dtype.char, len(matrix)) if dtype.char in "fdeEl" else None
+    run = _traced.of(dtype.char, 8) if dtype.char in "fdeEl" else None
     if run is not None:
-        x = matrix if matrix.flags.c_contiguous else matrix.T
-        if x.flags.carray:
-            y = np.empty((), dtype)
-            run(1, 1, x, *x.shape, y)
-            return y
+        y = np.empty((), dtype)
+        for x in (matrix, matrix.T):
+            try:
+                run(1, 1, x, *x.shape, y)
+                return y
+            except TypeError:  # not in rows
+                continue
     diagonal = matrix.diagonal()
     if dtype.kind in "biu":
         return np.asarray(np.add.reduce(diagonal, dtype=np.int64))

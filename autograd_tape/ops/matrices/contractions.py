@@ -737,7 +737,20 @@ def _cheapest_splits(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
-_splits = lru_cache(256)(_cheapest_splits)
+@lru_cache(256)
+def _pairs(sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Which are multiplied, one pair after another, of the matrices and then the products."""
+    split, count = _cheapest_splits(sizes), len(sizes) - 1
+    found: list[tuple[int, int]] = []
+
+    def product(i: int, j: int) -> int:
+        if i == j:
+            return i
+        found.append((product(i, split[i][j]), product(split[i][j] + 1, j)))
+        return count + len(found) - 1
+
+    product(0, count - 1)
+    return tuple(found)
 
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -754,14 +767,10 @@ def _dots(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
         return None
     xs = [x if x.ndim == 2 else x.reshape(1, -1) if x is first else x.reshape(-1, 1) for x in arrays]
     shape = first.shape[:first.ndim - 1] + last.shape[1:]
-    if len(xs) == 2:
-        return multiplied(*xs).reshape(shape)
-    split = _splits(tuple([x.shape[0] for x in xs] + [xs[-1].shape[1]]))
-
-    def product(i: int, j: int) -> np.ndarray:
-        return xs[i] if i == j else multiplied(product(i, split[i][j]), product(split[i][j] + 1, j))
-
-    return product(0, len(xs) - 1).reshape(shape)
+    multiply = _kernel("mm", is_half(first.dtype))
+    for i, j in _pairs((*[len(x) for x in xs], xs[-1].shape[1])):
+        xs.append(multiply(xs[i], xs[j]))
+    return xs[-1] if xs[-1].shape == shape else xs[-1].reshape(shape)
 
 
 def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
