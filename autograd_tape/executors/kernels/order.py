@@ -16,7 +16,8 @@ from ._on_demand import HAS_VECTORS, LazyModule, at_hand, contiguous, state
 from .handy import Handy
 from ...strided import empty_in_order
 
-__all__ = ["arranged", "bisect", "boxed", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "top"]
+__all__ = ["arranged", "bisect", "boxed", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "runs", "selected",
+           "top"]
 
 _compiled = LazyModule("order")
 
@@ -53,6 +54,41 @@ def keys(x: np.ndarray) -> np.ndarray:
     if found.size and (np.maximum.reduce(found, None) >= nan or np.minimum.reduce(found, None) <= -nan):
         np.putmask(found, wide != wide, nan)
     return found.astype(np.int64, copy=False)
+
+
+_selected, _runs = Handy("lines", "selected"), Handy("lines", "runs")
+
+
+def selected(x: np.ndarray, k: int) -> np.ndarray | None:
+    """The element at place ``k`` of the order of all of an array that lies closely. None where something is no number, or no kernel is at
+    hand.
+
+    >>> (found := selected(np.array([3, 1, 2]), 1)) is None or int(found) == 2
+    True
+    """
+    char, flags = x.dtype.char, x.flags
+    if char not in "fdleEB" or not flags.forc or not flags.behaved or (run := _selected.of(char, x.size)) is None:
+        return None
+    y, missing = _empty((), x.dtype), _empty(1, _INT64)
+    run(1, 1, x if flags.c_contiguous else x.T, y, missing, k, x.itemsize)
+    return None if missing[0] else y
+
+
+def runs(line: np.ndarray, inverse: bool, counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None:
+    """The first elements of runs of equal ones, which run each element is in, and how long they are; None where that is not asked for.
+    None for all where no kernel is at hand.
+
+    >>> (found := runs(np.array([2.0, 2.0, 1.0]), False, True)) is None or found[0].tolist() == [2, 1]
+    True
+    """
+    char, n = line.dtype.char.replace("?", "B"), line.size
+    if char not in "fdlEeB" or not n or not line.flags.carray or (run := _runs.of(char, n)) is None:
+        return None
+    values, many = _empty(n, line.dtype), _empty(1, _INT64)
+    places, lengths = [_empty(n if asked else 0, _INT64) for asked in (inverse, counts)]
+    run(1, 1, line, values, places, lengths, many)
+    k = int(many[0])
+    return values[:k].copy(), places if inverse else None, lengths[:k].copy() if counts else None
 
 
 def rows_of(x: np.ndarray, d: int) -> np.ndarray:

@@ -89,10 +89,10 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
     line = data.reshape(-1)
     if data.dtype.char == "?":
         count = int(np.count_nonzero(line))
-        counts = np.array([line.size - count, count])
-        held = counts != 0
-        inverse = (line & held[0]).astype(np.int64).reshape(data.shape) if return_inverse else None
-        return np.array([False, True])[held], inverse, counts[held]
+        counted = np.array([line.size - count, count])
+        held = counted != 0
+        of_each = (line & held[0]).astype(np.int64).reshape(data.shape) if return_inverse else None
+        return np.array([False, True])[held], of_each, counted[held]
     if line.size >= _MANY and order.fits(line.size):
         at = order.ordered(line.reshape(1, -1), False)[0]
         line = line[at]
@@ -101,7 +101,15 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
         line = line[at]
     else:
         line = np.sort(line) if data.dtype.char != "E" else np.sort(line.astype(np.float32)).astype(data.dtype)
-    first, inverse = _changes(line), None
+    inverse: np.ndarray | None = None
+    if (runs := order.runs(line, return_inverse, return_counts)) is not None:
+        values, of, counts = runs
+        if of is not None:
+            inverse = np.empty(line.size, np.int64)
+            inverse[at] = of
+            inverse = inverse.reshape(data.shape)
+        return values, inverse, counts
+    first = _changes(line)
     if return_inverse:
         inverse = np.empty(line.size, np.int64)
         inverse[at] = (_cumsum(first, 0) if line.size >= _MANY << 4 else np.add.accumulate(first, dtype=np.int64)) - 1
@@ -113,6 +121,9 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
 def _runs(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """The first elements of runs of equal ones, which run each element is in, and how long they are; None as above."""
     line = data.reshape(-1)
+    if (found := order.runs(line, return_inverse, return_counts)) is not None:
+        values, inverse, counts = found
+        return values, None if inverse is None else inverse.reshape(data.shape), counts
     first = _changes(line)
     first[:1] = False
     inverse = _cumsum(first, 0).reshape(data.shape) if return_inverse else None
