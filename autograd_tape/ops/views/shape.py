@@ -44,10 +44,9 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         if len(_plans) > 1000:
             _plans.clear()
         _plans[key] = sizes, steps
-    try:
+    if input.__class__ is _ndarray and input.flags.c_contiguous:
         return _ndarray(sizes, input.dtype, input, 0, steps)
-    except (TypeError, ValueError):  # not one block, or no array
-        return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
+    return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
 
 
 def _cannot_expand(shape: Sequence[int], size: Sequence[int]) -> AutogradError:
