@@ -17,10 +17,10 @@ from ._on_demand import state
 from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
-from ...dtypes import bfloat16
+from ...dtypes import as_bits, bfloat16
 
-__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "dot_rows", "ends", "extremes", "fold", "fold_products", "in_memory",
-           "spread", "whole_ends"]
+__all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "closely", "dot_rows", "ends", "extremes", "fold", "fold_products",
+           "in_memory", "spread", "whole_ends"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -78,6 +78,27 @@ def in_memory(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
             return None
         itemsize *= shape[d]
     return order
+
+
+_lies = lru_cache(1024)(lambda *layout: in_memory(*layout) is not None)
+"""Whether elements lie closely, or are fewer than their positions."""
+
+
+def closely(x: np.ndarray) -> np.ndarray:
+    """An array, in rows where it is a part of another that has gaps in memory. What is reduced is the copy, so that sums are those of
+    numbers that lie closely, and are added in their order.
+
+    >>> closely(np.zeros((4, 6))[:, :3]).strides
+    (24, 8)
+    """
+    if x.flags.forc or x.size > _FAR or 0 in x.strides or _lies(x.shape, x.strides, x.itemsize):
+        return x
+    return in_rows(x)
+
+
+def in_rows(x: np.ndarray) -> np.ndarray:
+    """A copy of few elements in the order of their dimensions."""
+    return np.ascontiguousarray(x) if x.dtype.isbuiltin == 1 else np.ascontiguousarray(as_bits(x)).view(x.dtype)
 
 
 def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim: Dims, keepdim: bool) -> _Plan | None:
@@ -277,8 +298,10 @@ def extremes(x: np.ndarray, dim: int | None, keepdim: bool, smallest: bool) -> t
     """The largest numbers along `dim` (None for all), or the smallest, and where they are: the first of equal ones, or the first NaN. None
     where NumPy is to serve."""
     plan = _plan_of(x, dim, keepdim)
-    if plan is None or plan.order is not None and dim is None or plan.lying is not None or plan.char == "B" or plan.whole[0][1] >= 1 << 31:
+    if plan is None or plan.char == "B" or plan.whole[0][1] >= 1 << 31:
         return None
+    if plan.order is not None and dim is None or plan.lying is not None:  # which places count in rows, and results would be turned
+        return extremes(in_rows(x), dim, keepdim, smallest) if x.size <= _FAR else None
     if _extremes.of(plan.char, x.size) is None and x.size < state.cheap:
         return None
     outer, n, inner = plan.whole[0]
@@ -294,11 +317,15 @@ def ends(x: np.ndarray, dim: Dims, keepdim: bool, which: str) -> tuple[np.ndarra
     plan = _plan_of(x, dim, keepdim)
     if plan is None:
         return None
-    char, order, _, shape, lying, *_, whole, narrow, once, _ = plan
+    char, order, _, shape, lying, *_, whole, narrow, once, joined = plan
     run = _ends.of(char, x.size)
     if run is None and x.size < state.cheap or narrow:
         return None
-    a = x if order is None else x.transpose(order)
+    if once is None and joined is not None and x.size < _SLABS:  # few are copied into rows sooner than reduced twice
+        (order, outer, n), lying = joined, None
+        a, once = in_rows(x.transpose(order)), (outer, outer, n, 1, _left_out(x.dtype))
+    else:
+        a = x if order is None else x.transpose(order)
     if once is not None:
         items, outer, n, inner, nothing = once
         run, y = run or _ends.surely(char), np.empty(shape, x.dtype)

@@ -278,6 +278,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
                 return ends[0]
         if input.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
+        if (rows := folds.closely(input)) is not input:
+            return kernel(rows, dim, keepdim)
         if input.size < LARGE and (ends := folds.ends(input, dim, keepdim, sign)) is not None:
             return ends[0]
         if dim is not None:
@@ -416,12 +418,12 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Fn:
             need_elements(name, input.shape, dim)
             shape = shapes.reduced(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
-        half = input.dtype.char in "eE"
+        half, input = input.dtype.char in "eE", folds.closely(input)
         # NumPy searches long rows in vectors, and copies columns to rows.
         if half or input.size < _SHORTER or input.size < LARGE and (input.shape[dim] <= _SHORT or input.strides[dim] > input.itemsize):
-            found = folds.extremes(input, dim, keepdim, smallest)
-            if found is not None:
-                return found
+            given = input if input.dtype.char != "?" else input.astype(np.float32)
+            if (found := folds.extremes(given, dim, keepdim, smallest)) is not None:
+                return found if given is input else (found[0].astype(input.dtype), found[1])
         # NumPy compares float16 slowly, and ml_dtypes' comparison does not order NaN; that of float32 does both.
         indices = position(widened(input) if half else input, dim, None, keepdims=True)
         if input.flags.c_contiguous and indices.size <= _STARTS and indices.flags.c_contiguous:

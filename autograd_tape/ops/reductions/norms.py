@@ -39,6 +39,7 @@ from ...annotations import Dims, Fn, Functions, Values
 
 
 def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
+    x = folds.closely(x)
     if ord == 2 or ord == 1:
         found = folds.fold(x, dim, keepdim, folds.SQUARES, folds.ROOT) if ord == 2 else folds.fold(x, dim, keepdim, folds.MAGNITUDES)
         if found is not None:

@@ -60,6 +60,8 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if dim == 0 and input.ndim == 2:
             found = ONES[input.dtype.char, input.shape[0]].dot(input)
             return found.reshape(1, -1) if keepdim else found
+    if (rows := folds.closely(input)) is not input:
+        return _sum(rows, dim, keepdim)
     # Few expanded numbers, as gradients of sums are, would only be looked at there.
     found = None if input.size <= SMALL and 0 in input.strides or _is_long(input, dim) else folds.fold(input, dim, keepdim)
     if found is not None:
@@ -88,11 +90,14 @@ def _counted(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> 
     """How many are true."""
     if axes is None:
         return np.array(np.count_nonzero(input)).reshape((1,) * input.ndim if keepdim else ())
+    if input.size <= _COUNTED and (found := folds.fold(input.astype(np.int64), axes, keepdim)) is not None:
+        return found
     n = count(input.shape, axes)
     return shared.exactly(np.add, input.view(np.uint8), axes, keepdim, _COUNTERS[n > 255]).astype(np.int64)
 
 
 _COUNTERS = np.dtype(np.uint8), np.dtype(np.int64)
+_COUNTED = 4096  # truth values that are sooner made numbers than counted by NumPy
 
 
 def _overload(name: str) -> Fn:
@@ -155,6 +160,7 @@ def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         n = input.size if dim is None else count(input.shape, dim)
         if input.size <= SMALL and dim is not None and len(dim) == 1 and input.itemsize > 2:
             return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
+    input = folds.closely(input)
     if _is_long(input, dim if dim is None or len(dim) > 1 else dim[0]):
         return finish(shared.mean(input, dim, keepdim), input)
     found = folds.fold(input, dim, keepdim, folds.SUM, n) if n else None
@@ -221,6 +227,7 @@ class mean:
 
 
 def _nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+    input = folds.closely(input)
     found = folds.fold(input, dim, keepdim, folds.HELD)
     if found is not None:
         return found
@@ -294,6 +301,7 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
     if dim is not None:
         axis = wrap_dim(dim, input.ndim)
         dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
+    input = folds.closely(input)
     wide = _WIDE.get(input.dtype.char)
     if input.dtype.kind in "iub" and input.size >= shared.NARROW and dim is not None:
         if input.dtype.char == "?":
@@ -368,14 +376,25 @@ def _truths(input: np.ndarray) -> np.ndarray:
     """Which elements are not zero; of half precision by its bits, of which all but the sign are 0."""
     if input.dtype.char == "?":
         return input
-    return np.asarray(input.view(np.uint16) << _ONE_BIT if input.dtype.char in "eE" else input) != 0
+    return (input.view(np.uint16) << _ONE_BIT if input.dtype.char in "eE" else input).astype(bool)
 
 
 _ONE_BIT = np.uint16(1)
+_FAR = 1 << 18  # truth values up to which one kernel joins them
+
+
+
+def _joined(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, side: str) -> np.ndarray | None:
+    """The least of truth values (side "<"), which says whether all are true, or the largest; None where NumPy is to serve."""
+    if not 0 < input.size <= _FAR or input.dtype.char != "?" and input.size < shared.NARROW:
+        return None
+    ends = folds.ends(folds.closely(_truths(input)), axes, keepdim, side)
+    return None if ends is None else ends[0]
+
 
 def _logical(ufunc: np.ufunc) -> Fn:
     reduce = ufunc.reduce
-    bits = np.bitwise_and if ufunc is np.logical_and else np.bitwise_or
+    bits, side = (np.bitwise_and, "<") if ufunc is np.logical_and else (np.bitwise_or, ">")
 
     def kernel(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if dim is None:
@@ -384,6 +403,8 @@ def _logical(ufunc: np.ufunc) -> Fn:
             axes = normalize_dims(dim, input.ndim)
             if axes is None and input.ndim:  # an empty tuple reduces nothing, unlike elsewhere
                 result = input.astype(bool)
+            elif (found := _joined(input, axes, keepdim, side)) is not None:
+                result = found
             else:
                 result = finish(reduce(input, axes, None, None, keepdim) if input.size < shared.NARROW else
                                 shared.exactly(bits, _truths(input), axes, keepdim), input)
@@ -480,7 +501,10 @@ class _is_any_true:
 
 
 def _count_nonzero(input: np.ndarray, dim: int | list[int]) -> np.ndarray:
-    found, axes = _truths(input), normalize_dims(dim, input.ndim)
+    axes = normalize_dims(dim, input.ndim)
+    if axes is None and input.dtype.char in "eE":
+        return np.array(np.count_nonzero(input.view(np.uint16) << _ONE_BIT))
+    found = _truths(folds.closely(input))
     return np.array(np.count_nonzero(found)) if axes is None else finish(_counted(found, axes, False), input)
 
 
