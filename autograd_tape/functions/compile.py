@@ -394,7 +394,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
         lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
                   f"            _r = {_call(rec, None, half, integers)}"]
         lines += _wrap(rec, half=half)
-        lines += [] if half or integers else _scaled_lines(rec, guard, False, [])
+        lines += [] if integers else _scaled_lines(rec, guard, half, check if half else [])
     lines += ["    except STUMBLES: pass", *([] if half or integers or below or half_operand(rec) is None else _half_lines(rec, guard)),
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
@@ -507,12 +507,17 @@ def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
 
 
 def _scaled_half(rec: Record) -> tuple[str, list[str]]:
-    """Of half precision with an `alpha` other than 1, which scales the second of two tensors, is rounded, and is computed with in single:
+    """Of half precision with an `alpha` other than 1, which scales the second of two tensors, is rounded, and is computed with in single;
+    or the first factor of a product that is added to something, and is not rounded:
     (the condition, statements that leave the result in `_r`); nothing where there is no such."""
     alpha = next((p.name for p in rec.params if p.scales), None)
+    a, b = rec.params[:2]
+    if alpha is not None and rec.field("opmath") == "product" and len(rec.tensor_params) == 3:
+        quiet = _quiet_test(rec)[1].replace(f"{alpha} == 1", f"({alpha}.__class__ is float or {alpha}.__class__ is int)")
+        arguments = [f"widened({b.name}._data) * {alpha}" if p is b else _raw(p) for p in rec.params if p.passed]
+        return f"_k in Q_HALF and {quiet} and -1e30 < {alpha} < 1e30", [f"_r = kernel({', '.join(arguments)})"]
     if alpha is None or rec.field("opmath") != "alpha":
         return "", []
-    a, b = rec.params[:2]
     return (f"_k in Q_HALF and {b.name}._k is _k and ({alpha}.__class__ is float or {alpha}.__class__ is int)", [
         f"_o = _k.scalars.get({alpha})", f"if _o is None: _o = _k.scalar({alpha})",
         f"_r = narrow(plain(widened(_a := {a.name}._data), widened({b.name}._data) * widened(_o)), _k.np)"])

@@ -106,6 +106,8 @@ class Muon(RuleOptimizer):
         update = grad.lerp(mean, momentum) if group["nesterov"] else mean
         update = _zeropower_via_newtonschulz(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         p.mul_(1 - lr * group["weight_decay"])
+        if p.element_size() > 2:
+            update = update.to(p.dtype)
         p.add_(update, alpha=-_adjust_lr(lr, group["adjust_lr_fn"], p.shape))
 
 
