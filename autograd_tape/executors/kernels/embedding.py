@@ -479,13 +479,15 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
 def put_where(out: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
     """Puts elements of the same dtype one after the other where a mask of the same shape is set, which is no more often than there are
     any; all C-contiguous. False where it did not."""
-    char = _char(out.dtype)
-    run = _where.of(char, out.size) if char else None
-    if run is None or not (out.flags.carray and mask.flags.carray and source.flags.carray):
-        return False
-    if out.dtype.char not in _AS_THEY_ARE:
+    char = _AS_THEY_ARE.get(out.dtype.char)
+    if char is None and (char := _char(out.dtype)):
         out, source = out.view(char), source.view(char)
-    run(out.size, 1, out, mask, source)
+    if not char or (run := _where.of(char, out.size)) is None:
+        return False
+    try:
+        run(out.size, 1, out, mask, source)
+    except TypeError:  # what lies in another order, or is not aligned
+        return False
     return True
 
 

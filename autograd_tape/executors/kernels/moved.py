@@ -152,12 +152,26 @@ def lying(index: np.ndarray, array: np.ndarray) -> np.ndarray | None:
     >>> (found := lying(np.array([1, -1]), np.ones((2, 3)).T)) is None or found.tolist() == [3, 5]
     True
     """
+    if array.size <= _COUNTED:
+        return _places(array.shape, array.strides, array.itemsize)[index]
     run = _lying.of("f", index.size)
     if run is None or not index.flags.carray:
         return None
     y = np.empty(index.size, np.int64)
     run(index.size, 1, index, y, *_steps(array.shape, array.strides, array.itemsize), array.size)
     return y
+
+
+_COUNTED = 1024  # elements of which it is kept where they lie
+
+
+@lru_cache(64)
+def _places(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> np.ndarray:
+    """Where all elements lie, in the order of rows."""
+    found = np.zeros(shape, np.int64)
+    for axis, (n, step) in enumerate(zip(shape, strides)):
+        found += (np.arange(n) * (step // item)).reshape((-1,) + (1,) * (len(shape) - 1 - axis))
+    return found.reshape(-1)
 
 
 @lru_cache(256)

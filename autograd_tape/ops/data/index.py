@@ -402,10 +402,14 @@ class index:
 
 def _few_rows(target: np.ndarray, index: np.ndarray, values: np.ndarray, accumulate: bool) -> bool:
     """Whether a kernel put not many rows, or added them, at positions from the start on."""
+    if index.size * target.size >= _MANY_ROWS * target.shape[0]:
+        return False
     how, by = (2 if target.dtype.char == "?" else 0) if accumulate else None, PARTS if values.ndim else ONE_PART
-    values = values if how is None or values.ndim else values.copy()  # which may be one that is added to
+    if accumulate and not values.ndim and values.dtype is target.dtype:  # which may be one that is added to
+        values, number, by = np.empty((index.size, *target.shape[1:]), values.dtype), values, PARTS
+        as_bits(values).fill(as_bits(number))
     try:
-        return index.size * target.size < _MANY_ROWS * target.shape[0] and put_others(target, 0, index, values, how, True, by)
+        return put_others(target, 0, index, values, how, True, by)
     except IndexError:  # or from the end
         return False
 

@@ -18,7 +18,7 @@ from ...functions.namespace import KIND_SETS
 from ...functions.refusals import no_kernel, on_meta
 from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
-from ...strided import contiguous_strides
+from ...strided import contiguous_strides, laid_out
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -541,7 +541,10 @@ class index_fill:
             value = value._data
         elif not is_plain(value, input.dtype):
             return None
-        return _index_fill(input, dim, index, value) if index.dtype.char == "l" else None
+        if index.dtype.char != "l":
+            return None
+        found = _index_fill(input, dim, index, value)
+        return found if input.flags.c_contiguous else laid_out(found, input)
 
     def overwrites(a, dim, index, value):
         if not is_index_apart(index, a) or index._data.ndim > 1:

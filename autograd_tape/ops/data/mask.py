@@ -27,6 +27,7 @@ from ..views.shape import _common_shape, _expand
 from ...annotations import Sizes, Values
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
+_count = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 
 
 def _where(condition: np.ndarray, input: np.ndarray | float, other: np.ndarray | float) -> np.ndarray:
@@ -271,8 +272,7 @@ def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
         if mask.ndim > a.ndim:
             raise ValueError("NumPy would drop leading dimensions of size one")
         mask = np.broadcast_to(mask, a.shape)
-    n = np.count_nonzero(mask)
-    if source.size < n:
+    if source.size < mask.size and source.size < (n := _count(mask)):
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
     if (a.base is not None or source.base is not None or source is a) and np.may_share_memory(a, source):
         source = source.copy()  # parts of which would be overwritten before they are read
@@ -281,7 +281,7 @@ def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
             return
         if a.dtype.isbuiltin == 2:  # moved as they are
             a, source = a.view(f"u{a.itemsize}"), source.view(f"u{a.itemsize}")
-    a[mask] = source.reshape(-1)[:n]
+    a[mask] = source.reshape(-1)[:_count(mask)]
 
 
 @op("masked_scatter(Tensor input, Mask mask, Tensor source) -> Tensor", quiet="all", inplace=True, out=False)

@@ -220,10 +220,11 @@ def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, how: in
 
 
 def is_plain(number: Any, dtype: np.dtype) -> bool:
-    """Whether a number is one that all dtypes of a kind can hold."""
+    """Whether a number is one that all dtypes of a kind can hold, those of integers without its fraction."""
+    kind = number.__class__
     if dtype.kind in "iub":
-        return (number.__class__ is int or number.__class__ is bool) and -1 < number < 128
-    return (number.__class__ is float or number.__class__ is int) and -IN_ALL <= number <= IN_ALL
+        return (kind is int or kind is bool) and -1 < number < 128 or kind is float and 0 <= number < 128
+    return (kind is float or kind is int or kind is bool) and -IN_ALL <= number <= IN_ALL
 
 
 def one_of(number: Any, dtype: np.dtype) -> np.ndarray:
