@@ -90,16 +90,23 @@ def clear_outside(x: np.ndarray, k: int, lower: bool) -> bool:
     >>> clear_outside(np.ones((2, 2))[:, :1], 0, True)
     False
     """
-    char = MOVED.get(x.itemsize)
-    if char is None or not x.size or _cut.of(char, x.size) is None and x.size < state.fused:
+    char, size = MOVED.get(x.itemsize), x.size
+    if char is None or not size or (run := _cut.of(char, size)) is None and size < state.fused:
         return False
     n, m = x.shape[-2:]
     if not x.flags.c_contiguous:
         x, n, m, k, lower = x.swapaxes(-1, -2), m, n, -k, not lower
-    if not x.flags.carray or m < _SHORT and x.size > _FEW:  # many short rows NumPy cuts column by column
+    if size > _FEW and (m < _SHORT or not x.flags.carray):  # many short rows NumPy cuts column by column
         return False
-    rows, kept = x.size // m, max(-n, min(k, m))
-    _cut.share(char, rows, m, 1, x if x.dtype.char in _AS_THEY_ARE else x.view(char), rows, m, n, kept if lower else kept - 1, int(lower))
+    rows, first = size // m, max(-n, min(k, m)) - (not lower)
+    x = x if x.dtype.char in _AS_THEY_ARE else x.view(char)
+    try:
+        if run is None or size > _FEW:
+            _cut.share(char, rows, m, 1, x, rows, m, n, first, int(lower))
+        else:  # a frame less
+            run(rows, 1, x, rows, m, n, first, int(lower))
+    except TypeError:  # what lies in another order, or is not aligned
+        return False
     return True
 
 
