@@ -940,7 +940,7 @@ class getitem:
         def getitem(input, index):
             try:
                 k = input._k
-                if k is ns["Q_F32"] or k in ns["Q_ALL"]:
+                if k is ns["Q_F32"] or k in ns["Q_ALL"] or k in ns["Q_HALF"]:
                     c = index.__class__
                     a = input._data
                     if c is int:
@@ -978,12 +978,16 @@ class getitem:
                                 r = a[(*index, ...)]
                             if hidden:
                                 r = _new_axes(a, r, index)
+                        if r.dtype.char == "E" and None in index and (0 in r.shape or 0 in r.strides):
+                            raise ValueError  # NumPy does not know the new dimension's stride
                     elif index is None and a.shape:
                         r, key, Node = a[None], (None,), nodes["unsqueeze"]
                     elif c is Tensor and index._k is INT64_KIND and index._data.ndim and a.ndim:
                         return gather(input, Indices((index._data,), (index,)))
                     elif c is Tensor and index._k is BOOL_KIND and 0 < index._data.ndim <= a.ndim:
                         return gather(input, Indices((index._data,), (index,)))
+                    elif c is Tensor and a.ndim and k in ns["Q_HALF"]:
+                        return gather(input, _plain_key((index,), Tensor, a.ndim))
                     else:
                         raise ValueError
                     t = new(Tensor)
@@ -1012,12 +1016,6 @@ class getitem:
                         return t
                     t._node = None
                     return t
-                if k in ns["Q_HALF"]:
-                    c = index.__class__
-                    if c is Tensor and input._data.ndim:
-                        return gather(input, _plain_key((index,), Tensor, input._data.ndim))
-                    if c is tuple and Tensor in [item.__class__ for item in index]:
-                        return gather(input, _plain_key(index, Tensor, input._data.ndim))
             except (ValueError, TypeError, IndexError, AttributeError):
                 pass  # the general path below says what is wrong, or does it
             return general((input, index))
