@@ -116,6 +116,9 @@ class Rows:
     def __add__(self, other: object) -> Rows:
         return self._each("add", other)
 
+    def __sub__(self, other: object) -> Rows:
+        return self._each("sub", other)
+
     def __mul__(self, other: object) -> Rows:
         return self._each("mul", other)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 
 from autograd_tape.annotations import Keywords
+from autograd_tape.dtypes import DType
 import torchcompat as torch
 
 from .._calls.absent import absences as _absences
@@ -13,6 +15,12 @@ from torchcompat._tensor import Tensor
 from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adafactor", "adafactor"]
+
+
+@functools.cache
+def _eps(dtype: DType) -> float:
+    """What is between 1 and the next number of a dtype."""
+    return float(torch.finfo(dtype).eps)
 
 
 class Adafactor(RuleOptimizer):
@@ -64,7 +72,7 @@ class Adafactor(RuleOptimizer):
     def update(p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (least, least_size) = group["lr"], group["eps"]
-        least = torch.finfo(p.dtype).eps if least is None else least
+        least = _eps(p.dtype) if least is None else least
         step = state["step"].item()
         weight = step ** group["beta2_decay"]
         size = max(least_size, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)

@@ -55,6 +55,21 @@ def _each(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any],
     return update
 
 
+_EXACT = 256  # the largest count up to which all dtypes have all
+
+
+@torch.no_grad()
+def _mean_of_all(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
+    """`get_swa_avg_fn` of lists, in place."""
+    from .._calls.lists import Rows
+
+    if (count := int(num_averaged) + 1) > _EXACT:  # a tensor is rounded to their dtype, a number is not
+        _each(get_swa_avg_fn())(averaged, current, num_averaged)
+    else:
+        old = Rows(averaged)
+        old.copy_(old + (Rows(current) - old) / count)
+
+
 def _moved(averaged: list[Tensor], current: list[Tensor], weight: Callable[[], Any]) -> bool:
     """Moves averages by a part of the way to the new tensors; whether they have fractions to be moved by."""
     fractions = averaged[0].is_floating_point() or averaged[0].is_complex()
@@ -130,7 +145,7 @@ class AveragedModel(Module):
             for a, c in zip(averaged, current):
                 a.copy_(c)
         else:
-            update = self.multi_avg_fn or _each(self.avg_fn or get_swa_avg_fn())
+            update = self.multi_avg_fn or (_mean_of_all if self.avg_fn is None else _each(self.avg_fn))
             update(averaged, current, self.n_averaged)
         if not self.use_buffers:
             for own, other in zip(self.module.buffers(), model.buffers()):
