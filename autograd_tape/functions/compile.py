@@ -511,12 +511,14 @@ def _scaled_half(rec: Record) -> tuple[str, list[str]]:
     or the first factor of a product that is added to something, and is not rounded:
     (the condition, statements that leave the result in `_r`); nothing where there is no such."""
     alpha = next((p.name for p in rec.params if p.scales), None)
+    if alpha is None:
+        return "", []
     a, b = rec.params[:2]
-    if alpha is not None and rec.field("opmath") == "product" and len(rec.tensor_params) == 3:
+    if rec.field("opmath") == "product" and len(rec.tensor_params) == 3:
         quiet = _quiet_test(rec)[1].replace(f"{alpha} == 1", f"({alpha}.__class__ is float or {alpha}.__class__ is int)")
         arguments = [f"widened({b.name}._data) * {alpha}" if p is b else _raw(p) for p in rec.params if p.passed]
         return f"_k in Q_HALF and {quiet} and -1e30 < {alpha} < 1e30", [f"_r = kernel({', '.join(arguments)})"]
-    if alpha is None or rec.field("opmath") != "alpha":
+    if rec.field("opmath") != "alpha":
         return "", []
     return (f"_k in Q_HALF and {b.name}._k is _k and ({alpha}.__class__ is float or {alpha}.__class__ is int)", [
         f"_o = _k.scalars.get({alpha})", f"if _o is None: _o = _k.scalar({alpha})",
