@@ -26,7 +26,7 @@ import numpy as np
 from ...annotations import Fn
 from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, compute_array, state, worth
 from ._store import Store, file_name
-from .pairs import in_rows
+from .pairs import in_rows, known as known_geometries
 from .sharing import dense, share, ufunc1
 from ...strided import laid_out, strided
 from ...warned import ignoring
@@ -403,11 +403,13 @@ def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> 
 
 
 def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
-    ready, most = formula.ready, formula.short
+    ready, most, given = formula.ready, formula.short, known_geometries.get
 
     def kernel(x: Any, z: Any) -> np.ndarray:
         alone = ready.get(dtype := getattr(x, "dtype", None))
-        if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER and (found := in_rows(x, z)) is not None:
+        if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER and (found := (
+                (x, z, lies, None) if (lies := given((x.shape, z.shape))) and x.flags.c_contiguous and z.flags.c_contiguous else
+                in_rows(x, z))) is not None:
             a, b, (shape, n, sizes), back = found
             if n <= most:
                 out = np.empty(shape, x.dtype)
@@ -528,10 +530,9 @@ def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bo
         else:
             @wraps(kernel)
             def short(x: np.ndarray, y: Any) -> np.ndarray:
-                if x.dtype.char in "fd" and getattr(y, "dtype", None) is x.dtype:
-                    n = max(x.size, y.size)
-                    if n <= state.short or exact and (x.dtype in ready or n >= state.fused):
-                        return formula(x, y)
+                if (dtype := x.dtype).char in "fd" and getattr(y, "dtype", None) is dtype and (
+                        exact and dtype in ready or (n := max(x.size, y.size)) <= state.short or exact and n >= state.fused):
+                    return formula(x, y)
                 result: np.ndarray = kernel(x, y)
                 return result
 

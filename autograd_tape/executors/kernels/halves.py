@@ -87,8 +87,11 @@ class _Tabled:
         if state.half <= x.size <= self.at_once:
             return self.function(x, *how)
         if ((n := x.size) <= _TABLED or 2 * _TABLED <= n < self.end) and (char := x.dtype.char) in "eE":
+            rows = x
             if not x.flags.c_contiguous:  # columns are rows of the transposed
-                return self(x.T, *how).T if x.flags.f_contiguous else self.function(x, *how)
+                if not x.flags.f_contiguous:
+                    return self.function(x, *how)
+                rows = x.T
             # By which kernel a function goes depends on sizes, by powers of two.
             size = _TABLED if n <= _TABLED else 1 << min(n.bit_length() - 1, 16)
             key = (char, size, state.fused, *how)
@@ -96,17 +99,21 @@ class _Tabled:
             if table.__class__ is not int:
                 run = _lookup.of(char, n)
                 if run is not None and table.dtype is x.dtype and x.flags.aligned:  # type: ignore[union-attr]  # no number
-                    out = np.empty(x.shape, x.dtype)
+                    out = np.empty(rows.shape, x.dtype)
                     if n < _ALONE:
-                        run(n, 1, x, table, out)
+                        run(n, 1, rows, table, out)
                     else:
-                        share_elements(_compiled.lookup, char, n, x, table, out)
-                    return out
+                        share_elements(_compiled.lookup, char, n, rows, table, out)
+                    return out if rows is x else out.T
                 if n > _TABLED:
-                    return self.function(x, *how)
+                    return self.function(x, *how) if rows is x else self.function(rows, *how).T
+                if rows is not x:
+                    return table.take(rows.view(_BITS)).T  # type: ignore[union-attr]
                 places = x.view(_BITS)
                 return table.take(places) if x.ndim else table.take(places.reshape(1)).reshape(())  # type: ignore[union-attr]
             self.count(key, table + (n >> 12), x.dtype, size, how)
+            if rows is not x:
+                return self.function(rows, *how).T
         return self.function(x, *how)
 
     def count(self, key: tuple[object, ...], calls: int, half: np.dtype, size: int, how: tuple[Any, ...]) -> None:

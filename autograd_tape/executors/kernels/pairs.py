@@ -21,8 +21,8 @@ from .handy import LITTLE, Exact, Run
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "neighbours", "pairwise",
-    "steps_of", "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "known", "neighbours",
+    "pairwise", "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -37,7 +37,7 @@ MANY = 512
 """Fewest elements of which a record's `many` is asked."""
 Geometry = tuple[tuple[int, ...], int, tuple[int, ...]]
 #: By the operands' shapes: the result's, its elements, and its three sizes with each operand's steps; None where three do not do.
-_known: dict[tuple[tuple[int, ...], tuple[int, ...]], Geometry | None] = {}
+known: dict[tuple[tuple[int, ...], tuple[int, ...]], Geometry | None] = {}
 
 
 def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
@@ -48,14 +48,14 @@ def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
     ((2, 3), 6, (1, 2, 3, 0, 1, 0, 0, 0, 1))
     """
     try:
-        return _known[x, z]
+        return known[x, z]
     except KeyError:
-        if len(_known) > _MOST:
-            _known.clear()
+        if len(known) > _MOST:
+            known.clear()
         ndim = max(len(x), len(z))
         shape = joint(x, z)
         sizes = None if shape is None else _sizes(shape, *[_steps(a, contiguous_strides(a), ndim) for a in (x, z)])
-        found = _known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
+        found = known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
         return found
 
 
@@ -117,6 +117,9 @@ Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool, int]
 much of the memory from its first element on, where there are gaps between them."""
 
 
+_BACKWARDS = [tuple(range(ndim))[::-1] for ndim in range(65)]
+
+
 @lru_cache(_MOST)
 def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...], of_z: tuple[int, ...], item: int
                   ) -> tuple[Turn, Turn, Geometry, tuple[int, ...]] | None:
@@ -168,8 +171,12 @@ def in_rows(x: np.ndarray, z: np.ndarray, copies: bool = True, gaps: bool = Fals
     (((3, 2), 6, (1, 3, 2, 0, 2, 1, 0, 1, 0)), (1, 0))
     """
     if x.flags.c_contiguous and z.flags.c_contiguous:
-        found = _known.get((x.shape, z.shape)) or geometry(x.shape, z.shape)
+        found = known.get((x.shape, z.shape)) or geometry(x.shape, z.shape)
         return None if found is None else (x, z, found, None)
+    if x.shape == z.shape and x.flags.f_contiguous and z.flags.f_contiguous and 1 not in x.shape and 0 not in x.shape:  # columns
+        a = x.T
+        found = known.get((a.shape, a.shape)) or geometry(a.shape, a.shape)
+        return None if found is None else (a, z.T, found, _BACKWARDS[a.ndim])
     way = _in_any_order(x.shape, x.strides, z.shape, z.strides, x.itemsize)
     if way is None:
         return None
@@ -212,7 +219,7 @@ class Pairs:
         if dtype is not z.dtype:
             return None
         if x.flags.c_contiguous and z.flags.c_contiguous:  # as `in_rows`, whose frame is spared
-            found, back = _known.get((of_x, of_z)) or geometry(of_x, of_z), None
+            found, back = known.get((of_x, of_z)) or geometry(of_x, of_z), None
             if found is None:
                 return None
             shape, n, sizes = found

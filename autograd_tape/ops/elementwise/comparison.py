@@ -312,15 +312,22 @@ def _never(input: np.ndarray, kind: str) -> np.ndarray:
     return _all(input, False)
 
 
+_BOOL = np.dtype(bool)
+
+
 def _all(input: np.ndarray, value: bool) -> np.ndarray:
     """The same for each element, laid out as what is found out element by element."""
-    found = np.empty(input.shape, bool) if input.flags.c_contiguous else empty_in_order(input, np.dtype(bool))
+    found = np.empty(input.shape, bool) if input.flags.c_contiguous else empty_in_order(input, _BOOL)
     found.fill(value)
     return found
 
 
 def _isreal(input: np.ndarray) -> np.ndarray:
-    return _all(input, True) if input.dtype.kind != "c" else np.equal(input.imag, 0)
+    if input.dtype.kind == "c":
+        return np.equal(input.imag, 0)
+    found = np.empty(input.shape, bool) if input.flags.c_contiguous else empty_in_order(input, _BOOL)
+    found.fill(True)
+    return found
 
 
 def _signbit(input: np.ndarray) -> np.ndarray:
@@ -449,7 +456,7 @@ class isreal:
     tensor([False,  True])
     """
 
-    numpy = _isreal
+    numpy, moves = _isreal, True
     def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | F.eq(input, input)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
