@@ -978,7 +978,7 @@ class getitem:
                                 r = a[(*index, ...)]
                             if hidden:
                                 r = _new_axes(a, r, index)
-                        if r.dtype.char == "E" and None in index and (0 in r.shape or 0 in r.strides):
+                        if r.dtype.char == "E" and None in index and (r.size < 2 or 0 in a.strides):
                             raise ValueError  # NumPy does not know the new dimension's stride
                     elif index is None and a.shape:
                         r, key, Node = a[None], (None,), nodes["unsqueeze"]
