@@ -19,7 +19,7 @@ _turn, _triangle, _cut = Handy("moved", "turn"), Handy("moved", "triangle"), Han
 _where, _lying = Handy("moved", "fill_where"), Handy("moved", "lying")
 _FEW = 16384  # elements that nobody shares
 _NEAR = 64  # lines of columns that a cache holds side by side
-_KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernels of triangles take as they are
+_KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernels of what is written anew take as they are
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -30,12 +30,12 @@ def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
     >>> turned(np.arange(3.0), (0,), y) and y.tolist() != [2, 1, 0]
     False
     """
-    char = MOVED.get(x.itemsize)
+    char = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize)
     if x.size < state.fused or char is None or not x.flags.aligned or (shape := _lines(x.shape, *axes)) is None:
         return False
-    if 1 < shape[2] < _SHORT and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
+    if 1 < shape[2] < _SHORT and char != "l" and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
         x, y, char, shape = wide, y.reshape(-1).view("d"), "d", (shape[0], shape[1], row // 8)
-    elif x.dtype.char not in _AS_THEY_ARE:
+    elif x.dtype.char not in _KINDS:
         x, y = x.view(char), y.view(char)
     _turn.share(char, shape[0], shape[1] * shape[2], 1, x, y, *shape)
     return True

@@ -26,6 +26,7 @@ from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._host import on_host
 from .._precision import in_single
+from ..elementwise._elementary import exponentials
 from ..elementwise.arithmetic import is_complex
 from ...annotations import Dims, Fn, Functions, Keywords, Values
 
@@ -924,19 +925,21 @@ def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np
     return finish(result.reshape(shapes.reduced(input.shape, dim)), input)
 
 
-#: Elements whose differences and exponentials stay in a cache.
-_STAYS = 1 << 15
+#: Elements whose differences and exponentials stay in a cache, and from which on exponentials are vectors everywhere.
+_STAYS, _MANY = 1 << 15, 1 << 10
 
 
 def _log_of_sum(input: np.ndarray, axes: tuple[int, ...] | None) -> Any:
     """The logarithms of sums of exponentials along axes, which stay."""
     if input.size:
-        top = shared.exactly(np.maximum, input.real, axes, True)  # the imaginary part of the result stays within (-pi, pi]
+        found = folds.ends(input, axes, True, ">") if input.size < LARGE else None
+        # The imaginary part of the result stays within (-pi, pi].
+        top = shared.exactly(np.maximum, input.real, axes, True) if found is None else found[0]
         top = np.where(np.isfinite(top), top, top.dtype.type(0))
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
     powers = np.asarray(input - top)
-    np.exp(powers, powers)
+    powers = exponentials(powers) if powers.size >= _MANY and powers.dtype.char in "fd" else np.exp(powers, powers)
     return np.log(shared.add(powers, axes, None, True)) + top
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import kernel, u8
 
 
-@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>=0) (m>=0) (float(o)*n*m<9e18) :o", dtypes="fdHB")
+@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>=0) (m>=0) (float(o)*n*m<9e18) :o", dtypes="fdlHB", fresh=True)
 def turn(x, y, o, n, m, start, stop):
     """``y[k, i] = x[k, n - 1 - i]`` for k in [start, stop), of ``m`` elements each."""
     for k in range(start, stop):
