@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from ...dtypes import Kind
 from ._on_demand import _NEVER, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
-from .pairs import OF_UFUNC, SLOW, in_rows
+from .pairs import OF_UFUNC, SLOW, in_rows, joint, steps_of
 from .sharing import BIG, get_num_threads
 
 __all__ = ["Alone", "Beside", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
@@ -22,6 +22,7 @@ LEAST = 512  # elements of single or double precision from which a pass in place
 MOST = 1e4  # the largest number that all dtypes hold and all operations take
 _ONE, _TWO = Listed("arithmetic", "change"), Listed("arithmetic", "change_by_two")
 _alone, _whole = Handy("in_place", "alone"), Handy("in_place", "alone_whole")
+_by_two = Handy("in_place", "by_two")
 _tested, _combined = Handy("in_place", "tested"), Handy("in_place", "combined")
 _SHORT = 64  # elements of a line of which NumPy takes longer to begin it
 
@@ -63,20 +64,24 @@ class Change(NamedTuple):
     kernel: Listed = _ONE
     whole: tuple[int, Callable[[int], tuple[int, int]]] | None = None
 
+    def op_of(self, kind: Kind) -> int:
+        """The kernel's name for it, of a kind of tensors."""
+        return self.op if self.half is None or kind.np.itemsize > 2 else self.half
+
     def run(self, kernel: Run, kind: Kind, value: float, target: tuple[np.ndarray, ...], *others: tuple[np.ndarray, ...]) -> None:
         """Has the kernel change all rows: `target`, and what is beside it in each, of tensors of a kind.
 
         Raises:
             TypeError, ValueError: the kernel does not take the arrays; nothing is changed.
         """
-        op = self.op if self.half is None or kind.np.itemsize > 2 else self.half
+        op = self.op_of(kind)
         beside = others or (target,)
         kernel(op, self.number(value, kind), *beside, *beside[:self.kernel is _TWO and len(beside) < 2], target)
 
     def over(self, kind: Kind) -> Fn:
         """See `Over`."""
         char, number, two = kind.np.char, self.number, self.kernel is _TWO
-        op = self.op if self.half is None or kind.np.itemsize > 2 else self.half
+        op = self.op_of(kind)
         at_hand, as_given = self.kernel.at_hand, number is as_it_is or number is rounded and kind.np.itemsize > 2
         if char not in "fdEe":
             return partial(changed, self, kind)
@@ -86,7 +91,9 @@ class Change(NamedTuple):
                 if x is not a and (a.base is not None or x.base is not None) and np.may_share_memory(a, x):
                     return False
             run = at_hand.get(char)
-            if run is None or state.fused == _NEVER or a.size >= BIG or not -MOST <= value <= MOST or not a.flags.c_contiguous:
+            n = a.size
+            if run is None or state.fused == _NEVER or n >= BIG or not -MOST <= value <= MOST or not a.flags.c_contiguous or (
+                    len(others) > 1 and (others[0].size != n or others[1].size != n)):  # by lines
                 return changed(self, kind, value, a, *others)
             rows = a,
             given = value if as_given else number(value, kind)
@@ -96,8 +103,8 @@ class Change(NamedTuple):
                 elif not two:
                     run(op, given, others, rows)
                 else:
-                    x = others[:1]
-                    run(op, given, x, others[1:] or x, rows)
+                    first = others[:1]
+                    run(op, given, first, others[1:] or first, rows)
             except (TypeError, ValueError):  # what does not lie so, or is broadcast
                 return changed(self, kind, value, a, *others)
             return True
@@ -284,6 +291,8 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
     if turned and not a.flags.f_contiguous:
         return False
     try:
+        if len(others) > 1 and not turned and _of_lines(change, kind, value, a, others[0], others[1]):
+            return True
         if len(others) > 1:  # a copy of what is broadcast costs less than NumPy's three passes
             others = tuple([x if x.shape == a.shape else spread(x, a) for x in others])
         a = a.T if turned else a
@@ -294,6 +303,21 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
     except (TypeError, ValueError):  # what the kernel does not take
         return False
     return True
+
+
+def _of_lines(change: Change, kind: Kind, value: float, a: np.ndarray, x: np.ndarray, z: np.ndarray) -> bool:
+    """Whether an array in rows has been changed by two others in rows, of which one or both are broadcast to it."""
+    steps = _steps_over(a.shape, x.shape, z.shape)
+    if steps is None or not steps[5] + steps[8] or (run := _by_two.of(kind.np.char, a.size)) is None:
+        return False
+    run(steps[0] * steps[1], 1, change.op_of(kind), change.number(value, kind), x, z, a, *steps)
+    return True
+
+
+@lru_cache(1024)
+def _steps_over(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The sizes and steps of `steps_of`, where both operands are broadcast to a shape, which they leave as it is."""
+    return steps_of(shape, x, z) if shape == joint(shape, x) == joint(shape, z) else None
 
 
 def _beside(x: np.ndarray, a: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from .._in_place import (
     ALL_BITS, ALL_TRUE, ANY_BITS, ANY_TRUE, BOUNDED, EQUAL, FINITE, FRACTION, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, MAGNITUDE,
     NOT_EQUAL, ONE_BIT, ONE_TRUE, ROOT_INVERTED, SHIFTED_LEFT, SHIFTED_RIGHT, SIGNED,
 )
+from .arithmetic import _triple
 from .base import EXACT, kernel, like, rounded, wide
 from .simd import borrowed
 
@@ -164,3 +165,25 @@ def combined(op, z, y, n1, n2, n3, z1, z2, z3, start, stop):
         _shifted_left(z, y, n2, n3, z1, z2, z3, start, stop)
     elif op == SHIFTED_RIGHT:
         _shifted_right(z, y, n2, n3, z1, z2, z3, start, stop)
+
+
+@kernel(
+    "i s r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (a1>=0) (a2>=0) (a3>=0) (a3<2) (b1>=0) "
+    "(b2>=0) (b3>=0) (b3<2) (a3+b3>0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", EXACT, "fdEe",
+)
+def by_two(op, value, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
+    """What `arithmetic.change_by_two` does, by operands that are broadcast; of what is repeated along a line there is a line."""
+    a, b, y = borrowed(a), borrowed(b), borrowed(y)
+    many = np.empty(n3, y.dtype)
+    for line in range(start, stop):
+        plane, row = line // n2, line % n2
+        at, by, to = plane * a1 + row * a2, plane * b1 + row * b2, line * n3
+        ys = y[to : to + n3]
+        if a3 and b3:
+            _triple(op, value, ys, a[at : at + n3], b[by : by + n3], ys)
+        elif a3:
+            many[:] = b[by]
+            _triple(op, value, ys, a[at : at + n3], many, ys)
+        else:
+            many[:] = a[at]
+            _triple(op, value, ys, many, b[by : by + n3], ys)
