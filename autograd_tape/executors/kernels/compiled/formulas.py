@@ -112,9 +112,9 @@ def kernel_of(made: formulas.Formula) -> Kernel:
     body = FunctionType(loop_of(made.operands, made.numbers, len(made.beyond)).__code__, names, made.name)
 
     def complete() -> None:
-        names["formula"] = _translated(made.function, {}, _INLINE if made.chars == "f" or made.beyond else _PLAIN)
+        names["formula"] = _translated(made.function, _inline if made.chars == "f" or made.beyond else _apart)
         for k, (test, function) in enumerate(made.beyond):
-            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, {}, _INLINE), _translated(function, {}, _INLINE)
+            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, _inline), _translated(function, _inline)
 
     spec = BROADCAST.format("w") if two else "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n"
     return Kernel(body, spec, frozenset(), made.digest, complete, fresh=True)
@@ -147,22 +147,33 @@ def _polynomial(coefficients, x):
     return execute(f"def polynomial(coefficients, x):\n{body}", "polynomial", "<polynomial>", {})
 
 
-def _translated(value: object, known: dict[object, object], how: Any) -> object:
+class _Way:
+    """How functions become compiled code, and those that did: what several formulas use is compiled once."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self.known: dict[object, object] = {}
+
+
+_inline, _apart = _Way(_INLINE), _Way(_PLAIN)
+
+
+def _translated(value: object, way: _Way) -> object:
     """A value that a formula refers to, as compiled code takes it."""
     if hasattr(value, "compiled"):
         return value.compiled
-    if how is _INLINE and (value is formulas.polynomial or isinstance(value, tuple)):
+    if way is _inline and (value is formulas.polynomial or isinstance(value, tuple)):
         return value
     if isinstance(value, tuple) and value and all([isinstance(v, float) for v in value]):
         return np.array(value)
     if not isinstance(value, FunctionType):
         return value
-    if value not in known:
+    if value not in way.known:
         code = value.__code__
         used = [name for name in code.co_names if name in value.__globals__]
-        names = {"__name__": __name__, **{name: _translated(value.__globals__[name], known, how) for name in used}}
-        cells = tuple([CellType(_translated(c.cell_contents, known, how)) for c in value.__closure__ or ()])
+        names = {"__name__": __name__, **{name: _translated(value.__globals__[name], way) for name in used}}
+        cells = tuple([CellType(_translated(c.cell_contents, way)) for c in value.__closure__ or ()])
         copy = FunctionType(code, names, value.__name__, value.__defaults__, cells)
-        known[value] = njit(**how)(copy)
-    return known[value]
+        way.known[value] = njit(**way.options)(copy)
+    return way.known[value]
 
