@@ -11,9 +11,10 @@ Indices may change at any time, since they are somebody's data: a loop checks ea
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, ClassVar
 
@@ -27,12 +28,48 @@ __all__ = ["AnyKernel", "KeptKernel", "Kernel", "Spec", "compile_all"]
 
 _lock = fork_safe_lock()
 
-#: Largest magnitude of a number that takes part in the arithmetic of sizes, so that products of two do not overflow.
-LIMIT = 2**31
+#: Largest magnitude of a number that takes part in the arithmetic of sizes, and of one in their products, which are bounded themselves.
+LIMIT, FAR = 2**31, 2**60
 #: Letters of arrays with a dtype of their own: read-only in small letters, writable in capitals.
 _DTYPES = {"q": "int64", "x": "int64", "t": "int32", "b": "boolean", "u": "uint32", "n": "uint64", "e": "float32", "d": "float64"}
 _ARRAY = re.compile(r"([rwqQxtTbBuUnNeEdD])(\d)(?:\[([^\]]*)\])?(\?)?$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _products(expression: ast.expr) -> Iterator[ast.expr]:
+    """The largest parts of a condition that multiply integers, or divide them without rest; what is computed in float64 does not overflow.
+
+    >>> [ast.unparse(part) for part in _products(ast.parse("(n == 0) | ((n - 1)*a + 2*m < size)", mode="eval").body)]
+    ['(n - 1) * a + 2 * m']
+    """
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod):
+        parts = list(ast.walk(expression))
+        multiplied = [part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Mod)]
+        if any(not isinstance(part.left, ast.Constant) for part in multiplied) and not any(isinstance(part, ast.Call) for part in parts):
+            yield expression
+    else:
+        for part in ast.iter_child_nodes(expression):
+            if isinstance(part, ast.expr):
+                yield from _products(part)
+
+
+def _magnitude(expression: ast.expr) -> str:
+    """The source of a bound, in float64, of the magnitude of a part of a condition and of all that is computed on the way to it.
+
+    >>> _magnitude(ast.parse("(n - 1)*a // b", mode="eval").body)
+    '(abs(float(n)) + 1) * abs(float(a))'
+    """
+    if isinstance(expression, ast.BinOp):
+        left, right = _magnitude(expression.left), _magnitude(expression.right)
+        match expression.op:
+            case ast.Add() | ast.Sub():
+                return f"({left} + {right})"
+            case ast.Mult():
+                return f"{left} * {right}"
+            case ast.Mod():
+                return f"({left} + {right})"
+        return left  # of a quotient
+    return ast.unparse(expression) if isinstance(expression, ast.Constant) else f"abs(float({ast.unparse(expression)}))"
 
 
 class Spec:
@@ -115,10 +152,16 @@ class Spec:
         demands += self.conditions
         if self.items is not None:
             demands += ["0 <= start", "start <= stop", f"stop <= {self.items}"]
-        names = set(_NAME.findall(" ".join(demands)))
+        names, trees = set(_NAME.findall(" ".join(demands))), [ast.parse(demand, mode="eval").body for demand in demands]
+        products = [product for tree in trees for product in _products(tree)]
+        demands += dict.fromkeys(f"{_magnitude(product)} <= {FAR}" for product in products)
+        # what is a size, or divides one, is as small
+        bounded = {part.id for product in products for part in ast.walk(product) if isinstance(part, ast.Name)}
+        bounded |= {size for _, dims, _ in self.arrays for size in dims}
         for parameter, (letter, _) in zip(self.parameters, self.kinds, strict=True):
-            if letter == "i" and parameter in names:
-                demands += [f"{parameter} <= {LIMIT}", f"{parameter} >= -{LIMIT}"]
+            if letter == "i" and parameter in names and not (self.items is not None and parameter in ("start", "stop")):
+                limit = FAR if parameter in bounded else LIMIT
+                demands += [f"{parameter} <= {limit}", f"{parameter} >= -{limit}"]
         lines = [f"    {name} = {shape}" for name, shape in sizes.items() if name in names]
         if demands:  # one condition without branches: it is compiled in a fraction of the time
             lines.append(f"    if not ({' & '.join(f'({demand})' for demand in demands)}):")
