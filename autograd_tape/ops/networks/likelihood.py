@@ -17,7 +17,7 @@ from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, on
 from ...executors.kernels.halves import narrow, widened
 from ...executors.kernels.losses import Loss
 from ...executors.kernels.sharing import zeros
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import _NEVER, state
 from ...functions.constants import ONES, SMALL, divided
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...functions.out import CASTS
@@ -224,15 +224,17 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
               reduction: str) -> tuple[np.ndarray, np.ndarray]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         raise ValueError(reduction)
-    axis = 0 if input.ndim == 1 else 1
-    whole = input.shape[:1] + input.shape[2:]
-    if weight is not None and weight.shape != input.shape[axis:axis + 1]:
+    given, wanted, dtype, n = input.shape, target.shape, input.dtype, target.size
+    axis = 0 if len(given) == 1 else 1
+    if weight is not None and weight.shape != given[axis:axis + 1]:
         raise ValueError("a weight for each class")
-    if not input.ndim or (target.shape not in _ONE if input.ndim == 1 else target.shape != whole and (target.ndim or whole != (1,))):
+    whole = given[:1] if len(given) == 2 else given[:1] + given[2:]
+    if not given or (wanted not in _ONE if len(given) == 1 else wanted != whole and (wanted or whole != (1,))):
         raise ValueError("shapes do not match")
-    index, dtype, n = target.reshape(()) if input.ndim == 1 else target, input.dtype, target.size
+    index = target.reshape(()) if wanted and len(given) == 1 else target
     if reduction != "none" and n and input.size and dtype.isnative and (
-            n <= state.short and input.size <= _READ or _total.is_compiled(dtype.char, n)):
+            dtype.char in _total.ready and state.fused != _NEVER
+            or n <= state.short and input.size <= _READ or _total.is_compiled(dtype.char, n)):
         return _added(input, index, weight, ignore_index, reduction)
     half, input = dtype if dtype.itemsize == 2 else None, input if dtype.itemsize != 2 else widened(input)
     if half is not None:
@@ -281,13 +283,17 @@ def _added(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ign
     x = input if input.flags.carray else input.copy()
     factors = _NONE[dtype.char] if weight is None else np.ascontiguousarray(weight, dtype)
     loss, count = np.empty((), dtype), np.empty(())
+    mean = 1 if reduction == "mean" else 0
     try:
-        _total(dtype.char, 1, index.size, x, index, factors, loss, count, classes, inner, ignore_index, int(reduction == "mean"))
+        if (run := _total.ready.get(dtype.char)) is not None and state.fused != _NEVER:
+            run(loops.ALONE, 1, 1, x, index, factors, loss, count, classes, inner, ignore_index, mean)
+        else:
+            _total(dtype.char, 1, index.size, x, index, factors, loss, count, classes, inner, ignore_index, mean)
     except IndexError:
         _checked_target(index, classes, ignore_index)
         raise
     one = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-    return loss, np.array(1, one) if reduction == "sum" else count if one.char == "d" else count.astype(one)
+    return loss, count if mean and one.char == "d" else count.astype(one) if mean else np.array(1, one)
 
 
 _ONE = (), (1,)  # the shapes of targets of one sample
