@@ -443,17 +443,18 @@ class Generator:
 
     def tossed(self, p: Array) -> Array | None:
         """`bernoulli` of chances by machine code; None where it is not at hand, or not all are chances."""
-        if p.dtype.char not in _CHARS or not (fast := kernels.load(p.size)):
+        char = p.dtype.char
+        if char not in _CHARS or not (fast := kernels.load(p.size)):
             return None
-        chances, out, fine = np.ascontiguousarray(p), np.empty(p.shape, p.dtype), np.empty(1, np.int64)
-        run = fast.of("coins", p.dtype.char, "drawn")
+        chances, out, fine = p if p.flags.c_contiguous else np.ascontiguousarray(p), np.empty(p.shape, p.dtype), np.empty(1, np.int64)
+        run = fast.of("coins", char, "drawn")
 
         def toss(words: Words) -> bool:
             run(chances, words, out, fine)
             return bool(fine[0])
 
         with self._lock:
-            return out if self._engine.attempt(p.size * (1 + (p.dtype == F64)), toss) else None
+            return out if self._engine.attempt(2 * p.size if char == "d" else p.size, toss) else None
 
     def _chances(self, shape: Shape, dtype: np.dtype, p: float) -> Array:
         check_numbers(dtype, "bernoulli_scalar_cpu_")
@@ -623,14 +624,16 @@ class Generator:
 
     def poisson(self, rate: Array) -> Array:
         """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
-        check_floating(rate.dtype, "poisson", "poisson_cpu")
+        dtype = rate.dtype
+        if dtype.char not in _CHARS:
+            check_floating(dtype, "poisson", "poisson_cpu")
         if not rate.flags.c_contiguous:
             rate = rate.copy()  # numbers lie in rows
         if 0 < (count := rate.size) <= _FEW and rate.flags.carray and (fast := kernels.load(8 * count)):
-            out, place = np.empty(rate.shape, rate.dtype), np.zeros(2, np.int64)
+            out, place = np.empty(rate.shape, dtype), np.zeros(2, np.int64)
             with self._lock:
-                if (words := self._engine.ahead_of(6 * count + 16)) is not None:
-                    fast.of("few_poisson", rate.dtype.char)(rate, words, out, place)
+                if (words := self._engine.ahead_of(6 * count + 16, True)) is not None:
+                    fast.of("few_poisson", dtype.char)(rate, words, out, place)
                     made, used = place.tolist()
                     if made == count:
                         self._engine.next += 2 * used

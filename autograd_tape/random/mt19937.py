@@ -104,11 +104,13 @@ class MT19937:
             return found
         return self.take(count)
 
-    def ahead_of(self, count: int) -> Words | None:
-        """The next `count` words, to be looked at, if the block has them; who uses some adds their number to `next`."""
+    def ahead_of(self, count: int, fewer: bool = False) -> Words | None:
+        """The next `count` words, to be looked at, if the block has them, or `fewer`; who uses some adds their number to `next`."""
         if self.dealt:
             self.settle()
         end = self.next + count
+        if fewer and end > N:
+            end = N
         return self._block[self.next : end] if end <= N and self._block is not None else None
 
     def take(self, count: int) -> Words:
