@@ -285,7 +285,8 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         if rec.name.endswith("_"):  # whose write is noted, and refused, elsewhere
             cells |= {"_recordings": recordings, "_noting": noting}
             tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
-    made = "_t = _new(_Tensor); _t._data = {0}; _t._k = _k if {0}.dtype is _k.np else _ns['KINDS'][{0}.dtype]; _t._base = _t._v = _t._node = None"
+    made = ("_t = _new(_Tensor); _t._data = {0}; _t._k = _k if {0}.dtype is _k.np else _ns['KINDS'][{0}.dtype]; "
+            "_t._base = _t._v = _t._node = None")
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})", *own,
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
             f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('quick_conjugates') else '_t'}",

@@ -217,7 +217,6 @@ _DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "deep": (1, 3), "high": (
 RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "arithmetic.gather": {"span": (1, 60), "size": (0, 24), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "s0": (0, 9), "s1": (0, 9),
                           "s2": (0, 9), "s3": (0, 2)},
-    "arithmetic.triples_of_lines": {"na": (1, 30), "nb": (1, 30), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "a3": (0, 1), "b3": (0, 1)},
     "conv.depthwise_rows": _WIDE, "conv.depthwise_rows_dw": {**_WIDE, "n": (0, 2)}, "conv.depthwise": _STRIDED,
     "conv.depthwise_dx": _STRIDED, "conv.depthwise_dw": {**_STRIDED, "n": (0, 2)},
     "conv.im2col_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},

@@ -33,7 +33,8 @@ def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
     char = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize)
     if x.size < state.fused or char is None or not x.flags.aligned or (shape := _lines(x.shape, *axes)) is None:
         return False
-    if 1 < shape[2] < _SHORT and char != "l" and (row := x.itemsize * shape[2]) % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
+    row = x.itemsize * shape[2]
+    if 1 < shape[2] < _SHORT and char != "l" and row % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
         x, y, char, shape = wide, y.reshape(-1).view("d"), "d", (shape[0], shape[1], row // 8)
     elif x.dtype.char not in _KINDS:
         x, y = x.view(char), y.view(char)

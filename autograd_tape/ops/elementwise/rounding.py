@@ -321,7 +321,8 @@ def _clamp(input: np.ndarray, min: np.ndarray | float | None = None, max: np.nda
     low, high = _ENDS.min if min is None else min, _ENDS.max if max is None else max
     if low.__class__ is int and high.__class__ is int and (found := of_integers(BOUNDED, input, low, high)) is not None:
         return found
-    if input.dtype.kind in "iu" and not isinstance(min, np.ndarray) and not isinstance(max, np.ndarray):  # NumPy bounds by numbers in vectors
+    # by an array of no dimension, NumPy's ufunc of one bound takes no vectors
+    if input.dtype.kind in "iu" and not isinstance(min, np.ndarray) and not isinstance(max, np.ndarray):
         ends = np.iinfo(input.dtype)
         return _clip(input, _bound(input, ends.min if min is None else min), _bound(input, ends.max if max is None else max))
     if min is not None:

@@ -420,7 +420,7 @@ _SHORT = 16
 
 
 @kernel("r0[planes*kd*kh*kw*od*oh*ow] w0[planes*depth*height*width] i i i i i i i i i i i i i i i i i i i (planes>=0) (depth>=0) "
-        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) (float(planes)*depth*height*width<9e18) "
+        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) "
         "(float(planes)*kd*kh*kw*od*oh*ow<9e18) :planes", frozenset())
 def add_columns(cols, dx, planes, depth, height, width, kd, kh, kw, od, oh, ow, sd, sh, sw, pd, ph, pw, dd, dh, dw, start, stop):
     """Columns of windows over three dimensions added up where they lie, one tap after another."""

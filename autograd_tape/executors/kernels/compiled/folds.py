@@ -526,7 +526,7 @@ def _short(x, y, index, n, smallest, numbers, places, start, stop):
             y[u8(first + i)], index[u8(first + i)] = x[at + u8(i) * u8(n) + u8(place[i])], place[i]
 
 
-@kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (n<2147483648) (inner>=0) (float(outer)*n*inner<9e18) "
+@kernel("r0[outer*n*inner] w0[outer*inner] Q0[outer*inner] i i i i (outer>=0) (n>0) (n<2147483648) (inner>=0) "
         ":outer*((inner+127)//128)", EXACT)
 def extremes(x, y, index, outer, n, inner, smallest, start, stop):
     """The largest numbers, or the smallest, and where they are: the first of equal ones, or the first NaN."""
@@ -630,7 +630,7 @@ _RANKS: Any = {types.uint16: (np.uint16, np.int16, 15, 0x7F80, 0x7FC0), types.in
                types.float64: (np.float64, np.int64, 63, 0x7FF0000000000000, 0x7FF8000000000000)}
 
 
-@kernel("r0[outer*n*inner] w0[outer*inner]? w0[outer*inner]? i i i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) "
+@kernel("r0[outer*n*inner] w0[outer*inner]? w0[outer*inner]? i i i (outer>=0) (n>0) (inner>=0) "
         ":outer*((inner+127)//128)", EXACT, dtypes="fdlEeB")
 def ends(x, least, largest, outer, n, inner, start, stop):
     """The least numbers and the largest, of which one may be left out; NaN where there is one."""
@@ -723,7 +723,7 @@ def _apart_by_halves(x, a, n, c, m, squares, left, sizes):
         sizes[depth] = count - (half - half % 8)
 
 
-@kernel("r0[outer*n*inner] w0[outer*inner] w0[outer*inner] i i i s i (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) :outer*inner",
+@kernel("r0[outer*n*inner] w0[outer*inner] w0[outer*inner] i i i s i (outer>=0) (n>0) (inner>=0) :outer*inner",
         EXACT)
 def spread(x, y, mean, outer, n, inner, divisor, root, start, stop):
     """Variances of few numbers, or their roots, and means, around the first of them in double precision."""

@@ -53,7 +53,7 @@ def shrinking(lengths, factors, most, little, start, stop):
         ys[i] = limit / (v + like(v, little)) if v > limit else one
 
 
-@kernel("r0[outer*n*inner] r0[n] w0[outer*n*inner] i i i s s (outer>=0) (n>0) (inner>=0) (float(outer)*n*inner<9e18) :outer*n", EXACT, "fd",
+@kernel("r0[outer*n*inner] r0[n] w0[outer*n*inner] i i i s s (outer>=0) (n>0) (inner>=0) :outer*n", EXACT, "fd",
         fresh=True)
 def shrunk(x, lengths, y, outer, n, inner, most, little, start, stop):
     """Parts along the middle dimension by what scales them down, as `shrinking` has it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import kernel, u8
 
 
-@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>=0) (m>=0) (float(o)*n*m<9e18) :o", dtypes="fdlHB", fresh=True)
+@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>=0) (m>=0) :o", dtypes="fdlHB", fresh=True)
 def turn(x, y, o, n, m, start, stop):
     """``y[k, i] = x[k, n - 1 - i]`` for k in [start, stop), of ``m`` elements each."""
     for k in range(start, stop):
@@ -28,7 +28,7 @@ def turn(x, y, o, n, m, start, stop):
                     target[j] = source[j]
 
 
-@kernel("r0[r*m] w0[r*m] i i i i i i (r>=0) (m>=0) (n>0) (r%n==0) (float(r)*m<9e18) :r", dtypes="fdlHB", fresh=True)
+@kernel("r0[r*m] w0[r*m] i i i i i i (r>=0) (m>=0) (n>0) (r%n==0) :r", dtypes="fdlHB", fresh=True)
 def triangle(x, y, r, m, n, k, lower, columns, start, stop):
     """Rows [start, stop) of matrices of ``n`` rows of ``m``, which lie in columns with ``columns``: column j of row i is kept where
     j - i <= k, with ``lower``; else where it is not."""
@@ -76,7 +76,7 @@ def triangle(x, y, r, m, n, k, lower, columns, start, stop):
         i = end
 
 
-@kernel("w0[r*m] i i i i i (r>=0) (m>=0) (n>0) (float(r)*m<9e18) :r", dtypes="fdHB")
+@kernel("w0[r*m] i i i i i (r>=0) (m>=0) (n>0) :r", dtypes="fdHB")
 def cut(y, r, m, n, k, lower, start, stop):
     """The same in place: zeros where ``triangle`` does not keep."""
     none = y.dtype.type(0)
@@ -102,7 +102,7 @@ def places(mask, rows, columns, both):
             at += u8(ms[i])  # without a branch that nobody foresees
 
 
-@kernel("w0[outer*n*inner] b0[n] r0[1] i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer", dtypes="fdHB")
+@kernel("w0[outer*n*inner] b0[n] r0[1] i i i (outer>=0) (n>=0) (inner>=0) :outer", dtypes="fdHB")
 def fill_where(y, mask, value, outer, n, inner, start, stop):
     """Sets those of ``n`` times ``inner`` elements to a value whose mask is set, in each of the parts [start, stop)."""
     v = value[0]

@@ -262,7 +262,7 @@ def normalize_many_gradients(grad, x, mean, rstd, weight, dx, totals, dots, o, p
 # Channels of few positions, over many samples: ``m`` columns of (samples, channels * m) each, a tile of them at a time.
 
 
-@kernel("r0[n*c*m] d1[c]? d1[c]? w0[n*c*m] D2[3,c] i i i s i (n>0) (m>0) (m<=128) (c<=2147483647) (float(n)*c*m<9e18) "
+@kernel("r0[n*c*m] d1[c]? d1[c]? w0[n*c*m] D2[3,c] i i i s i (n>0) (m>0) (m<=128) (c<=2147483647) "
         ":(c+128//m-1)//(128//m)", REORDER)
 def normalize_columns(x, weight, bias, y, moments, n, m, c, eps, given, start, stop):
     """``moments`` are means and variances, ``given`` or else found, and 1 / standard deviations. Where they are given, rows are gone

@@ -356,7 +356,7 @@ def _modes(scratch, x, values, index, ordered, size, inner, start, stop):
         values[r] = x[first + at[last] * inner]
 
 
-@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] q0[n] i i i (outer>=0) (inner>=0) (size>0) (float(outer)*size*inner<9e18) "
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] q0[n] i i i (outer>=0) (inner>=0) (size>0) "
         "(n==0)|(n==outer*size*inner) :outer*inner")
 def modes(x, values, index, ordered, outer, size, inner, start, stop):
     """The most frequent element of each row, the least of several, and its place: the last one after torch's sort. NaN, of which none is

@@ -9,7 +9,7 @@ from .base import EXACT, f4, kernel, rounded, u8, wide
 
 @kernel("r0[na] r0[nb] r0[nc] w0[b*m*p] i i i i i i i i i i i i i (b>0) (m>0) (k>0) (p>0) (a1>=0) (a2>=0) (a3>=0) (b1>=0) (b2>=0) "
         "(b3>=0) (c1>=0) (c2>=0) (c3>=0) ((b-1)*a1+(m-1)*a2+(k-1)*a3<na) ((b-1)*b1+(k-1)*b2+(p-1)*b3<nb) "
-        "((nc==0)|((b-1)*c1+(m-1)*c2+(p-1)*c3<nc)) (float(b)*m*p<9e18) (float(b)*a1+float(m)*a2+float(k)*a3<9e18) "
+        "((nc==0)|((b-1)*c1+(m-1)*c2+(p-1)*c3<nc)) (float(b)*a1+float(m)*a2+float(k)*a3<9e18) "
         "(float(b)*b1+float(k)*b2+float(p)*b3<9e18) (float(b)*c1+float(m)*c2+float(p)*c3<9e18) :b*m", EXACT, "Ee", fresh=True)
 def multiply(x, z, c, y, b, m, k, p, a1, a2, a3, b1, b2, b3, c1, c2, c3, start, stop):
     """Products of b pairs of matrices (m, k) and (k, p) with steps of their own, plus ``c`` if there is one: sums in single precision, one
@@ -32,7 +32,7 @@ def _added(a, bs, xs, ys):
         ys[i] = rounded(ys, wide(xs[i]) + wide(rounded(ys, a * wide(bs[i]))))
 
 
-@kernel("r0[n] r0[m] r0[size] w0[n*m] (n>0) (m>0) (float(n)*m<9e18) ((size==m)|(size==n*m)) :n", EXACT, "fdEel", fresh=True)
+@kernel("r0[n] r0[m] r0[size] w0[n*m] (n>0) (m>0) ((size==m)|(size==n*m)) :n", EXACT, "fdEel", fresh=True)
 def outer_added(a, b, x, y, start, stop):
     """The outer product of ``a`` and ``b`` plus ``x``, which is a row or as large."""
     m, step = b.size, b.size if x.size > b.size else 0
@@ -40,7 +40,7 @@ def outer_added(a, b, x, y, start, stop):
         _added(wide(a[i]), b, x[i * step : i * step + m], y[i * m : (i + 1) * m])
 
 
-@kernel("r0[n] r0[m] w0[n*m] (n>0) (m>0) (float(n)*m<9e18) :n", EXACT, "fdEel")
+@kernel("r0[n] r0[m] w0[n*m] (n>0) (m>0) :n", EXACT, "fdEel")
 def add_outer(a, b, y, start, stop):
     """Adds the outer product of ``a`` and ``b`` to ``y``."""
     m = b.size
@@ -49,7 +49,7 @@ def add_outer(a, b, y, start, stop):
         _added(wide(a[i]), b, ys, ys)
 
 
-@kernel("r0[n*m] r0[p*q] w0[n*m*p*q] i i i i (n>0) (m>0) (p>0) (q>0) (float(n)*m*p*q<9e18) :n*p", EXACT, "fdl", fresh=True)
+@kernel("r0[n*m] r0[p*q] w0[n*m*p*q] i i i i (n>0) (m>0) (p>0) (q>0) :n*p", EXACT, "fdl", fresh=True)
 def kron(x, z, y, n, m, p, q, start, stop):
     """The Kronecker product of matrices (n, m) and (p, q), row by row."""
     for row in range(start, stop):

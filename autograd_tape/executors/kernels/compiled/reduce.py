@@ -151,7 +151,7 @@ def running_total(x, y, outer, n, inner, s0, s1, s2, product, start, stop):
     _total(x, y, n, inner, s0, s1, s2, product, start, stop)
 
 
-@kernel("w0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) (float(outer)*n*inner<9e18) :outer*((inner+127)//128)", dtypes="fdEel")
+@kernel("w0[outer*n*inner] i i i i (outer>=0) (n>=0) (inner>=0) :outer*((inner+127)//128)", dtypes="fdEel")
 def running_total_within(y, outer, n, inner, product, start, stop):
     """The same over the array itself: the compiler knows that what is read and written is the same."""
     _total(y, y, n, inner, n * inner, inner, 1, product, start, stop)

@@ -350,7 +350,7 @@ def weighted_sums_backward(grad, x, index, weight, dx, dw, start, stop):
 
 
 @kernel("r0[outer*length*inner] w0[outer*m*inner] x2[m,t] r2[m,t] i i i (t>0) (outer>=0) (length>=0) (inner>=0) "
-        "(float(outer)*length*inner<9e18) (float(outer)*m*inner<9e18) :outer", EXACT)
+        "(float(outer)*length*inner<9e18) :outer", EXACT)
 def resampled(x, y, index, weight, outer, length, inner, start, stop):
     """Element i along the middle of three dimensions is the sum over t of ``weight[i, t] * x[index[i, t]]``, added up in order."""
     m, taps = index.shape

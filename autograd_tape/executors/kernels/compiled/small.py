@@ -61,7 +61,7 @@ def _substituted(w, width, n):
             w[u8(i * width + c)] /= pivot
 
 
-@kernel("r0[b*n*n] r0[size] w0[b*k*n] T0[b] i i i i i (b>=0) (n>0) (k>0) (n<=64) (float(b)*n*k<9e18) ((size==0)|(size==b*n*k)) "
+@kernel("r0[b*n*n] r0[size] w0[b*k*n] T0[b] i i i i i (b>=0) (n>0) (k>0) (n<=64) ((size==0)|(size==b*n*k)) "
         "((size>0)|(k==n)|(b==0)) :b")
 def solve(a, x, y, zeros, b, n, k, turned, x_turned, start, stop):
     """The columns of X with A X = B, or of the inverse where no B is given; matrices are in rows, or `turned` in columns. In ``zeros`` the
@@ -147,7 +147,7 @@ def _dot(w, p, q, m):
     return total
 
 
-@kernel("r0[b*m*k] w0[b*k] T0[1] i i i i s (b>=0) (m>0) (k>0) (float(b)*m*k<9e18) :b", REORDER)
+@kernel("r0[b*m*k] w0[b*k] T0[1] i i i i s (b>=0) (m>0) (k>0) :b", REORDER)
 def singular_values(a, y, failed, b, m, k, turned, tolerance, start, stop):
     """Singular values of matrices of k vectors of m numbers, in descending order: the vectors, rows of matrices (k, m), or `turned` columns
     of such (m, k), are turned pair by pair until they are orthogonal (Hestenes, J. SIAM 6, 1958). ``failed`` where a number is not

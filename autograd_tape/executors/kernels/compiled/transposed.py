@@ -13,7 +13,7 @@ _TABLE = 512
 _SOME = 512  # short rows that stay in the first cache
 
 
-@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>0) (m>0) (float(o)*n*m<9e18) :o*((n+63)//64)", dtypes="fdHB")
+@kernel("r0[o*n*m] w0[o*n*m] i i i (o>=0) (n>0) (m>0) :o*((n+63)//64)", dtypes="fdHB")
 def transpose(x, y, o, n, m, start, stop):
     """``y[k, i, j] = x[k, j, i]`` of ``o`` planes of ``n`` rows and ``m`` columns; items are blocks of TILE rows."""
     blocks, by_eight = (n + TILE - 1) // TILE, n >= LANES and m >= LANES
@@ -42,7 +42,7 @@ def transpose(x, y, o, n, m, start, stop):
                     y[u8(plane + i * m + j)] = x[u8(plane + j * n + i)]
 
 
-@kernel("r1[span] w0[n1*n2*n3] i i i i i (n1>0) (n2>0) (n3>0) (s1>=0) (s2>=0) (float(n1)*n2*n3<9e18) ((n1-1)*s1+(n2-1)*s2+n3<=span) :n1*n2",
+@kernel("r1[span] w0[n1*n2*n3] i i i i i (n1>0) (n2>0) (n3>0) (s1>=0) (s2>=0) ((n1-1)*s1+(n2-1)*s2+n3<=span) :n1*n2",
         dtypes="fdHB", fresh=True)
 def packed(x, y, n1, n2, n3, s1, s2, start, stop):
     """Planes of rows with gaps between them, copied without."""
